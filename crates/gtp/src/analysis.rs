@@ -1,0 +1,278 @@
+//! What do `lz-analyze` and `kata-analyze` ask, and how is the answer written?
+//!
+//! After Leela Zero's README ("GTP extensions") and KataGo's `docs/GTP_Extensions.md`.
+
+use std::fmt::Write;
+
+use tengen_rules::{Color, Move, Size};
+
+/// Which program's format is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnalysisStyle {
+    /// Leela Zero: winrates and priors as integers of 1/10,000.
+    Lz,
+    /// KataGo: fractions, score lead, ownership.
+    Kata,
+}
+
+/// A parsed analysis command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnalyzeRequest {
+    /// Output format.
+    pub style: AnalysisStyle,
+    /// Color to analyze for, when the command names one.
+    pub color: Option<Color>,
+    /// Time between two reports, in hundredths of a second; at least 1.
+    pub interval_cs: u32,
+    /// Report at least this many moves, when there are that many.
+    pub min_moves: usize,
+    /// Report at most this many moves.
+    pub max_moves: usize,
+    /// Report ownership (KataGo style only).
+    pub ownership: bool,
+    /// Report the root's own values (KataGo style only).
+    pub root_info: bool,
+}
+
+impl AnalyzeRequest {
+    /// Reads the arguments: `[color] [interval] {keyword value}`. Keywords that restrict the search (`avoid`, `allow`) and unknown ones
+    /// are read over with their values, as the extensions ask.
+    ///
+    /// # Errors
+    /// A sentence naming the argument that is wrong.
+    pub fn parse(style: AnalysisStyle, args: &[String]) -> Result<AnalyzeRequest, String> {
+        let mut request = AnalyzeRequest {
+            style,
+            color: None,
+            interval_cs: 100,
+            min_moves: 0,
+            max_moves: usize::MAX,
+            ownership: false,
+            root_info: false,
+        };
+        let mut args = args.iter().map(String::as_str).peekable();
+        if let Some(color) = args.peek().and_then(|word| parse_color(word)) {
+            request.color = Some(color);
+            args.next();
+        }
+        if let Some(interval) = args.peek().and_then(|word| word.parse().ok()) {
+            request.set_interval(interval);
+            args.next();
+        }
+        while let Some(key) = args.next() {
+            let key = key.to_ascii_lowercase();
+            if matches!(key.as_str(), "avoid" | "allow") {
+                // color, points, number of moves: the value below, and two more.
+                args.next();
+                args.next();
+            }
+            let value = args.next().ok_or_else(|| format!("{key} has no value"))?;
+            request.set(&key, value)?;
+        }
+        Ok(request)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let wrong = || format!("bad value for {key}: {value}");
+        match key {
+            "interval" => self.set_interval(value.parse().map_err(|_| wrong())?),
+            "minmoves" => self.min_moves = value.parse().map_err(|_| wrong())?,
+            "maxmoves" => self.max_moves = value.parse().map_err(|_| wrong())?,
+            "ownership" => self.ownership = value.parse().map_err(|_| wrong())?,
+            "rootinfo" => self.root_info = value.parse().map_err(|_| wrong())?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_interval(&mut self, centiseconds: f64) {
+        self.interval_cs = (centiseconds as u32).max(1);
+    }
+}
+
+/// Reads `b`, `black`, `w` or `white` in any case.
+pub(crate) fn parse_color(word: &str) -> Option<Color> {
+    match word.to_ascii_lowercase().as_str() {
+        "b" | "black" => Some(Color::Black),
+        "w" | "white" => Some(Color::White),
+        _ => None,
+    }
+}
+
+/// What an engine knows about a position. All values are seen by the side to move.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct PositionAnalysis {
+    /// Candidate moves, best first.
+    pub moves: Vec<AnalyzedMove>,
+    /// Visits of the whole search.
+    pub visits: u32,
+    /// Chance to win of the side to move, 0 to 1, a tie counting half.
+    pub winrate: f32,
+    /// Expected margin in points after komi, positive when the side to move leads.
+    pub score_lead: f32,
+    /// Ownership per point in reading order, +1 = side to move, −1 = opponent; `None` when not known.
+    pub ownership: Option<Vec<f32>>,
+}
+
+/// One candidate move. All values are seen by the side to move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnalyzedMove {
+    /// The move.
+    pub mv: Move,
+    /// Visits spent on it.
+    pub visits: u32,
+    /// Chance to win after it, 0 to 1, a tie counting half.
+    pub winrate: f32,
+    /// Expected margin in points after komi.
+    pub score_lead: f32,
+    /// The network's probability for it, 0 to 1.
+    pub prior: f32,
+    /// Expected sequence, beginning with the move itself; an empty list stands for the move alone.
+    pub pv: Vec<Move>,
+}
+
+impl PositionAnalysis {
+    /// The report as one line without newline; empty when there is no move to report.
+    pub fn line(&self, size: Size, request: &AnalyzeRequest) -> String {
+        let mut line = String::new();
+        let shown = self.moves.iter().enumerate();
+        let worth = |&(order, mv): &(usize, &AnalyzedMove)| mv.visits > 0 || order < request.min_moves.max(1);
+        for (order, mv) in shown.filter(worth).take(request.max_moves) {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            mv.write(&mut line, size, order, request.style);
+        }
+        if request.style == AnalysisStyle::Kata && !line.is_empty() {
+            self.write_root(&mut line, request);
+        }
+        line
+    }
+
+    fn write_root(&self, line: &mut String, request: &AnalyzeRequest) {
+        if request.root_info {
+            let (winrate, lead) = (finite(self.winrate), finite(self.score_lead));
+            let _ = write!(
+                line,
+                " rootInfo visits {} winrate {winrate:.6} scoreLead {lead:.4}",
+                self.visits
+            );
+        }
+        if let Some(ownership) = self.ownership.as_ref().filter(|_| request.ownership) {
+            line.push_str(" ownership");
+            ownership.iter().for_each(|&value| {
+                let _ = write!(line, " {:.4}", finite(value));
+            });
+        }
+    }
+}
+
+impl AnalyzedMove {
+    fn write(&self, line: &mut String, size: Size, order: usize, style: AnalysisStyle) {
+        let (winrate, prior, lead) = (finite(self.winrate), finite(self.prior), finite(self.score_lead));
+        let name = gtp_move(size, self.mv);
+        let _ = match style {
+            AnalysisStyle::Lz => {
+                let (w, p) = ((winrate * 10_000.0).round() as i32, (prior * 10_000.0).round() as i32);
+                write!(
+                    line,
+                    "info move {name} visits {} winrate {w} prior {p} lcb {w} order {order} pv",
+                    self.visits
+                )
+            }
+            AnalysisStyle::Kata => write!(
+                line,
+                "info move {name} visits {} winrate {winrate:.6} scoreMean {lead:.4} scoreLead {lead:.4} prior {prior:.6} \
+                 lcb {winrate:.6} order {order} pv",
+                self.visits
+            ),
+        };
+        let own = [self.mv];
+        let pv = if self.pv.is_empty() { &own[..] } else { &self.pv };
+        pv.iter().for_each(|&mv| {
+            let _ = write!(line, " {}", gtp_move(size, mv));
+        });
+    }
+}
+
+fn finite(value: f32) -> f32 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// A move in GTP's letters.
+pub(crate) fn gtp_move(size: Size, mv: Move) -> String {
+    mv.format(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(style: AnalysisStyle, text: &str) -> Result<AnalyzeRequest, String> {
+        let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        AnalyzeRequest::parse(style, &args)
+    }
+
+    fn analysis() -> PositionAnalysis {
+        let size = Size::square(5).expect("a size");
+        let mv = |text: &str| Move::parse(size, text).expect("a move");
+        let one = |text: &str, visits| AnalyzedMove {
+            mv: mv(text),
+            visits,
+            winrate: 0.75,
+            score_lead: 2.5,
+            prior: 0.5,
+            pv: vec![mv(text), Move::Pass],
+        };
+        PositionAnalysis {
+            moves: vec![one("C3", 10), one("A1", 0)],
+            visits: 11,
+            winrate: 0.7,
+            score_lead: f32::NAN,
+            ownership: Some(vec![1.0, -0.5]),
+        }
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        let parsed = request(
+            AnalysisStyle::Kata,
+            "w 50 ownership true rootInfo true maxmoves 3 avoid b C3 5 x y",
+        )
+        .expect("fine");
+        assert_eq!(parsed.color, Some(Color::White));
+        assert_eq!((parsed.interval_cs, parsed.max_moves), (50, 3));
+        assert!(parsed.ownership && parsed.root_info);
+        assert_eq!(request(AnalysisStyle::Lz, "interval 7").expect("fine").interval_cs, 7);
+        assert_eq!(request(AnalysisStyle::Lz, "0").expect("fine").interval_cs, 1);
+        assert!(request(AnalysisStyle::Lz, "interval").is_err());
+        assert!(request(AnalysisStyle::Lz, "interval x").is_err());
+    }
+
+    #[test]
+    fn both_styles_are_written() {
+        let size = Size::square(5).expect("a size");
+        let lz = analysis().line(size, &request(AnalysisStyle::Lz, "").expect("fine"));
+        assert_eq!(
+            lz,
+            "info move C3 visits 10 winrate 7500 prior 5000 lcb 7500 order 0 pv C3 pass"
+        );
+        let kata = analysis().line(
+            size,
+            &request(AnalysisStyle::Kata, "minmoves 2 ownership true rootInfo true").expect("fine"),
+        );
+        assert!(
+            kata.starts_with("info move C3 visits 10 winrate 0.750000 scoreMean 2.5000"),
+            "{kata}"
+        );
+        assert!(kata.contains(" info move A1 visits 0 "), "{kata}");
+        assert!(
+            kata.ends_with("rootInfo visits 11 winrate 0.700000 scoreLead 0.0000 ownership 1.0000 -0.5000"),
+            "{kata}"
+        );
+        assert_eq!(
+            PositionAnalysis::default().line(size, &request(AnalysisStyle::Kata, "").expect("fine")),
+            ""
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! Which game is on the board of a GTP session?
+
+use tengen_rules::{Color, IllegalMove, Komi, Move, Point, Position, Size};
+
+/// The game as GTP sees it: any color may play at any time, and play may go on after two passes.
+///
+/// Our rules alternate strictly, so every GTP history is mapped onto an alternating one with the same coloring after every
+/// turn: a color that plays out of turn is given the turn by an inserted pass (or by taking back a pass that stands last),
+/// and a play after two passes resumes the game as if those passes had not happened. Under positional superko only colorings
+/// count, so legality is exactly that of the real history.
+#[derive(Clone)]
+pub struct Game {
+    position: Position,
+    komi: Komi,
+    turns: Vec<(Color, Move)>,
+}
+
+/// Why the game was not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GameError {
+    /// The rules forbid the move.
+    #[error("illegal move ({0})")]
+    Illegal(IllegalMove),
+    /// There is no turn to take back.
+    #[error("cannot undo")]
+    NothingToUndo,
+}
+
+impl Game {
+    /// A new game on an empty board.
+    pub fn new(size: Size, komi: Komi) -> Game {
+        Game {
+            position: Position::new(size),
+            komi,
+            turns: Vec::new(),
+        }
+    }
+
+    /// The board's size.
+    pub fn size(&self) -> Size {
+        self.position.size()
+    }
+
+    /// Half points added to White's score.
+    pub fn komi(&self) -> Komi {
+        self.komi
+    }
+
+    /// Changes the komi; the game goes on.
+    pub fn set_komi(&mut self, komi: Komi) {
+        self.komi = komi;
+    }
+
+    /// All turns in order, as they were given.
+    pub fn turns(&self) -> &[(Color, Move)] {
+        &self.turns
+    }
+
+    /// The position after all turns. Its move list may hold inserted passes.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The position with `color` to move, as needed to choose a move for it.
+    pub fn position_for(&self, color: Color) -> Position {
+        let mut position = self.position.clone();
+        give_turn(&mut position, color);
+        position
+    }
+
+    /// Plays for `color`, in turn or not.
+    ///
+    /// # Errors
+    /// [`GameError::Illegal`] when the rules forbid the move; nothing has changed then.
+    pub fn play(&mut self, color: Color, mv: Move) -> Result<(), GameError> {
+        if let Err(reason) = apply(&mut self.position, color, mv) {
+            self.rebuild();
+            return Err(GameError::Illegal(reason));
+        }
+        self.turns.push((color, mv));
+        Ok(())
+    }
+
+    /// Takes back the last turn.
+    ///
+    /// # Errors
+    /// [`GameError::NothingToUndo`] at the start of the game.
+    pub fn undo(&mut self) -> Result<(Color, Move), GameError> {
+        let last = self.turns.pop().ok_or(GameError::NothingToUndo)?;
+        self.rebuild();
+        Ok(last)
+    }
+
+    /// Puts black stones on the empty board as handicap, by consecutive moves (Taylor's rules, comment 3).
+    ///
+    /// # Errors
+    /// [`GameError::Illegal`] when a point is named twice; the board is empty again then.
+    pub fn place_handicap(&mut self, points: &[Point]) -> Result<(), GameError> {
+        for &point in points {
+            if let Err(error) = self.play(Color::Black, Move::Play(point)) {
+                self.turns.clear();
+                self.rebuild();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn rebuild(&mut self) {
+        self.position = Position::new(self.position.size());
+        for &(color, mv) in &self.turns {
+            apply(&mut self.position, color, mv).expect("the turns were legal when they were played");
+        }
+    }
+}
+
+fn apply(position: &mut Position, color: Color, mv: Move) -> Result<(), IllegalMove> {
+    match mv {
+        // A pass out of turn, or after the end, changes nothing that our rules know.
+        Move::Pass if position.is_over() || position.to_move() != color => Ok(()),
+        Move::Pass => position.try_play(Move::Pass),
+        Move::Play(_) => {
+            give_turn(position, color);
+            position.try_play(mv)
+        }
+    }
+}
+
+fn give_turn(position: &mut Position, color: Color) {
+    while position.is_over() {
+        position.undo();
+        position.undo();
+    }
+    if position.to_move() == color {
+        return;
+    }
+    if position.last_move() == Some(Move::Pass) {
+        position.undo();
+    } else {
+        position.play(Move::Pass);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game() -> Game {
+        Game::new(Size::square(5).expect("a size"), Komi::from_half_points(0))
+    }
+
+    fn mv(text: &str) -> Move {
+        Move::parse(Size::square(5).expect("a size"), text).expect("a move")
+    }
+
+    fn stones(game: &Game, color: Color) -> usize {
+        game.position().stones(color).len()
+    }
+
+    #[test]
+    fn either_color_may_play_at_any_time() {
+        let mut game = game();
+        for point in ["A1", "B2", "C3"] {
+            game.play(Color::White, mv(point)).expect("legal");
+        }
+        game.play(Color::Black, mv("D4")).expect("legal");
+        assert_eq!((stones(&game, Color::Black), stones(&game, Color::White)), (1, 3));
+        assert_eq!(game.position().to_move(), Color::White);
+        assert_eq!(game.turns().len(), 4);
+    }
+
+    #[test]
+    fn play_goes_on_after_two_passes() {
+        let mut game = game();
+        game.play(Color::Black, mv("C3")).expect("legal");
+        game.play(Color::White, mv("pass")).expect("legal");
+        game.play(Color::Black, mv("pass")).expect("legal");
+        assert!(game.position().is_over());
+        assert_eq!(game.position_for(Color::Black).to_move(), Color::Black);
+        assert!(!game.position_for(Color::White).is_over());
+        game.play(Color::White, mv("B2")).expect("legal");
+        assert!(!game.position().is_over());
+        assert_eq!(stones(&game, Color::White), 1);
+    }
+
+    #[test]
+    fn an_illegal_move_changes_nothing() {
+        let mut game = game();
+        game.play(Color::Black, mv("C3")).expect("legal");
+        let before = game.position().hash();
+        assert_eq!(
+            game.play(Color::Black, mv("C3")),
+            Err(GameError::Illegal(IllegalMove::Occupied))
+        );
+        assert_eq!(game.position().hash(), before);
+        assert_eq!(game.position().to_move(), Color::White);
+        assert_eq!(game.turns().len(), 1);
+    }
+
+    #[test]
+    fn undo_returns_to_the_start() {
+        let mut game = game();
+        for (color, text) in [
+            (Color::White, "A1"),
+            (Color::White, "pass"),
+            (Color::Black, "B1"),
+            (Color::Black, "A2"),
+        ] {
+            game.play(color, mv(text)).expect("legal");
+        }
+        assert_eq!(stones(&game, Color::White), 0);
+        game.undo().expect("a turn");
+        assert_eq!(stones(&game, Color::White), 1);
+        for _ in 0..3 {
+            game.undo().expect("a turn");
+        }
+        assert_eq!(game.undo(), Err(GameError::NothingToUndo));
+        assert_eq!(game.position().ply(), 0);
+    }
+
+    #[test]
+    fn handicap_leaves_white_to_move() {
+        let mut game = game();
+        let size = game.size();
+        let points = [size.point(1, 1).expect("a point"), size.point(3, 3).expect("a point")];
+        game.place_handicap(&points).expect("legal");
+        assert_eq!(game.position().to_move(), Color::White);
+        assert_eq!(stones(&game, Color::Black), 2);
+        let mut twice = Game::new(size, game.komi());
+        assert!(twice.place_handicap(&[points[0], points[0]]).is_err());
+        assert_eq!(twice.turns().len(), 0);
+    }
+}

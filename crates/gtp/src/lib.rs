@@ -1,0 +1,36 @@
+//! The Go Text Protocol, version 2, from both ends.
+//!
+//! - **Engine side**: [`Session`] is a pure state machine. It takes one line of text, keeps the game, asks an
+//!   [`Engine`] only for what needs thought, and returns the reply as text. It reads no streams and starts no threads,
+//!   so any transport (standard input, a socket, a test) drives it.
+//! - **Controller side**: [`Controller`] starts another engine as a child process and speaks to it under deadlines.
+//!   Whatever the engine does (crash, hang, nonsense, early exit) comes back as a [`ControllerError`], and the whole
+//!   process group is gone when the controller is dropped.
+//!
+//! The protocol is Gunnar Farnebäck's "Specification of the Go Text Protocol, version 2, draft 2" (2002), cited below as
+//! "GTP 2" with its section. Extensions follow KataGo's `GTP_Extensions.md`.
+//!
+//! Never in this crate: a search, a network, a file format, printing.
+
+mod analysis;
+mod clock;
+mod controller;
+mod engine;
+mod game;
+mod handicap;
+mod line;
+mod process;
+mod session;
+mod showboard;
+mod words;
+
+pub use analysis::{AnalysisStyle, AnalyzeRequest, AnalyzedMove, PositionAnalysis};
+pub use clock::{Clock, TimeLeft, TimeSettings};
+pub use controller::{Answer, Controller, ControllerError, EngineInfo, Exit, Timeouts};
+pub use engine::{Engine, EngineError, Genmove, LoadedGame, StoneStatus, Turn};
+pub use game::{Game, GameError};
+pub use handicap::{fixed_handicap, spread_handicap};
+pub use line::{Request, clean_line};
+pub use session::{Next, Reply, Session};
+pub use showboard::show_board;
+pub use words::{CommandLine, CommandLineError};

@@ -1,0 +1,226 @@
+//! How is an engine's process started, watched and got rid of with everything it has started itself?
+//!
+//! Every engine leads its own process group. Getting rid of it means: kill the group, wait for the engine, then collect the engine's
+//! own children. Those become ours when the engine dies because this process makes itself their "subreaper" (Linux): in a
+//! container without an init process nobody else would collect them. An engine's child that leaves the group on purpose (a daemon)
+//! is out of reach and stays.
+
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
+
+use crate::controller::Exit;
+use crate::words::CommandLine;
+
+/// How much of the engine's standard error is kept: the last 64 KiB.
+const STDERR_KEPT: usize = 64 * 1024;
+/// How long the members of a killed group are waited for.
+const REAP_FOR: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(2);
+
+/// A running engine. Dropping it kills its process group and collects what is left of it.
+pub(crate) struct EngineProcess {
+    child: Child,
+    group: Pid,
+    stderr: Arc<Tail>,
+    exit: Option<Exit>,
+}
+
+impl EngineProcess {
+    /// Starts the engine with pipes for its three streams.
+    pub(crate) fn spawn(line: &CommandLine) -> io::Result<(EngineProcess, ChildStdin, ChildStdout)> {
+        let mut command = Command::new(&line.program);
+        command
+            .args(&line.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut child = spawn_from_lasting_thread(command)?;
+        let group = Pid::from_child(&child);
+        let stdin = child.stdin.take().expect("standard input is piped");
+        let stdout = child.stdout.take().expect("standard output is piped");
+        let stderr = Tail::collect(child.stderr.take().expect("standard error is piped"));
+        Ok((
+            EngineProcess {
+                child,
+                group,
+                stderr,
+                exit: None,
+            },
+            stdin,
+            stdout,
+        ))
+    }
+
+    /// What the engine has written to its standard error, the last 64 KiB of it.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// How the engine ended, if it ends within the given time. It is left to be collected by [`kill`](Self::kill).
+    pub(crate) fn ends_within(&self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        loop {
+            if self.exit.is_some() || matches!(waitid(WaitId::Pid(self.group), options), Ok(Some(_)) | Err(_)) {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Kills the whole group and collects it. Doing so again does nothing. Returns how the engine ended: by itself, or by our signal.
+    pub(crate) fn kill(&mut self) -> Exit {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        // The engine is not collected yet, so its number cannot belong to anybody else.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        let exit = match self.child.wait() {
+            Ok(status) => Exit::of(status.code(), status.signal()),
+            Err(_) => Exit::Unknown,
+        };
+        self.exit = Some(exit);
+        self.reap_group();
+        self.stderr.wait_closed(Duration::from_millis(200));
+        exit
+    }
+
+    /// Collects members of the group that have become our children.
+    fn reap_group(&self) {
+        let deadline = Instant::now() + REAP_FOR;
+        while Instant::now() < deadline {
+            match waitpgid(self.group, WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => std::thread::sleep(POLL),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for EngineProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts the process from one thread that lives as long as this program.
+///
+/// The signal that kills the engine when its parent dies is sent when the *thread* ends that started it; worker threads may end
+/// long before the match does.
+fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
+    type Job = (Command, mpsc::SyncSender<io::Result<Child>>);
+    static SPAWNER: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
+    let spawner = SPAWNER.get_or_init(|| {
+        let (jobs, inbox) = mpsc::channel::<Job>();
+        std::thread::spawn(move || {
+            become_subreaper();
+            for (mut command, reply) in inbox {
+                die_with_parent::arrange(&mut command);
+                let _ = reply.send(command.spawn());
+            }
+        });
+        Mutex::new(jobs)
+    });
+    let (reply, answer) = mpsc::sync_channel(1);
+    let gone = || io::Error::other("the thread that starts engines has ended");
+    let jobs = spawner.lock().unwrap_or_else(PoisonError::into_inner);
+    jobs.send((command, reply)).map_err(|_| gone())?;
+    drop(jobs);
+    answer.recv().map_err(|_| gone())?
+}
+
+#[cfg(target_os = "linux")]
+fn become_subreaper() {
+    // Without it everything works, but grandchildren are left to the init process.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn become_subreaper() {}
+
+/// The one place with unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where only
+/// async-signal-safe calls are allowed. The closure makes two plain system calls and allocates nothing. There is no safe way to ask
+/// for the signal that ends the engine when this program is killed outright.
+mod die_with_parent {
+    use std::process::Command;
+
+    #[cfg(target_os = "linux")]
+    #[allow(unsafe_code)]
+    pub(super) fn arrange(command: &mut Command) {
+        use std::io;
+        use std::os::unix::process::CommandExt;
+
+        use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+
+        let parent = getpid();
+        // SAFETY: only prctl and getppid are called, both async-signal-safe; nothing is allocated or locked.
+        unsafe {
+            command.pre_exec(move || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                // The parent may have died before the signal was asked for.
+                match getppid() == Some(parent) {
+                    true => Ok(()),
+                    false => Err(io::Error::from(io::ErrorKind::NotConnected)),
+                }
+            });
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn arrange(_command: &mut Command) {}
+}
+
+/// The end of a stream, collected by a thread of its own.
+struct Tail {
+    state: Mutex<(Vec<u8>, bool)>,
+}
+
+impl Tail {
+    fn collect(mut stream: ChildStderr) -> Arc<Tail> {
+        let tail = Arc::new(Tail {
+            state: Mutex::new((Vec::new(), false)),
+        });
+        let writer = Arc::clone(&tail);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = stream.read(&mut buffer) {
+                writer.push(&buffer[..read]);
+            }
+            writer.state.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        });
+        tail
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.extend_from_slice(bytes);
+        // Cut in large steps, so that a flood costs linear time.
+        if state.0.len() > 2 * STDERR_KEPT {
+            let surplus = state.0.len() - STDERR_KEPT;
+            state.0.drain(..surplus);
+        }
+    }
+
+    fn text(&self) -> String {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = state.0.len().saturating_sub(STDERR_KEPT);
+        String::from_utf8_lossy(&state.0[start..]).into_owned()
+    }
+
+    fn wait_closed(&self, time: Duration) {
+        let deadline = Instant::now() + time;
+        while Instant::now() < deadline && !self.state.lock().unwrap_or_else(PoisonError::into_inner).1 {
+            std::thread::sleep(POLL);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The engine side: what is the reply to a line?
+
+mod setup;
+mod think;
+
+use std::borrow::Cow;
+
+use tengen_rules::{Color, Komi, Move, Size};
+
+use crate::analysis::{AnalysisStyle, AnalyzeRequest, parse_color};
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::game::Game;
+use crate::line::Request;
+
+/// A conversation with one controller.
+///
+/// Feed it every line that comes in with [`handle`](Session::handle) and write out the text of each reply. A line that
+/// asks nothing (empty, only a comment) has an empty text. Any bytes are answered; nothing panics.
+///
+/// After a reply with [`Next::Analyze`], call [`analyze`](Session::analyze) again and again and write its lines until the next line of
+/// input has come; `handle` then closes the report by itself.
+pub struct Session<E: Engine> {
+    engine: E,
+    game: Game,
+    clock: Clock,
+    analyzing: Option<(AnalyzeRequest, Color)>,
+    quit: bool,
+}
+
+/// The answer to one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Reply {
+    /// Text to be written as it is, newlines included; may be empty.
+    pub text: String,
+    /// What to do after writing it.
+    pub next: Next,
+}
+
+/// What follows a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Read the next line.
+    Read,
+    /// Report analyses, at about this distance in hundredths of a second, until the next line comes.
+    Analyze {
+        /// Hundredths of a second between two reports.
+        interval_cs: u32,
+    },
+    /// Stop: the controller has said `quit`.
+    Quit,
+}
+
+/// Text of a reply, or the message of a failure.
+type Outcome = Result<String, String>;
+
+const COMMANDS: &[&str] = &[
+    "boardsize",
+    "clear_board",
+    "final_score",
+    "final_status_list",
+    "fixed_handicap",
+    "genmove",
+    "get_komi",
+    "kata-get-rules",
+    "kata-set-rules",
+    "known_command",
+    "komi",
+    "list_commands",
+    "loadsgf",
+    "name",
+    "place_free_handicap",
+    "play",
+    "protocol_version",
+    "query_boardsize",
+    "quit",
+    "rectangular_boardsize",
+    "reg_genmove",
+    "set_free_handicap",
+    "showboard",
+    "time_left",
+    "time_settings",
+    "undo",
+    "version",
+];
+
+/// Listed only when the engine can analyze.
+const ANALYSIS_COMMANDS: &[&str] = &[
+    "kata-analyze",
+    "kata-genmove_analyze",
+    "lz-analyze",
+    "lz-genmove_analyze",
+    "analyze",
+    "genmove_analyze",
+];
+
+impl<E: Engine> Session<E> {
+    /// Begins a session on an empty board.
+    pub fn new(mut engine: E, size: Size, komi: Komi) -> Session<E> {
+        engine.new_game(size);
+        Session {
+            engine,
+            game: Game::new(size, komi),
+            clock: Clock::default(),
+            analyzing: None,
+            quit: false,
+        }
+    }
+
+    /// The game on the board.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// The engine behind the session.
+    pub fn engine(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
+    /// Answers one line, given as text without or with its line ending.
+    pub fn handle(&mut self, line: &str) -> Reply {
+        let closing = if self.analyzing.take().is_some() { "\n" } else { "" };
+        let Some(request) = Request::parse(line) else {
+            return Reply {
+                text: closing.to_owned(),
+                next: self.next(),
+            };
+        };
+        let outcome = self.answer(&request);
+        let id = request.id.unwrap_or_default();
+        let text = match (outcome, &self.analyzing) {
+            (Ok(_), Some(_)) => format!("{closing}={id}\n"),
+            (Ok(text), None) => format!("{closing}={id} {}\n\n", body(&text)),
+            (Err(message), _) => format!("{closing}?{id} {}\n\n", body(&message)),
+        };
+        Reply {
+            text,
+            next: self.next(),
+        }
+    }
+
+    /// Answers one line of raw bytes; what is not UTF-8 is replaced.
+    pub fn handle_bytes(&mut self, line: &[u8]) -> Reply {
+        self.handle(&String::from_utf8_lossy(line))
+    }
+
+    fn next(&self) -> Next {
+        match (&self.analyzing, self.quit) {
+            (_, true) => Next::Quit,
+            (Some((request, _)), _) => Next::Analyze {
+                interval_cs: request.interval_cs,
+            },
+            _ => Next::Read,
+        }
+    }
+
+    fn answer(&mut self, request: &Request) -> Outcome {
+        let args = Args {
+            args: &request.args,
+            size: self.game.size(),
+        };
+        match request.name.as_str() {
+            "protocol_version" => Ok("2".to_owned()),
+            "name" => Ok(self.engine.name()),
+            "version" => Ok(self.engine.version()),
+            "known_command" => Ok(request.args.first().is_some_and(|name| self.knows(name)).to_string()),
+            "list_commands" => Ok(self.commands().join("\n")),
+            "quit" => {
+                self.quit = true;
+                Ok(String::new())
+            }
+            "boardsize" => self.boardsize(&args),
+            "rectangular_boardsize" => self.rectangular_boardsize(&args),
+            "query_boardsize" => Ok(self.query_boardsize()),
+            "clear_board" => self.clear_board(),
+            "komi" => self.komi(&args),
+            "get_komi" => Ok(self.game.komi().to_string()),
+            "fixed_handicap" => self.fixed_handicap(&args),
+            "place_free_handicap" => self.place_free_handicap(&args),
+            "set_free_handicap" => self.set_free_handicap(&args),
+            "loadsgf" => self.load_sgf(&args),
+            "kata-get-rules" => Ok(setup::TROMP_TAYLOR_JSON.to_owned()),
+            "kata-set-rules" => self.set_rules(&request.rest()),
+            "play" => self.play(&args),
+            "undo" => self.undo(),
+            "time_settings" => self.time_settings(&args),
+            "time_left" => self.time_left(&args),
+            "genmove" => self.genmove(&args),
+            "reg_genmove" => self.reg_genmove(&args),
+            "final_score" => Ok(self.final_score()),
+            "final_status_list" => self.final_status_list(&args),
+            "showboard" => Ok(self.showboard()),
+            name if self.engine.can_analyze() && ANALYSIS_COMMANDS.contains(&name) => self.analysis(name, &args),
+            "" => Err("missing command".to_owned()),
+            _ => Err("unknown command".to_owned()),
+        }
+    }
+
+    fn analysis(&mut self, name: &str, args: &Args<'_>) -> Outcome {
+        let style = if name.starts_with("kata") {
+            AnalysisStyle::Kata
+        } else {
+            AnalysisStyle::Lz
+        };
+        let request = AnalyzeRequest::parse(style, args.args)?;
+        if name.contains("genmove") {
+            return self.genmove_analyze(&request);
+        }
+        let color = request.color.unwrap_or(self.game.position().to_move());
+        self.analyzing = Some((request, color));
+        Ok(String::new())
+    }
+
+    fn commands(&self) -> Vec<&'static str> {
+        let analysis = if self.engine.can_analyze() {
+            ANALYSIS_COMMANDS
+        } else {
+            &[]
+        };
+        COMMANDS.iter().chain(analysis).copied().collect()
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.commands().contains(&name)
+    }
+}
+
+/// A reply may hold no empty line, for that would end it (GTP 2, 2.6).
+fn body(text: &str) -> Cow<'_, str> {
+    let text = text.trim_end();
+    if !text.contains("\n\n") && !text.starts_with('\n') && !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// Arguments of a command with the errors of GTP 2 for wrong ones.
+struct Args<'a> {
+    args: &'a [String],
+    size: Size,
+}
+
+impl<'a> Args<'a> {
+    fn word(&self, index: usize) -> Option<&'a str> {
+        self.args.get(index).map(String::as_str)
+    }
+
+    fn number<T: std::str::FromStr>(&self, index: usize, what: &str) -> Result<T, String> {
+        let word = self
+            .word(index)
+            .ok_or_else(|| format!("syntax error: {what} is missing"))?;
+        word.parse().map_err(|_| format!("{what} not a number"))
+    }
+
+    fn color(&self, index: usize) -> Result<Color, String> {
+        self.word(index)
+            .and_then(parse_color)
+            .ok_or_else(|| "invalid color or coordinate".to_owned())
+    }
+
+    fn mv(&self, index: usize) -> Result<Move, String> {
+        let word = self
+            .word(index)
+            .ok_or_else(|| "invalid color or coordinate".to_owned())?;
+        Move::parse(self.size, word).map_err(|_| "invalid color or coordinate".to_owned())
+    }
+}

@@ -1,0 +1,190 @@
+//! Setting up: board, komi, handicap, rules, clock, playing and taking back.
+
+use tengen_rules::{Komi, Move, Point, Size, format_point};
+
+use super::{Args, Outcome, Session};
+use crate::clock::{TimeLeft, TimeSettings};
+use crate::engine::Engine;
+use crate::game::{Game, GameError};
+use crate::handicap::{fixed_handicap, spread_handicap};
+
+/// Tromp-Taylor rules in the words of KataGo's `kata-get-rules`.
+pub(super) const TROMP_TAYLOR_JSON: &str = r#"{"friendlyPassOk":false,"hasButton":false,"ko":"POSITIONAL","scoring":"AREA","suicide":true,"tax":"NONE","whiteHandicapBonus":"0"}"#;
+
+impl<E: Engine> Session<E> {
+    pub(super) fn boardsize(&mut self, args: &Args<'_>) -> Outcome {
+        let width = args.number(0, "boardsize")?;
+        let height = if args.word(1).is_some() {
+            args.number(1, "boardsize")?
+        } else {
+            width
+        };
+        self.set_size(width, height)
+    }
+
+    pub(super) fn rectangular_boardsize(&mut self, args: &Args<'_>) -> Outcome {
+        self.set_size(args.number(0, "width")?, args.number(1, "height")?)
+    }
+
+    fn set_size(&mut self, width: usize, height: usize) -> Outcome {
+        let size = Size::new(width, height).map_err(|_| "unacceptable size".to_owned())?;
+        if !self.engine.supports(size) {
+            return Err("unacceptable size".to_owned());
+        }
+        self.restart(size);
+        Ok(String::new())
+    }
+
+    fn restart(&mut self, size: Size) {
+        self.game = Game::new(size, self.game.komi());
+        self.clock.restart();
+        self.engine.new_game(size);
+    }
+
+    pub(super) fn query_boardsize(&self) -> String {
+        let size = self.game.size();
+        match size.width() == size.height() {
+            true => size.width().to_string(),
+            false => format!("{} {}", size.width(), size.height()),
+        }
+    }
+
+    pub(super) fn clear_board(&mut self) -> Outcome {
+        self.restart(self.game.size());
+        Ok(String::new())
+    }
+
+    pub(super) fn komi(&mut self, args: &Args<'_>) -> Outcome {
+        let points: f64 = args.number(0, "komi")?;
+        let half_points = points * 2.0;
+        let limit = f64::from(i16::MAX / 2);
+        if !half_points.is_finite() || half_points.fract() != 0.0 || half_points.abs() > limit {
+            return Err("komi must be a multiple of 0.5".to_owned());
+        }
+        self.game.set_komi(Komi::from_half_points(half_points as i16));
+        Ok(String::new())
+    }
+
+    pub(super) fn fixed_handicap(&mut self, args: &Args<'_>) -> Outcome {
+        let stones = args.number(0, "number of stones")?;
+        self.board_is_empty()?;
+        let points = fixed_handicap(self.game.size(), stones).ok_or("invalid number of stones")?;
+        self.place(&points)
+    }
+
+    pub(super) fn place_free_handicap(&mut self, args: &Args<'_>) -> Outcome {
+        let stones: usize = args.number(0, "number of stones")?;
+        self.board_is_empty()?;
+        if stones < 2 || stones >= self.game.size().area() {
+            return Err("invalid number of stones".to_owned());
+        }
+        let points = spread_handicap(self.game.size(), stones);
+        self.place(&points)
+    }
+
+    pub(super) fn set_free_handicap(&mut self, args: &Args<'_>) -> Outcome {
+        self.board_is_empty()?;
+        let parse = |index: usize| match args.mv(index) {
+            Ok(Move::Play(point)) => Ok(point),
+            _ => Err("bad vertex list".to_owned()),
+        };
+        let points = (0..args.args.len())
+            .map(parse)
+            .collect::<Result<Vec<Point>, String>>()?;
+        if points.len() < 2 || points.len() >= self.game.size().area() {
+            return Err("bad vertex list".to_owned());
+        }
+        self.place(&points)
+            .map(|_| String::new())
+            .map_err(|_| "bad vertex list".to_owned())
+    }
+
+    fn board_is_empty(&self) -> Result<(), String> {
+        match self.game.turns().is_empty() {
+            true => Ok(()),
+            false => Err("board not empty".to_owned()),
+        }
+    }
+
+    fn place(&mut self, points: &[Point]) -> Outcome {
+        self.game.place_handicap(points).map_err(|error| error.to_string())?;
+        let size = self.game.size();
+        Ok(points
+            .iter()
+            .map(|&point| format_point(size, point))
+            .collect::<Vec<_>>()
+            .join(" "))
+    }
+
+    pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {
+        let path = args.word(0).ok_or("syntax error: the file is missing")?;
+        let move_number = if args.word(1).is_some() {
+            Some(args.number(1, "move number")?)
+        } else {
+            None
+        };
+        let loaded = self
+            .engine
+            .load_game(path, move_number)
+            .map_err(|error| format!("cannot load file: {error}"))?;
+        let mut game = Game::new(loaded.size, loaded.komi.unwrap_or(self.game.komi()));
+        for (index, &(color, mv)) in loaded.turns.iter().enumerate() {
+            game.play(color, mv)
+                .map_err(|error| format!("cannot load file: move {}: {error}", index + 1))?;
+        }
+        self.clock.restart();
+        self.engine.new_game(loaded.size);
+        self.game = game;
+        Ok(format!("{:?}", self.game.position().to_move()).to_ascii_lowercase())
+    }
+
+    pub(super) fn set_rules(&mut self, text: &str) -> Outcome {
+        let key: String = text
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase();
+        let json: String = TROMP_TAYLOR_JSON.chars().filter(char::is_ascii_alphanumeric).collect();
+        match key == "tromptaylor" || key == json.to_ascii_lowercase() {
+            true => Ok(String::new()),
+            false => Err("unsupported rules: this engine plays tromp-taylor only".to_owned()),
+        }
+    }
+
+    pub(super) fn play(&mut self, args: &Args<'_>) -> Outcome {
+        let (color, mv) = (args.color(0)?, args.mv(1)?);
+        self.game.play(color, mv).map_err(|error| error.to_string())?;
+        Ok(String::new())
+    }
+
+    pub(super) fn undo(&mut self) -> Outcome {
+        match self.game.undo() {
+            Ok(_) => Ok(String::new()),
+            Err(error @ GameError::NothingToUndo) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    pub(super) fn time_settings(&mut self, args: &Args<'_>) -> Outcome {
+        self.clock.set(TimeSettings {
+            main_seconds: args.number(0, "main time")?,
+            overtime_seconds: args.number(1, "overtime")?,
+            overtime_stones: args.number(2, "number of stones")?,
+        });
+        Ok(String::new())
+    }
+
+    pub(super) fn time_left(&mut self, args: &Args<'_>) -> Outcome {
+        let color = args.color(0)?;
+        let seconds: i64 = args.number(1, "time")?;
+        let seconds = u32::try_from(seconds.max(0)).unwrap_or(u32::MAX);
+        self.clock.set_left(
+            color,
+            TimeLeft {
+                seconds,
+                stones: args.number(2, "number of stones")?,
+            },
+        );
+        Ok(String::new())
+    }
+}
