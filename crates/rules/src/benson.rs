@@ -1,0 +1,58 @@
+//! Unconditionally alive chains and the regions vital to them (Benson, Life in the Game of Go, 1976).
+
+use crate::area::Area;
+use crate::color::Color;
+use crate::geometry::Geometry;
+use crate::point_set::PointSet;
+use crate::position::Position;
+use crate::rules::Suicide;
+
+impl Position {
+    /// Benson's analysis for each color: the chains that stay on the board though their owner only passes, and the
+    /// regions vital to them.
+    ///
+    /// A region is a connected set of points without a stone of the owner. It is vital to a chain if each of its empty
+    /// points is a liberty of that chain; where the rules allow suicide, which may empty the others, each of its points
+    /// has to be adjacent to the chain. The pass-alive chains are the largest set in which each chain has two vital
+    /// regions that touch chains of the set only. The area holds those chains and every such region vital to one of
+    /// them. This is an analysis beside the rules and never enters a score.
+    pub fn pass_alive(&self) -> Area {
+        Area {
+            black: self.pass_alive_of(Color::Black),
+            white: self.pass_alive_of(Color::White),
+        }
+    }
+
+    /// The pass-alive area of one color; see [`Position::pass_alive`].
+    pub fn pass_alive_of(&self, color: Color) -> PointSet {
+        let own = self.stones(color);
+        let decisive = match self.rules().suicide {
+            Suicide::Forbidden => self.empty_points(),
+            Suicide::Allowed | Suicide::MultiOnly => self.geometry().all - own,
+        };
+        pass_alive(self.geometry(), own, decisive)
+    }
+}
+
+/// The pass-alive chains among the stones `own`, with the regions vital to at least one of them; `decisive` holds the
+/// points that have to be adjacent to a chain for their region to be vital to it.
+fn pass_alive(geometry: &Geometry, own: PointSet, decisive: PointSet) -> PointSet {
+    let mut chains: Vec<PointSet> = geometry.components(&own).collect();
+    let mut regions: Vec<PointSet> = geometry.components(&(geometry.all - own)).collect();
+    let union = |sets: &[PointSet]| sets.iter().fold(PointSet::new(), |all, set| all | *set);
+    let vital = |region: &PointSet, beside: &PointSet| (*region & decisive).is_subset(beside);
+    loop {
+        let alive = union(&chains);
+        regions.retain(|region| (geometry.adjacent(region) & own).is_subset(&alive));
+        let before = chains.len();
+        chains.retain(|chain| {
+            let beside = geometry.adjacent(chain);
+            regions.iter().filter(|region| vital(region, &beside)).nth(1).is_some()
+        });
+        if chains.len() == before {
+            break;
+        }
+    }
+    regions.retain(|region| chains.iter().any(|chain| vital(region, &geometry.adjacent(chain))));
+    union(&chains) | union(&regions)
+}

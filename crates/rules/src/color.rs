@@ -1,0 +1,50 @@
+//! The two colors.
+
+use std::fmt;
+
+/// A color, of a stone or of the player who owns it.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Color {
+    /// Takes the first turn of a game.
+    Black = 0,
+    /// Gets the komi.
+    White = 1,
+}
+
+impl Color {
+    /// Both colors, Black first.
+    pub const ALL: [Color; 2] = [Color::Black, Color::White];
+
+    /// The other color.
+    #[inline]
+    pub const fn opposite(self) -> Color {
+        match self {
+            Color::Black => Color::White,
+            Color::White => Color::Black,
+        }
+    }
+
+    /// 0 for Black, 1 for White.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// `B` or `W`, as game records write it.
+    pub const fn letter(self) -> char {
+        match self {
+            Color::Black => 'B',
+            Color::White => 'W',
+        }
+    }
+}
+
+impl fmt::Display for Color {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Color::Black => "Black",
+            Color::White => "White",
+        })
+    }
+}

@@ -1,0 +1,330 @@
+//! Which moves are legal, and why others are not.
+
+use std::fmt;
+
+use crate::color::Color;
+use crate::handicap::Handicap;
+use crate::moves::Move;
+use crate::play::{INDEX, button_key, record_key};
+use crate::point::Point;
+use crate::point_set::PointSet;
+use crate::position::{EMPTY, Position, WALL, flag, join};
+use crate::rules::{KoRule, Suicide};
+use crate::zobrist;
+
+/// Why a move is illegal.
+#[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
+pub enum IllegalMove {
+    /// The grid has no such point.
+    OffBoard,
+    /// There is a stone at the point.
+    Occupied,
+    /// The rules forbid this suicide.
+    Suicide,
+    /// The ko rule refuses the play for repeating what an earlier turn left.
+    Superko {
+        /// Number of turns taken when that stood on the board; 0 = the start.
+        repeats_ply: usize,
+    },
+    /// The game has ended.
+    GameOver,
+    /// Black has to play his handicap stones before he may pass.
+    HandicapPlayDue,
+    /// White has to pass while Black plays his handicap stones.
+    HandicapPassDue,
+}
+
+impl fmt::Display for IllegalMove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IllegalMove::OffBoard => f.write_str("the point is off the board"),
+            IllegalMove::Occupied => f.write_str("the point is occupied"),
+            IllegalMove::Suicide => f.write_str("suicide is forbidden"),
+            IllegalMove::Superko { repeats_ply: 0 } => f.write_str("the ko rule forbids it: it repeats the start"),
+            IllegalMove::Superko { repeats_ply } => {
+                write!(
+                    f,
+                    "the ko rule forbids it: it repeats the position after ply {repeats_ply}"
+                )
+            }
+            IllegalMove::GameOver => f.write_str("the game is over"),
+            IllegalMove::HandicapPlayDue => f.write_str("handicap stones have to be played first"),
+            IllegalMove::HandicapPassDue => f.write_str("White passes during the handicap"),
+        }
+    }
+}
+
+impl std::error::Error for IllegalMove {}
+
+/// What a play would do to the stones.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Effect {
+    /// Hash of the coloring after the play.
+    pub(crate) hash: u128,
+    /// Whether the play removes its own chain.
+    suicide: bool,
+    /// Whether that chain is the new stone alone.
+    alone: bool,
+}
+
+impl Position {
+    /// Whether a move of the player to move is legal, and if not, why.
+    ///
+    /// # Errors
+    /// [`IllegalMove`] names the first of: off the board, game over, handicap, occupied, suicide,
+    /// superko.
+    pub fn legality(&self, mv: Move) -> Result<(), IllegalMove> {
+        let Move::Play(point) = mv else {
+            return if self.is_over() {
+                Err(IllegalMove::GameOver)
+            } else {
+                self.handicap_permits(mv)
+            };
+        };
+        if point.index() >= self.geometry.area {
+            return Err(IllegalMove::OffBoard);
+        }
+        if self.is_over() {
+            return Err(IllegalMove::GameOver);
+        }
+        self.handicap_permits(mv)?;
+        if !self.empty.contains(point) {
+            return Err(IllegalMove::Occupied);
+        }
+        let effect = self.effect(point.index());
+        if self.suicide_forbidden(&effect) {
+            return Err(IllegalMove::Suicide);
+        }
+        self.repeated_turn(&effect)
+            .map_or(Ok(()), |repeats_ply| Err(IllegalMove::Superko { repeats_ply }))
+    }
+
+    /// Whether a move of the player to move is legal.
+    #[inline]
+    pub fn is_legal(&self, mv: Move) -> bool {
+        match mv {
+            Move::Pass => !self.is_over() && self.handicap_permits(mv).is_ok(),
+            Move::Play(point) => {
+                self.handicap_permits(mv).is_ok()
+                    && point.index() < self.geometry.area
+                    && self.empty.contains(point)
+                    && !self.is_over()
+                    && self.is_permitted(point.index())
+            }
+        }
+    }
+
+    /// All points where the player to move may play; none once the game is over.
+    pub fn legal_points(&self) -> PointSet {
+        if self.is_over() || self.handicap_due() == Some(IllegalMove::HandicapPassDue) {
+            return PointSet::new();
+        }
+        // A play beside an empty point is no suicide; at most points that is enough to repeat nothing.
+        let doubtful = self.possibly_repeating();
+        let mut legal = (self.empty & self.geometry.adjacent(&self.empty)) - doubtful;
+        for point in self.empty - legal {
+            if self.is_permitted_given(point.index(), !doubtful.contains(point)) {
+                legal.insert(point);
+            }
+        }
+        legal
+    }
+
+    /// Points outside which no play of the player to move that stays on the board can repeat an earlier grid.
+    ///
+    /// A stone of his that stands where no stone was ever removed has been there since its turn and stays. A grid that
+    /// is repeated would hold it, so it would come from that turn or later; it would also hold the new stone, so its
+    /// point would have been vacated since.
+    fn possibly_repeating(&self) -> PointSet {
+        const LOOK_BACK: usize = 40;
+        let oldest = self.ply().saturating_sub(LOOK_BACK);
+        for ply in (oldest..self.ply()).rev() {
+            let Move::Play(point) = self.moves[ply] else { continue };
+            let turn = &self.turns[ply + 1];
+            if turn.mover() == self.to_move && !self.vacated.contains(point) {
+                let later = self
+                    .turns
+                    .get(ply + 2)
+                    .map_or(self.removed.len(), |t| t.removed_before as usize);
+                let mut vacated = PointSet::new();
+                self.removed[later..]
+                    .iter()
+                    .for_each(|&entry| vacated.set(usize::from(entry & INDEX)));
+                return vacated;
+            }
+        }
+        self.vacated
+    }
+
+    /// The empty points whose play the ko rule refuses to the player to move, one-stone suicides included where they
+    /// are allowed but for that rule. Once the game is over it tells what would be refused if it went on.
+    pub fn superko_banned(&self) -> PointSet {
+        let mut banned = PointSet::new();
+        let free = self.geometry.adjacent(&self.empty) - self.vacated;
+        for point in self.empty - free {
+            let effect = self.effect(point.index());
+            if !self.suicide_forbidden(&effect) && self.repeated_turn(&effect).is_some() {
+                banned.insert(point);
+            }
+        }
+        banned
+    }
+
+    #[inline]
+    fn handicap_permits(&self, mv: Move) -> Result<(), IllegalMove> {
+        match (self.handicap_due(), mv) {
+            (Some(IllegalMove::HandicapPlayDue), Move::Pass) => Err(IllegalMove::HandicapPlayDue),
+            (Some(IllegalMove::HandicapPassDue), Move::Play(_)) => Err(IllegalMove::HandicapPassDue),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the handicap asks of the player to move.
+    #[inline]
+    fn handicap_due(&self) -> Option<IllegalMove> {
+        match self.start.handicap {
+            Handicap::Even | Handicap::Fixed(_) => None,
+            Handicap::Consecutive(plays) => {
+                (plays >= 2 && self.ply() < plays.into()).then_some(IllegalMove::HandicapPlayDue)
+            }
+            Handicap::WhitePasses(stones) => {
+                let due = self.to_move == Color::White && self.ply() / 2 + 1 < stones.into();
+                due.then_some(IllegalMove::HandicapPassDue)
+            }
+        }
+    }
+
+    /// Whether suicide and ko rules permit a play at an empty point.
+    #[inline]
+    pub(crate) fn is_permitted(&self, index: usize) -> bool {
+        self.is_permitted_given(index, !self.vacated.has(index))
+    }
+
+    /// The same where `fresh` promises that a stone that stays at the point does not repeat an earlier grid.
+    #[inline]
+    fn is_permitted_given(&self, index: usize, fresh: bool) -> bool {
+        if fresh && self.has_empty_neighbor(index) {
+            return true;
+        }
+        let effect = self.effect(index);
+        !self.suicide_forbidden(&effect) && ((fresh && !effect.suicide) || self.repeated_turn(&effect).is_none())
+    }
+
+    #[inline]
+    fn has_empty_neighbor(&self, index: usize) -> bool {
+        self.geometry.neighbors[index]
+            .iter()
+            .any(|&n| self.cells[usize::from(n)].color == EMPTY)
+    }
+
+    #[inline]
+    fn suicide_forbidden(&self, effect: &Effect) -> bool {
+        effect.suicide
+            && match self.rules.suicide {
+                Suicide::Allowed => false,
+                Suicide::MultiOnly => effect.alone,
+                Suicide::Forbidden => true,
+            }
+    }
+
+    /// What a play of the player to move at an empty point would do.
+    ///
+    /// Neighbours are unpredictable, so this selects by masks rather than by branches.
+    #[inline]
+    pub(crate) fn effect(&self, index: usize) -> Effect {
+        let own = self.to_move as u8;
+        // Neighbours without a stone get a chain of their own: the cell outside, which has no openings and no hash.
+        let mut heads = [self.geometry.area as u16; 4];
+        let mut colors = [WALL; 4];
+        for (i, neighbor) in self.geometry.neighbors[index].into_iter().enumerate() {
+            let cell = &self.cells[usize::from(neighbor)];
+            colors[i] = cell.color;
+            heads[i] = if cell.color < EMPTY { cell.head } else { heads[i] };
+        }
+        let mut lives = false;
+        let mut alone = true;
+        let (mut captured, mut merged) = ([0; 2], [0; 2]);
+        for i in 0..4 {
+            let chain = &self.cells[usize::from(heads[i])];
+            let touching = heads.iter().fold(0, |sum, &head| sum + u16::from(head == heads[i]));
+            let first = !heads[..i].contains(&heads[i]);
+            let breathless = chain.openings == touching;
+            let is_own = colors[i] == own;
+            let is_captured = (colors[i] == own ^ 1) & breathless;
+            lives |= (colors[i] == EMPTY) | is_captured | (is_own & !breathless);
+            alone &= !is_own;
+            add_if(is_captured & first, &mut captured, chain.hash);
+            add_if(is_own & first, &mut merged, chain.hash);
+        }
+        let hash = if lives {
+            self.hash ^ join(captured) ^ zobrist::stone(own.into(), index)
+        } else {
+            self.hash ^ join(merged)
+        };
+        Effect {
+            hash,
+            suicide: !lives,
+            alone,
+        }
+    }
+
+    /// The earlier turn that the ko rule finds repeated by a play with this effect.
+    #[inline]
+    fn repeated_turn(&self, effect: &Effect) -> Option<usize> {
+        let (ko, turns) = (self.rules.ko, &self.turns);
+        if ko == KoRule::Basic {
+            return self.grid_before_last_turn(effect);
+        }
+        self.table.find(self.key_of_play(effect), |i| record_key(ko, turns, i))
+    }
+
+    /// What the ko rule will look back at after a play with this effect; see [`record_key`].
+    #[inline]
+    pub(crate) fn key_of_play(&self, effect: &Effect) -> u128 {
+        button_key(self.last_turn())
+            ^ match self.rules.ko {
+                KoRule::PositionalSuperko | KoRule::Basic => effect.hash,
+                KoRule::SituationalSuperko => effect.hash ^ zobrist::player(self.next_after_turn()),
+                KoRule::Superko1996 | KoRule::NaturalSituationalSuperko => effect.hash ^ zobrist::player(self.to_move),
+                KoRule::Fixed => zobrist::pair(self.hash, effect.hash),
+            }
+    }
+
+    #[cold]
+    fn grid_before_last_turn(&self, effect: &Effect) -> Option<usize> {
+        let number = self.turns.len().checked_sub(2)?;
+        let before = &self.turns[number];
+        let same_button = before.is(flag::BUTTON) == self.last_turn().is(flag::BUTTON);
+        (same_button && before.hash() == effect.hash).then_some(number)
+    }
+
+    /// Whether a point is a one-point eye of a color: all neighbours its stones or the edge, and at most one diagonal
+    /// neighbour an enemy stone, none at the edge.
+    #[inline]
+    pub fn is_one_point_eye(&self, point: Point, color: Color) -> bool {
+        let own = color as u8;
+        let neighbors = &self.geometry.neighbors[point.index()];
+        let surrounded = neighbors.iter().all(|&n| {
+            let c = self.cells[usize::from(n)].color;
+            c == own || c == WALL
+        });
+        if !surrounded {
+            return false;
+        }
+        let (mut enemies, mut edge) = (0, 0);
+        for &diagonal in &self.geometry.diagonals[point.index()] {
+            let c = self.cells[usize::from(diagonal)].color;
+            enemies += u32::from(c == color.opposite() as u8);
+            edge |= u32::from(c == WALL);
+        }
+        enemies + edge < 2
+    }
+}
+
+/// Adds the halves of a key to a sum if a condition holds, without a branch.
+#[inline]
+fn add_if(condition: bool, sum: &mut [u64; 2], key: [u64; 2]) {
+    let mask = u64::from(condition).wrapping_neg();
+    sum[0] ^= key[0] & mask;
+    sum[1] ^= key[1] & mask;
+}

@@ -1,0 +1,60 @@
+//! The rules of Go: grids, positions with their whole history, ko rules, scoring, symmetries and exact counts.
+//!
+//! The default rules are strict Tromp-Taylor: positional superko against every earlier grid, suicide allowed, the end
+//! at two consecutive passes, area score of the grid as it stands.
+//!
+//! Deliberately absent: files and printing, threads, a source of randomness, third-party code. Legality and scores
+//! never depend on floating point numbers; the few `f32` accessors return exact half points.
+
+mod area;
+mod benson;
+mod color;
+mod count_games;
+mod count_positions;
+mod cycle;
+mod game;
+mod geometry;
+mod handicap;
+mod history;
+mod komi;
+mod legality;
+mod life;
+mod moves;
+mod perft;
+mod play;
+pub mod playout;
+mod point;
+mod point_set;
+mod position;
+mod proof;
+mod rule_names;
+mod rules;
+mod score;
+mod setup;
+mod size;
+mod solve;
+mod symmetry;
+mod valid;
+mod zobrist;
+
+pub use area::Area;
+pub use color::Color;
+pub use count_games::{EndlessGames, count_games, count_games_by_plays};
+pub use count_positions::{TooLarge, count_legal_positions};
+pub use game::{AgreementError, Game};
+pub use handicap::{Handicap, fixed_handicap};
+pub use komi::{Komi, Margin, Outcome, ParseKomiError};
+pub use legality::IllegalMove;
+pub use life::Life;
+pub use moves::Move;
+pub use perft::perft;
+pub use point::{ParsePointError, Point, format_point, parse_point};
+pub use point_set::{PointSet, Points};
+pub use position::Position;
+pub use rule_names::RulesError;
+pub use rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suicide};
+pub use score::{HalfCount, Territory};
+pub use setup::SetupError;
+pub use size::{MAX_AREA, MAX_SIDE, Size, SizeError};
+pub use solve::{Solution, SolveError, solve};
+pub use symmetry::Symmetry;

@@ -1,0 +1,27 @@
+//! Counting turn sequences.
+
+use crate::moves::Move;
+use crate::position::Position;
+
+/// Number of legal sequences of exactly `depth` turns, passes included, none going on after the end of the game.
+///
+/// The position is the same afterwards.
+pub fn perft(position: &mut Position, depth: usize) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    if position.is_over() {
+        return 0;
+    }
+    let plays = position.legal_points();
+    if depth == 1 {
+        return plays.len() as u64 + 1;
+    }
+    let mut count = 0;
+    for mv in plays.iter().map(Move::Play).chain([Move::Pass]) {
+        position.play_unchecked(mv);
+        count += perft(position, depth - 1);
+        position.undo();
+    }
+    count
+}

@@ -1,0 +1,68 @@
+//! Random games for measuring speed.
+//!
+//! The crate has no source of randomness of its own: callers pass a function that returns 64 random bits.
+
+use crate::moves::Move;
+use crate::point::Point;
+use crate::position::Position;
+
+/// Plays a light random game to its end and returns the number of turns taken.
+///
+/// Each turn starts at a random point and goes forward in reading order, round the end, to the first legal point that
+/// is not a one-point eye of the mover ([`Position::is_one_point_eye`]); without one it passes. The game ends by two
+/// passes or after `3 * area` turns.
+pub fn light_playout(position: &mut Position, mut random: impl FnMut() -> u64) -> usize {
+    let area = position.size().area();
+    let limit = 3 * area;
+    let start = position.ply();
+    while !position.is_over() && position.ply() - start < limit {
+        let mv = light_move(position, below(random(), area));
+        position.play_unchecked(mv);
+    }
+    position.ply() - start
+}
+
+/// Plays a random game in which every turn lists all legal moves and takes one of them, the pass included, each with
+/// the same probability; returns the number of turns taken. The game ends by two passes or after `3 * area` turns.
+pub fn uniform_playout(position: &mut Position, mut random: impl FnMut() -> u64) -> usize {
+    let limit = 3 * position.size().area();
+    let start = position.ply();
+    while !position.is_over() && position.ply() - start < limit {
+        let legal = position.legal_points();
+        let choice = below(random(), legal.len() + 1);
+        position.play_unchecked(legal.nth(choice).map_or(Move::Pass, Move::Play));
+    }
+    position.ply() - start
+}
+
+/// The first legal point from `start` on that is no own one-point eye, or a pass.
+#[inline]
+fn light_move(position: &Position, start: usize) -> Move {
+    let empty = position.empty_points();
+    let suits =
+        |point: Point| !position.is_one_point_eye(point, position.to_move()) && position.is_permitted(point.index());
+    let mut from = start;
+    while let Some(point) = empty.next_from(from) {
+        if suits(point) {
+            return Move::Play(point);
+        }
+        from = point.index() + 1;
+    }
+    from = 0;
+    while let Some(point) = empty.next_from(from) {
+        if point.index() >= start {
+            break;
+        }
+        if suits(point) {
+            return Move::Play(point);
+        }
+        from = point.index() + 1;
+    }
+    Move::Pass
+}
+
+/// Maps 64 random bits to a number below `n`.
+#[inline]
+fn below(bits: u64, n: usize) -> usize {
+    ((u128::from(bits) * n as u128) >> 64) as usize
+}

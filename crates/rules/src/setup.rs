@@ -1,0 +1,144 @@
+//! Positions that do not start from the empty grid with alternating turns.
+
+use std::fmt;
+
+use crate::color::Color;
+use crate::geometry::Geometry;
+use crate::handicap::Handicap;
+use crate::point::Point;
+use crate::point_set::PointSet;
+use crate::position::{Position, Turn};
+use crate::rules::Rules;
+use crate::size::Size;
+
+/// Where a game starts.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(crate) struct Start {
+    pub(crate) stones: [PointSet; 2],
+    pub(crate) to_move: Color,
+    pub(crate) handicap: Handicap,
+}
+
+impl Start {
+    /// The empty grid, Black to move.
+    pub(crate) const EVEN: Start = Start {
+        stones: [PointSet::new(); 2],
+        to_move: Color::Black,
+        handicap: Handicap::Even,
+    };
+}
+
+/// Why a grid cannot be the start of a game.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum SetupError {
+    /// A stone stands outside the grid.
+    OffBoard(Point),
+    /// A point has stones of both colors.
+    BothColors(Point),
+    /// The chain at this point has no liberty.
+    NoLiberty(Point),
+    /// The grid has no usual points for so many preset stones.
+    NoFixedHandicap(u16),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::OffBoard(point) => write!(f, "point number {} is off the board", point.index()),
+            SetupError::BothColors(point) => {
+                write!(f, "point number {} has stones of both colors", point.index())
+            }
+            SetupError::NoLiberty(point) => {
+                write!(f, "the chain at point number {} has no liberty", point.index())
+            }
+            SetupError::NoFixedHandicap(stones) => {
+                write!(f, "this grid has no usual points for {stones} handicap stones")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+impl Position {
+    /// A game from a given grid. Its record holds the start only: the grid counts for positional superko, grid and
+    /// player for situational superko; nobody has left it.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the stones do not form a legal coloring of the grid.
+    pub fn from_setup(
+        size: Size,
+        rules: Rules,
+        black: &PointSet,
+        white: &PointSet,
+        to_move: Color,
+    ) -> Result<Position, SetupError> {
+        let geometry = Geometry::of(size);
+        let stones = [*black, *white];
+        if let Some(point) = ((stones[0] | stones[1]) - geometry.all).next_from(0) {
+            return Err(SetupError::OffBoard(point));
+        }
+        if let Some(point) = (stones[0] & stones[1]).next_from(0) {
+            return Err(SetupError::BothColors(point));
+        }
+        let empty = geometry.all - stones[0] - stones[1];
+        for chain in stones.iter().flat_map(|set| geometry.components(set)) {
+            if !geometry.adjacent(&chain).intersects(&empty) {
+                return Err(SetupError::NoLiberty(chain.next_from(0).expect("chains have stones")));
+            }
+        }
+        let start = Start {
+            stones,
+            to_move,
+            handicap: Handicap::Even,
+        };
+        Ok(Position::from_start(size, rules, start))
+    }
+
+    /// A game from the empty grid, or from preset stones, with a handicap for Black.
+    ///
+    /// # Errors
+    /// [`SetupError::NoFixedHandicap`] if the grid has no usual points for the preset stones.
+    pub fn with_handicap(size: Size, rules: Rules, handicap: Handicap) -> Result<Position, SetupError> {
+        let mut start = Start {
+            handicap,
+            ..Start::EVEN
+        };
+        if let Handicap::Fixed(stones) = handicap
+            && stones >= 2
+        {
+            start.stones[0] =
+                crate::handicap::fixed_handicap(size, stones.into()).ok_or(SetupError::NoFixedHandicap(stones))?;
+            start.to_move = Color::White;
+        }
+        Ok(Position::from_start(size, rules, start))
+    }
+
+    /// The handicap the game was started with.
+    pub fn handicap(&self) -> Handicap {
+        self.start.handicap
+    }
+
+    /// The stones of a color at the start.
+    pub fn start_stones(&self, color: Color) -> PointSet {
+        self.start.stones[color.index()]
+    }
+
+    /// The player who takes the first turn.
+    pub fn start_to_move(&self) -> Color {
+        self.start.to_move
+    }
+
+    /// The position at a start whose stones form a legal coloring.
+    pub(crate) fn from_start(size: Size, rules: Rules, start: Start) -> Position {
+        let mut position = Position::without_record(size, rules, start);
+        for color in Color::ALL {
+            for point in start.stones[color.index()] {
+                position.set_up(point, color);
+            }
+        }
+        let turn = Turn::new(position.hash, start.to_move.opposite(), start.to_move, 0, 0, 0);
+        position.push_turn(turn, None);
+        position
+    }
+}

@@ -1,0 +1,254 @@
+//! Simplified Japanese Rules 2008: two-eye-formations, independent life, games with agreements and resumptions.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::slow::Grid;
+use support::{Random, setup};
+use tengen_rules::{
+    AgreementError, Color, Game, IllegalMove, Komi, Life, Move, PointSet, Position, Rules, Size, parse_point,
+};
+
+fn board(rows: &[&str]) -> Position {
+    setup(rows, Rules::japanese2008(), Color::Black)
+}
+
+fn check_life(rows: &[&str], point: &str, expected: Life) {
+    let position = board(rows);
+    let point = parse_point(position.size(), point).unwrap();
+    assert_eq!(position.independent_life(point, 2_000_000), expected, "{rows:?}");
+}
+
+#[test]
+fn two_eye_formations() {
+    let check = |rows: &[&str], color: Color, points: usize| {
+        assert_eq!(board(rows).two_eye_formations(color).len(), points, "{rows:?}");
+    };
+    check(&[".XX.O"], Color::Black, 0);
+    check(&[".XX.X"], Color::Black, 0);
+    check(&[".XX."], Color::Black, 4);
+    check(&[".X.X", "XXXX"], Color::Black, 8);
+    check(&[".X.XO.", "XXXXOO"], Color::Black, 8);
+    check(&[".X.XO", "XXXX."], Color::Black, 0);
+    check(&["X.X", ".OX", "XXX"], Color::Black, 0);
+    // Two chains that share both eyes.
+    check(&["X.", ".X"], Color::Black, 4);
+    check(&["O.", ".O"], Color::White, 4);
+    check(&["O.", ".O"], Color::Black, 0);
+}
+
+#[test]
+fn life_of_small_groups() {
+    check_life(&[".XX."], "B1", Life::Alive);
+    check_life(&[".X.XO.", "XXXXOO"], "A1", Life::Alive);
+    // Three points in a row: the opponent plays in the middle.
+    check_life(&["...XO.", "XXXXOO", "OOOOO."], "A2", Life::NotAlive);
+    // Four in a row live.
+    check_life(&["....XO.", "XXXXXOO", "OOOOOO."], "A2", Life::Alive);
+    // A group without any eye space.
+    check_life(&[".XOO.", "OOO.O"], "B2", Life::NotAlive);
+    // Seki with one eye each.
+    check_life(&["XXXOO", ".X.O."], "A2", Life::NotAlive);
+    check_life(&["XXXOO", ".X.O."], "E2", Life::NotAlive);
+}
+
+#[test]
+fn the_search_says_when_it_does_not_know() {
+    let mut position = Position::with_rules(Size::square(9).unwrap(), Rules::japanese2008());
+    position.play(Move::parse(position.size(), "E5").unwrap());
+    let point = parse_point(position.size(), "E5").unwrap();
+    assert_eq!(position.independent_life(point, 500), Life::NotDecided);
+    let (alive, undecided) = position.independently_alive(500);
+    assert!(alive.is_empty() && undecided.contains(point));
+}
+
+/// Hypothetical play word for word, without memory or proof numbers.
+struct SlowAnalysis {
+    size: Size,
+    owner: Color,
+    chain: PointSet,
+    plays: Vec<(Grid, Grid)>,
+    left: u32,
+}
+
+impl SlowAnalysis {
+    /// Whether the owner can bring the formation about; `None` if it takes too long.
+    fn owner_wins(&mut self, grid: &Grid, to_move: Color, passes: u32) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
+        if self.formation(grid) {
+            return Some(true);
+        }
+        if passes == 3 {
+            return Some(false);
+        }
+        let owners_turn = to_move == self.owner;
+        if self.owner_wins(grid, to_move.opposite(), passes + 1)? == owners_turn {
+            return Some(owners_turn);
+        }
+        for point in self.size.points().filter(|p| grid[p.index()].is_none()) {
+            let rules = Rules {
+                ko: tengen_rules::KoRule::Basic,
+                ..Rules::japanese2008()
+            };
+            let stones = |c| {
+                self.size
+                    .points()
+                    .filter(|p| grid[p.index()] == Some(c))
+                    .collect::<PointSet>()
+            };
+            let (black, white) = (stones(Color::Black), stones(Color::White));
+            let mut position = Position::from_setup(self.size, rules, &black, &white, to_move).unwrap();
+            if position.try_play(Move::Play(point)).is_err() {
+                continue;
+            }
+            let after: Grid = self.size.points().map(|p| position.at(p)).collect();
+            let play = (grid.clone(), after.clone());
+            if self.plays.contains(&play) {
+                continue;
+            }
+            self.plays.push(play);
+            let result = self.owner_wins(&after, to_move.opposite(), 0);
+            self.plays.pop();
+            if result? == owners_turn {
+                return Some(owners_turn);
+            }
+        }
+        Some(!owners_turn)
+    }
+
+    fn formation(&self, grid: &Grid) -> bool {
+        let stones = |c| {
+            self.size
+                .points()
+                .filter(|p| grid[p.index()] == Some(c))
+                .collect::<PointSet>()
+        };
+        let (black, white) = (stones(Color::Black), stones(Color::White));
+        let position = Position::from_setup(self.size, Rules::japanese2008(), &black, &white, self.owner).unwrap();
+        let beside = |a: tengen_rules::Point, b: tengen_rules::Point| {
+            let (s, c, r) = (self.size, a.column(self.size), a.row(self.size));
+            c.abs_diff(b.column(s)) + r.abs_diff(b.row(s)) == 1
+        };
+        let empty = position.empty_points();
+        let own = position.stones(self.owner);
+        // All pairs of empty points with the chains beside them.
+        empty.iter().any(|a| {
+            empty.iter().filter(|b| *b > a).any(|b| {
+                let around: PointSet = self.size.points().filter(|&p| beside(p, a) || beside(p, b)).collect();
+                let chains = around
+                    .iter()
+                    .filter(|p| own.contains(*p))
+                    .fold(PointSet::new(), |all, p| all | position.chain(p));
+                let formation = chains | [a, b].into_iter().collect();
+                around.is_subset(&own)
+                    && !chains.is_empty()
+                    && chains.iter().all(|p| {
+                        let chain = position.chain(p);
+                        empty
+                            .iter()
+                            .all(|e| chain.iter().any(|s| beside(s, e)) == (e == a || e == b))
+                    })
+                    && formation.intersects(&self.chain)
+            })
+        })
+    }
+}
+
+/// The proof search agrees with hypothetical play word for word on small random boards.
+#[test]
+fn life_equals_slow_life() {
+    let mut random = Random(77);
+    let mut decided = [0; 2];
+    for _ in 0..400 {
+        let size = Size::new(2 + random.below(3), 1 + random.below(3)).unwrap();
+        let mut position = Position::with_rules(size, Rules::japanese2008());
+        for _ in 0..random.below(4 * size.area()) {
+            if position.is_over() {
+                break;
+            }
+            let legal = position.legal_points();
+            match legal.nth(random.below(legal.len().max(1))) {
+                Some(point) => position.play(Move::Play(point)),
+                None if position.consecutive_passes() == 0 => position.play(Move::Pass),
+                None => break,
+            }
+        }
+        for point in position.stones(Color::Black) | position.stones(Color::White) {
+            let owner = position.at(point).unwrap();
+            let mut slow = SlowAnalysis {
+                size,
+                owner,
+                chain: position.chain(point),
+                plays: Vec::new(),
+                left: 3000,
+            };
+            let grid = size.points().map(|p| position.at(p)).collect();
+            if let Some(wins) = slow.owner_wins(&grid, owner.opposite(), 0) {
+                let expected = if wins { Life::Alive } else { Life::NotAlive };
+                assert_eq!(position.independent_life(point, 1_000_000), expected);
+                decided[usize::from(wins)] += 1;
+            }
+        }
+    }
+    assert!(decided.iter().all(|&n| n > 50), "{decided:?}");
+}
+
+fn play(game: &mut Game, moves: &str) {
+    for mv in moves.split(' ') {
+        game.play(Move::parse(game.position().size(), mv).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn territory_game_with_resumption() {
+    let size = Size::new(7, 3).unwrap();
+    let komi = Komi::from_half_points(1);
+    let mut game = Game::new(Position::with_rules(size, Rules::japanese2008()), komi);
+    play(&mut game, "C2 E2 C3 E3 C1 E1 pass A1 pass pass");
+    assert_eq!(game.result(), None);
+    assert_eq!(game.play(Move::Pass), Err(IllegalMove::GameOver));
+    let point = |name| parse_point(size, name).unwrap();
+    let alive: PointSet = [point("C1"), point("E1")].into_iter().collect();
+    game.agree_on_alive(&alive).unwrap();
+    // Six points and one prisoner against six points.
+    assert_eq!(game.result().unwrap().to_string(), "B+0.5");
+    assert_eq!(game.agree_on_alive(&alive), Err(AgreementError::NotNow));
+    game.resume().unwrap();
+    assert_eq!(game.position().ply(), 8);
+    play(&mut game, "B1 A2 pass pass");
+    let dead: PointSet = [point("A1")].into_iter().collect();
+    game.agree_on_dead_and_seki(&dead, &PointSet::new()).unwrap();
+    // Five points and two prisoners; the neutral column counts for nobody.
+    assert_eq!(game.result().unwrap().to_string(), "B+0.5");
+}
+
+#[test]
+fn agreements_come_at_their_time() {
+    let size = Size::square(3).unwrap();
+    let dead = PointSet::new();
+    let game = |name: &str| Game::new(Position::with_rules(size, name.parse().unwrap()), Komi::ZERO);
+    let mut strict = game("tromp_taylor");
+    play(&mut strict, "B2 pass pass");
+    assert_eq!(strict.agree_on_dead(&dead), Err(AgreementError::NoAgreement));
+    assert_eq!(strict.result().unwrap().to_string(), "B+9");
+    for name in ["tromp_taylor_practice", "new_zealand", "aga", "chinese_written"] {
+        let mut practice = game(name);
+        play(&mut practice, "B2 pass");
+        assert_eq!(practice.agree_on_dead(&dead), Err(AgreementError::NotNow));
+        play(&mut practice, "pass");
+        assert_eq!(practice.result(), None);
+        let mut agreed = practice.clone();
+        agreed.agree_on_dead(&dead).unwrap();
+        assert_eq!(agreed.result().unwrap().to_string(), "B+9");
+        assert_eq!(agreed.play(Move::Pass), Err(IllegalMove::GameOver));
+        practice.resume().unwrap();
+        play(&mut practice, "pass pass");
+        assert_eq!(practice.result().unwrap().to_string(), "B+9");
+    }
+    let mut ing = game("simplified_ing");
+    play(&mut ing, "B2 pass pass A1 pass");
+    assert_eq!(ing.result(), None);
+    play(&mut ing, "pass");
+    assert_eq!(ing.agree_on_dead(&dead), Err(AgreementError::NotNow));
+    assert_eq!(ing.result().unwrap().to_string(), "0");
+}

@@ -1,0 +1,79 @@
+//! Exact counts of positions and games against `data/suites/tt-facts.json`.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{facts, rows, rules_of, size_of, text};
+use tengen_rules::{Rules, Size, count_games, count_games_by_plays, count_legal_positions};
+
+#[test]
+fn legal_positions() {
+    for row in rows(&facts(), "legal_position_counts") {
+        let size = size_of(row);
+        assert_eq!(count_legal_positions(size).unwrap(), text(row, "count"), "{size}");
+        let turned = Size::new(size.height(), size.width()).unwrap();
+        assert_eq!(count_legal_positions(turned).unwrap(), text(row, "count"), "{turned}");
+    }
+}
+
+fn check_square(side: usize, expected: &str) {
+    let size = Size::square(side).unwrap();
+    assert_eq!(count_legal_positions(size).as_deref(), Ok(expected), "{size}");
+}
+
+/// Tromp and Farnebäck, Combinatorics of Go, table 2 (sequence A094777 of the OEIS).
+#[test]
+fn legal_positions_of_square_grids() {
+    check_square(5, "414295148741");
+    check_square(6, "62567386502084877");
+    check_square(7, "83677847847984287628595");
+}
+
+/// `cargo test --release -p tengen-rules --test suite_counts -- --ignored`
+#[test]
+#[ignore = "a quarter of a minute; run it with the command above"]
+fn legal_positions_of_large_square_grids() {
+    check_square(8, "990966953618170260281935463385");
+    check_square(9, "103919148791293834318983090438798793469");
+}
+
+#[test]
+fn games() {
+    for row in rows(&facts(), "game_counts") {
+        let (size, rules) = (size_of(row), rules_of(text(row, "rule")));
+        assert_eq!(
+            count_games(size, rules).unwrap().to_string(),
+            text(row, "count"),
+            "{row}"
+        );
+        if let Some(by_plays) = row["games_by_number_of_plays"].as_array() {
+            let expected: Vec<_> = by_plays.iter().map(|n| n.as_u64().unwrap().into()).collect();
+            assert_eq!(
+                count_games_by_plays(size, rules, usize::MAX).unwrap(),
+                expected,
+                "{row}"
+            );
+        }
+    }
+}
+
+/// Known since Tromp and Farnebäck 2007.
+/// `cargo test --release -p tengen-rules --test suite_counts -- --ignored`
+#[test]
+#[ignore = "a quarter of a minute; run it with the command above"]
+fn games_of_1x4() {
+    let size = Size::new(1, 4).unwrap();
+    assert_eq!(count_games(size, Rules::tromp_taylor()), Ok(2_098_407_841));
+}
+
+/// The two ways of counting agree as far as the slower goes.
+#[test]
+fn games_of_2x2_by_plays() {
+    let size = Size::square(2).unwrap();
+    let paths = count_games_by_plays(size, Rules::tromp_taylor(), 9).unwrap();
+    let unusual = Rules {
+        end: tengen_rules::GameEnd::Japanese2008,
+        ..Rules::tromp_taylor()
+    };
+    assert_eq!(count_games_by_plays(size, unusual, 9).unwrap(), paths);
+}
