@@ -1,0 +1,137 @@
+//! How does a trainer save its state so that a crash never leaves half of one? Files first, then a commit mark.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::models::{check_version, damaged, parse_json};
+use crate::schema::FORMAT;
+use crate::shard::sha256_hex;
+use crate::shards::check_name;
+use crate::store::Store;
+use crate::store_error::StoreError;
+
+const COMMIT: &str = "checkpoint.json";
+
+/// The commit mark: which files belong to the checkpoint, and their hashes.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format_version: String,
+    step: u64,
+    sha256: BTreeMap<String, String>,
+}
+
+/// The files of a checkpoint, each by its name.
+pub type CheckpointFiles = BTreeMap<String, Bytes>;
+
+impl Store {
+    /// Writes a checkpoint of a training step; it exists once the call returns. A checkpoint of the same step that
+    /// exists already is left alone; remains of one that was never finished are replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] for a file name that cannot be one; [`StoreError::Write`]: then it does not exist.
+    pub fn put_checkpoint(&self, step: u64, files: &CheckpointFiles) -> Result<(), StoreError> {
+        let folder = folder(step);
+        let commit = format!("{folder}/{COMMIT}");
+        if self.size_of(&commit)?.is_some() {
+            return Ok(());
+        }
+        for (name, bytes) in files {
+            check_name("checkpoint file", name)?;
+            let path = format!("{folder}/{name}");
+            self.delete(&path)?;
+            self.put_same(&path, bytes.clone())?;
+        }
+        let sha256 = files
+            .iter()
+            .map(|(name, bytes)| (name.clone(), sha256_hex(bytes)))
+            .collect();
+        let manifest = Manifest {
+            format_version: FORMAT.to_string(),
+            step,
+            sha256,
+        };
+        let text = serde_json::to_vec_pretty(&manifest).expect("texts and numbers are JSON");
+        self.put_same(&commit, text).map(|_| ())
+    }
+
+    /// The steps of all finished checkpoints, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list_checkpoints(&self) -> Result<Vec<u64>, StoreError> {
+        let step = |path: &str| {
+            path.strip_prefix("checkpoints/")?
+                .strip_suffix(COMMIT)?
+                .strip_suffix('/')?
+                .parse::<u64>()
+                .ok()
+        };
+        let mut steps: Vec<_> = self
+            .list("checkpoints")?
+            .iter()
+            .filter_map(|(path, _)| step(path))
+            .collect();
+        steps.sort_unstable();
+        Ok(steps)
+    }
+
+    /// The files of a checkpoint, each checked against its hash.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is none; [`StoreError::Damaged`] when a file is not what was written;
+    /// [`StoreError::Version`] for another major version.
+    pub fn load_checkpoint(&self, step: u64) -> Result<CheckpointFiles, StoreError> {
+        let folder = folder(step);
+        let commit = format!("{folder}/{COMMIT}");
+        let manifest: Manifest = parse_json(&commit, &self.require(&commit)?)?;
+        check_version(&commit, &manifest.format_version)?;
+        let mut files = CheckpointFiles::new();
+        for (name, expected) in manifest.sha256 {
+            let path = format!("{folder}/{name}");
+            let bytes = self.require(&path)?;
+            let found = sha256_hex(&bytes);
+            if found != expected {
+                return Err(damaged(path, format!("SHA-256 {expected}"), found));
+            }
+            files.insert(name, bytes);
+        }
+        Ok(files)
+    }
+
+    /// The newest checkpoint that can be read whole, with its step; damaged ones are passed over.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`]; [`StoreError::Version`] when the newest is of another major version.
+    pub fn latest_checkpoint(&self) -> Result<Option<(u64, CheckpointFiles)>, StoreError> {
+        for step in self.list_checkpoints()?.into_iter().rev() {
+            match self.load_checkpoint(step) {
+                Ok(files) => return Ok(Some((step, files))),
+                Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes all but the newest `keep` checkpoints, the commit mark of each first; returns the steps removed.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`], [`StoreError::Write`].
+    pub fn prune_checkpoints(&self, keep: usize) -> Result<Vec<u64>, StoreError> {
+        let mut old = self.list_checkpoints()?;
+        old.truncate(old.len().saturating_sub(keep));
+        for &step in &old {
+            self.delete(&format!("{}/{COMMIT}", folder(step)))?;
+            for (path, _) in self.list(&folder(step))? {
+                self.delete(&path)?;
+            }
+        }
+        Ok(old)
+    }
+}
+
+fn folder(step: u64) -> String {
+    format!("checkpoints/{step:09}")
+}

@@ -1,0 +1,288 @@
+//! How do the bytes of a shard become games again? Every length and every code is checked, nothing is trusted.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMillisecondType, UInt8Type,
+    UInt16Type,
+};
+use arrow_array::{Array, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::FileMetaData;
+use tengen_rules::{Komi, Move, Size};
+
+use crate::record::{EndReason, GameKind, GameRecord, PlyRecord};
+use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, VERSION_KEY, games_schema};
+
+/// Games decoded at a time.
+const BATCH_GAMES: usize = 256;
+
+/// Why bytes are not a shard of games that this version reads.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    /// Not Parquet, or damaged Parquet.
+    #[error("expected a Parquet file, found bytes that do not read as one: {0}")]
+    Parquet(String),
+    /// Parquet of somebody else.
+    #[error("expected a shard of games (footer key {CONTENT_KEY} = {CONTENT_GAMES}), found {found}")]
+    NotGames {
+        /// What stands in the footer.
+        found: String,
+    },
+    /// A format version that this crate does not read.
+    #[error("expected a shard of format version {}.x, found version {found}: use a tengen that reads it", FORMAT.major)]
+    Version {
+        /// The version in the footer.
+        found: String,
+    },
+    /// A column is missing or has another type.
+    #[error("column {column}: expected {expected}, found {found}")]
+    Schema {
+        /// The column's name.
+        column: String,
+        /// The type of the schema.
+        expected: String,
+        /// The type found, or `nothing`.
+        found: String,
+    },
+    /// A game's columns do not fit together or hold an unknown code.
+    #[error("game {row}: {problem}")]
+    Game {
+        /// Row of the game, counted from 0.
+        row: usize,
+        /// What was expected and found.
+        problem: String,
+    },
+}
+
+/// Reads the games of a shard. Nothing is replayed here: see [`GameRecord::validate`].
+///
+/// # Errors
+/// [`ShardError`]: the bytes are not Parquet, not games, of another version, lack a column, or contradict themselves.
+pub fn decode(bytes: &[u8]) -> Result<Vec<GameRecord>, ShardError> {
+    decode_bytes(Bytes::copy_from_slice(bytes))
+}
+
+/// [`decode`] without a copy of the bytes.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
+    let parquet = |error: &dyn std::fmt::Display| ShardError::Parquet(error.to_string());
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| parquet(&error))?;
+    check_footer(builder.metadata().file_metadata())?;
+    let reader = builder
+        .with_batch_size(BATCH_GAMES)
+        .build()
+        .map_err(|error| parquet(&error))?;
+    let mut games = Vec::new();
+    for batch in reader {
+        decode_batch(&batch.map_err(|error| parquet(&error))?, &mut games)?;
+    }
+    Ok(games)
+}
+
+fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
+    let value = |key: &str| {
+        let pairs = footer.key_value_metadata().into_iter().flatten();
+        pairs.filter(|pair| pair.key == key).find_map(|pair| pair.value.clone())
+    };
+    let content = value(CONTENT_KEY);
+    if content.as_deref() != Some(CONTENT_GAMES) {
+        return Err(ShardError::NotGames {
+            found: content.unwrap_or_else(|| "no such key".to_owned()),
+        });
+    }
+    let version = value(VERSION_KEY).unwrap_or_else(|| "none".to_owned());
+    match version.parse::<FormatVersion>() {
+        Ok(parsed) if parsed.is_readable() => Ok(()),
+        _ => Err(ShardError::Version { found: version }),
+    }
+}
+
+/// The columns of one batch, each with the type of the schema.
+struct Columns<'a> {
+    batch: &'a RecordBatch,
+}
+
+impl<'a> Columns<'a> {
+    fn check(batch: &'a RecordBatch) -> Result<Columns<'a>, ShardError> {
+        for field in games_schema().fields() {
+            let wrong = |found: String| ShardError::Schema {
+                column: field.name().clone(),
+                expected: field.data_type().to_string(),
+                found,
+            };
+            let column = batch
+                .column_by_name(field.name())
+                .ok_or_else(|| wrong("nothing".to_owned()))?;
+            if column.data_type() != field.data_type() {
+                return Err(wrong(column.data_type().to_string()));
+            }
+            if !field.is_nullable() && column.null_count() > 0 {
+                return Err(wrong("empty values".to_owned()));
+            }
+        }
+        Ok(Columns { batch })
+    }
+
+    fn column(&self, name: &str) -> &'a dyn Array {
+        self.batch
+            .column_by_name(name)
+            .expect("the column was checked")
+            .as_ref()
+    }
+
+    fn numbers<T: ArrowPrimitiveType>(&self, name: &str) -> &'a PrimitiveArray<T> {
+        self.column(name).as_primitive()
+    }
+
+    fn text(&self, name: &str) -> &'a StringArray {
+        self.column(name).as_string()
+    }
+
+    fn list<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Items<T> {
+        let lists: &ListArray = self.column(name).as_list();
+        Items(lists.value(row).as_primitive::<T>().clone())
+    }
+}
+
+/// The items of one game's list.
+struct Items<T: ArrowPrimitiveType>(PrimitiveArray<T>);
+
+impl<T: ArrowPrimitiveType> Items<T> {
+    fn get(&self) -> &[T::Native] {
+        self.0.values()
+    }
+
+    /// The items, of which there must be `expected`.
+    fn exactly(&self, row: usize, name: &str, expected: usize) -> Result<&[T::Native], ShardError> {
+        let found = self.0.len();
+        if found == expected {
+            return Ok(self.get());
+        }
+        Err(ShardError::Game {
+            row,
+            problem: format!("{name} must have {expected} entries, but has {found}"),
+        })
+    }
+}
+
+fn decode_batch(batch: &RecordBatch, games: &mut Vec<GameRecord>) -> Result<(), ShardError> {
+    let columns = Columns::check(batch)?;
+    let first = games.len();
+    for row in 0..batch.num_rows() {
+        games.push(decode_game(&columns, row, first + row)?);
+    }
+    Ok(())
+}
+
+fn decode_game(columns: &Columns<'_>, row: usize, number: usize) -> Result<GameRecord, ShardError> {
+    let wrong = |problem: String| ShardError::Game { row: number, problem };
+    let text = |name: &str| columns.text(name).value(row).to_owned();
+    let side = |name: &str| usize::from(columns.numbers::<UInt8Type>(name).value(row));
+    let size = Size::new(side("width"), side("height")).map_err(|error| wrong(error.to_string()))?;
+    let end_reason = columns.text("end_reason").value(row);
+    let kind = columns.text("kind").value(row);
+    if side("handicap") != 0 || !columns.list::<Int16Type>("setup", row).get().is_empty() {
+        return Err(wrong(
+            "handicap and setup stones are not supported by this version".to_owned(),
+        ));
+    }
+    let scores = columns.numbers::<Int32Type>("score_half_points");
+    Ok(GameRecord {
+        game_id: text("game_id"),
+        size,
+        rules: text("rules"),
+        komi: Komi::from_half_points(columns.numbers::<Int16Type>("komi_half_points").value(row)),
+        score_half_points: scores.is_valid(row).then(|| scores.value(row)),
+        seed: columns.numbers::<Int64Type>("seed").value(row),
+        black_model: text("black_model"),
+        white_model: text("white_model"),
+        config_id: text("config_id"),
+        start_time_ms: columns.numbers::<TimestampMillisecondType>("start_time").value(row),
+        end_reason: EndReason::from_name(end_reason)
+            .ok_or_else(|| wrong(format!("unknown end_reason {end_reason:?}")))?,
+        kind: GameKind::from_name(kind).ok_or_else(|| wrong(format!("unknown kind {kind:?}")))?,
+        opening_plies: columns.numbers::<UInt16Type>("opening_plies").value(row),
+        plies: decode_plies(columns, row, number, size)?,
+        ownership: columns.list::<Int8Type>("ownership", row).get().to_vec(),
+    })
+}
+
+fn decode_plies(columns: &Columns<'_>, row: usize, number: usize, size: Size) -> Result<Vec<PlyRecord>, ShardError> {
+    let moves = columns.list::<Int16Type>("moves", row);
+    let plies = moves.get().len();
+    let floats = |name: &str| columns.list::<Float32Type>(name, row);
+    let (values, scores, raw, weights) = (
+        floats("root_value"),
+        floats("root_score"),
+        floats("network_value"),
+        floats("weight"),
+    );
+    let (flags, visits) = (
+        columns.list::<UInt8Type>("flags", row),
+        columns.list::<UInt16Type>("root_visits", row),
+    );
+    let values = values.exactly(number, "root_value", plies)?;
+    let scores = scores.exactly(number, "root_score", plies)?;
+    let raw = raw.exactly(number, "network_value", plies)?;
+    let weights = weights.exactly(number, "weight", plies)?;
+    let flags = flags.exactly(number, "flags", plies)?;
+    let visits = visits.exactly(number, "root_visits", plies)?;
+    let policies = decode_policies(columns, row, number, plies)?;
+    let ply = |(ply, policy): (usize, Vec<(u16, f32)>)| {
+        Ok(PlyRecord {
+            mv: decode_move(size, moves.get()[ply], number, ply)?,
+            flags: flags[ply],
+            root_value: values[ply],
+            root_margin: scores[ply],
+            root_visits: visits[ply],
+            network_value: raw[ply],
+            weight: weights[ply],
+            policy,
+        })
+    };
+    policies.into_iter().enumerate().map(ply).collect()
+}
+
+fn decode_move(size: Size, index: i16, row: usize, ply: usize) -> Result<Move, ShardError> {
+    let found = usize::try_from(index)
+        .ok()
+        .and_then(|index| Move::from_index(size, index));
+    found.ok_or_else(|| {
+        let problem = format!(
+            "ply {ply}: move index must be 0 to {} (a pass), but is {index}",
+            size.area()
+        );
+        ShardError::Game { row, problem }
+    })
+}
+
+/// The policy target of every ply.
+fn decode_policies(
+    columns: &Columns<'_>,
+    row: usize,
+    number: usize,
+    plies: usize,
+) -> Result<Vec<Vec<(u16, f32)>>, ShardError> {
+    let counts = columns.list::<UInt16Type>("policy_counts", row);
+    let counts = counts.exactly(number, "policy_counts", plies)?;
+    let total = counts.iter().map(|&count| usize::from(count)).sum();
+    let moves = columns.list::<Int16Type>("policy_moves", row);
+    let moves = moves.exactly(number, "policy_moves", total)?;
+    let probabilities = columns.list::<Float32Type>("policy_probabilities", row);
+    let probabilities = probabilities.exactly(number, "policy_probabilities", total)?;
+    if let Some(index) = moves.iter().find(|&&index| index < 0) {
+        let problem = format!("policy_moves must be 0 or more, but one is {index}");
+        return Err(ShardError::Game { row: number, problem });
+    }
+    let mut entries = moves
+        .iter()
+        .map(|&index| index as u16)
+        .zip(probabilities.iter().copied());
+    Ok(counts
+        .iter()
+        .map(|&count| entries.by_ref().take(usize::from(count)).collect())
+        .collect())
+}

@@ -1,0 +1,194 @@
+//! How do many encoded positions travel to the network together? As packed bits on one canvas.
+
+use tengen_rules::{PointSet, Size};
+
+use crate::features::{BIT_PLANES, Features};
+
+/// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
+///
+/// A board smaller than the canvas lies in the canvas's top left corner; all planes are zero outside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputBatch {
+    canvas: Size,
+    words_per_plane: usize,
+    uniform: bool,
+    sizes: Vec<Size>,
+    planes: Vec<u64>,
+    globals: Vec<f32>,
+    komi: Vec<f32>,
+}
+
+impl InputBatch {
+    /// An empty batch for boards that fit on `canvas`.
+    pub fn new(canvas: Size) -> InputBatch {
+        InputBatch {
+            canvas,
+            words_per_plane: canvas.area().div_ceil(64),
+            uniform: true,
+            sizes: Vec::new(),
+            planes: Vec::new(),
+            globals: Vec::new(),
+            komi: Vec::new(),
+        }
+    }
+
+    /// The canvas all samples lie on.
+    pub fn canvas(&self) -> Size {
+        self.canvas
+    }
+
+    /// Removes all samples and keeps the memory.
+    pub fn clear(&mut self) {
+        self.uniform = true;
+        self.sizes.clear();
+        self.planes.clear();
+        self.globals.clear();
+        self.komi.clear();
+    }
+
+    /// Removes all samples, keeps the memory, and goes on with another canvas.
+    pub fn reset(&mut self, canvas: Size) {
+        self.clear();
+        self.canvas = canvas;
+        self.words_per_plane = canvas.area().div_ceil(64);
+    }
+
+    /// Number of samples, `B`.
+    pub fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Whether the batch holds no sample.
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty()
+    }
+
+    /// Adds one sample at the end.
+    ///
+    /// # Panics
+    /// When the board does not fit on the canvas.
+    pub fn push(&mut self, features: &Features) {
+        let size = features.size;
+        assert!(
+            size.width() <= self.canvas.width() && size.height() <= self.canvas.height(),
+            "a {size} board does not fit on a {} canvas",
+            self.canvas
+        );
+        let fits_exactly = size == self.canvas;
+        self.uniform &= fits_exactly;
+        for plane in &features.planes {
+            let words = if fits_exactly {
+                *plane
+            } else {
+                relocated(plane, size, self.canvas)
+            };
+            self.planes.extend_from_slice(&words.words()[..self.words_per_plane]);
+        }
+        self.sizes.push(size);
+        self.globals.extend_from_slice(&features.globals);
+        self.komi.push(features.komi);
+    }
+
+    /// The board size of every sample, `[B]`.
+    pub fn sizes(&self) -> &[Size] {
+        &self.sizes
+    }
+
+    /// The packed planes, `[B, BIT_PLANES, words_per_plane]`: bit `i` of word `w` is canvas point `64 w + i` in reading
+    /// order.
+    pub fn planes(&self) -> &[u64] {
+        &self.planes
+    }
+
+    /// Words that hold one plane of one sample.
+    pub fn words_per_plane(&self) -> usize {
+        self.words_per_plane
+    }
+
+    /// The global inputs, `[B, GLOBALS]`.
+    pub fn globals(&self) -> &[f32] {
+        &self.globals
+    }
+
+    /// Points the mover gets on top of his area, `[B]`.
+    pub fn komi(&self) -> &[f32] {
+        &self.komi
+    }
+
+    /// Whether every sample's board is as large as the canvas, so that no mask is needed.
+    pub fn uniform(&self) -> bool {
+        self.uniform
+    }
+
+    /// Writes the planes as floats of 0 and 1, `[B, BIT_PLANES + 1, H, W]`; the last channel is the mask of points on
+    /// the sample's board.
+    pub fn planes_f32(&self, out: &mut Vec<f32>) {
+        let area = self.canvas.area();
+        let per_sample = (BIT_PLANES + 1) * area;
+        out.clear();
+        out.resize(self.len() * per_sample, 0.0);
+        for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
+            let (planes, mask) = sample.split_at_mut(BIT_PLANES * area);
+            for (plane, target) in planes.chunks_exact_mut(area).enumerate() {
+                unpack(self.plane(number, plane), target);
+            }
+            self.fill_mask(number, mask, 1);
+        }
+    }
+
+    /// Writes the planes as floats of 0 and 1 with the channels last, `[B, H, W, BIT_PLANES + 1]`; the last channel is
+    /// the mask of points on the sample's board.
+    pub fn planes_f32_nhwc(&self, out: &mut Vec<f32>) {
+        const CHANNELS: usize = BIT_PLANES + 1;
+        let per_sample = CHANNELS * self.canvas.area();
+        out.clear();
+        out.resize(self.len() * per_sample, 0.0);
+        for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
+            for (point, target) in sample.chunks_exact_mut(CHANNELS).enumerate() {
+                for (plane, value) in target[..BIT_PLANES].iter_mut().enumerate() {
+                    let word = self.plane(number, plane)[point >> 6];
+                    *value = (word >> (point & 63) & 1) as f32;
+                }
+            }
+            self.fill_mask(number, &mut sample[BIT_PLANES..], CHANNELS);
+        }
+    }
+
+    fn plane(&self, sample: usize, plane: usize) -> &[u64] {
+        let start = (sample * BIT_PLANES + plane) * self.words_per_plane;
+        &self.planes[start..start + self.words_per_plane]
+    }
+
+    /// Sets every `stride`-th value of `target` to 1 where the sample's board has a point.
+    fn fill_mask(&self, sample: usize, target: &mut [f32], stride: usize) {
+        let size = self.sizes[sample];
+        for row in 0..size.height() {
+            for column in 0..size.width() {
+                target[(row * self.canvas.width() + column) * stride] = 1.0;
+            }
+        }
+    }
+}
+
+/// The index of point `index` of a `size` board on a canvas whose top left corner the board lies in.
+pub fn canvas_index(size: Size, canvas: Size, index: usize) -> usize {
+    (index / size.width()) * canvas.width() + index % size.width()
+}
+
+fn relocated(plane: &PointSet, size: Size, canvas: Size) -> PointSet {
+    let mut words = [0u64; 6];
+    for point in plane.iter() {
+        let index = canvas_index(size, canvas, point.index());
+        words[index >> 6] |= 1 << (index & 63);
+    }
+    PointSet::from_words(words)
+}
+
+/// Writes one float of 0 or 1 per bit.
+fn unpack(words: &[u64], target: &mut [f32]) {
+    for (&word, values) in words.iter().zip(target.chunks_mut(64)) {
+        for (bit, value) in values.iter_mut().enumerate() {
+            *value = (word >> bit & 1) as f32;
+        }
+    }
+}

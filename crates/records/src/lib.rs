@@ -1,0 +1,63 @@
+//! Games as data: records, Parquet shards, the run store, the training window, samples, feature planes, SGF.
+//!
+//! Every part of Tengen hands games on through a [`Store`]: a folder in which a file appears whole or not at all and
+//! never changes afterwards. [`GameRecord`] is one game, [`encode`] and [`decode`] its file format, [`Features`] what
+//! the network sees of a position.
+//!
+//! Deliberately absent: search, networks, printing. Async code stays inside [`Store`]. Nothing read from a file is
+//! trusted before it was replayed under the rules.
+
+mod checkpoints;
+mod decode;
+mod encode;
+mod features;
+mod images;
+mod inputs;
+mod lock;
+mod metrics;
+mod models;
+mod oracle;
+mod policy;
+mod random;
+mod record;
+mod run_files;
+mod samples;
+mod schema;
+mod sgf_read;
+mod sgf_write;
+mod shard;
+mod shards;
+mod stats;
+mod store;
+mod store_error;
+mod stored_game;
+mod verify;
+mod window;
+
+pub use checkpoints::CheckpointFiles;
+pub use decode::{ShardError, decode, decode_bytes};
+pub use encode::encode;
+pub use features::{
+    BIT_PLANES, Features, GLOBALS, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
+    PLANE_OWN_AREA,
+};
+pub use inputs::{InputBatch, canvas_index};
+pub use lock::RunLock;
+pub use metrics::now_ms;
+pub use models::{ModelEntry, ModelFiles, Promotion, model_id};
+pub use oracle::{OracleError, OracleReport, check_oracle_file};
+pub use policy::compact_policy;
+pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, ownership};
+pub use run_files::{MatchFile, RunInfo};
+pub use samples::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch, WindowLoad};
+pub use schema::{FORMAT, FormatVersion, ParseFormatVersionError};
+pub use sgf_read::{SgfError, SgfGame, read_sgf};
+pub use sgf_write::{write_sgf, write_sgf_collection};
+pub use shard::{ShardName, ShardNameError, sha256_hex};
+pub use shards::{Collection, GamesOf, QuarantineNote, ShardInfo};
+pub use stats::{GameStats, KomiResults, Lengths, StatsCollector, StoreStats};
+pub use store::{Create, Put, Store};
+pub use store_error::{ShardReadError, StoreError};
+pub use stored_game::Sample;
+pub use verify::{Damage, VerifyReport};
+pub use window::{Window, WindowConfig};

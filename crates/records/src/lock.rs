@@ -1,0 +1,62 @@
+//! How do two runs never work on one store? The first holds a lock on a file, which ends with its process.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::store::{Store, read_error, write_error};
+use crate::store_error::StoreError;
+
+const LOCK: &str = "run.lock";
+
+/// The right to run on a store; given back when dropped or when the process ends, however it ends.
+#[derive(Debug)]
+#[must_use = "the lock is given back when this is dropped"]
+pub struct RunLock {
+    _file: File,
+}
+
+impl Store {
+    /// Takes the store for one run. A folder on a network disk may not keep locks; there nothing but the put-if-absent
+    /// of every published file guards against two runs.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] naming the process that holds it; [`StoreError::Write`] when the file cannot be made;
+    /// [`StoreError::UnsupportedLocation`] for a store that is no local folder.
+    pub fn lock_run(&self) -> Result<RunLock, StoreError> {
+        let unsupported = || StoreError::UnsupportedLocation {
+            location: self.location().to_owned(),
+        };
+        let path = self.local_path().ok_or_else(unsupported)?.join(LOCK);
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
+        let mut file = opened.map_err(|error| write_error(LOCK, &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(self.locked(&path)),
+            Err(TryLockError::Error(error)) => return Err(read_error(LOCK, &error)),
+        }
+        write_holder(&mut file).map_err(|error| write_error(LOCK, &error))?;
+        Ok(RunLock { _file: file })
+    }
+
+    fn locked(&self, path: &Path) -> StoreError {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let holder = text.split_whitespace().next().unwrap_or("unknown").to_owned();
+        StoreError::Locked {
+            location: self.location().to_owned(),
+            holder,
+        }
+    }
+}
+
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    writeln!(file, "{}", std::process::id())?;
+    file.flush()
+}

@@ -1,0 +1,212 @@
+//! How are networks published, and which one is the champion?
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::schema::{FORMAT, FormatVersion};
+use crate::shard::sha256_hex;
+use crate::shards::check_name;
+use crate::store::{Put, Store};
+use crate::store_error::StoreError;
+
+const WEIGHTS: &str = "weights.safetensors";
+const COMMIT: &str = "model.json";
+
+/// A published model.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelEntry {
+    /// Its generation.
+    pub generation: u32,
+    /// Its name, `g000123-<first 12 hexadecimal digits of the SHA-256 of its weights>`.
+    pub id: String,
+}
+
+/// The files of a model, checked against each other.
+#[derive(Clone, Debug)]
+pub struct ModelFiles {
+    /// Which model.
+    pub entry: ModelEntry,
+    /// `model.json`: architecture, provenance, cost, and the keys that [`Store::publish_model`] adds.
+    pub info: Map<String, Value>,
+    /// The weights in safetensors format.
+    pub weights: Bytes,
+}
+
+/// A verdict that made a model the champion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// The model's name.
+    pub model_id: String,
+    /// The model's generation.
+    pub generation: u32,
+    /// When it was promoted, milliseconds since 1970-01-01 UTC.
+    pub promoted_ms: u64,
+    /// Name of the match that decided; none for the first champion.
+    pub match_id: Option<String>,
+    /// The numbers of the verdict.
+    #[serde(default)]
+    pub verdict: Value,
+}
+
+/// The name of a model: its generation and the beginning of its weights' SHA-256.
+pub fn model_id(generation: u32, weights: &[u8]) -> String {
+    format!("g{generation:06}-{}", &sha256_hex(weights)[..12])
+}
+
+fn parse_model_id(id: &str) -> Option<ModelEntry> {
+    let (number, hash) = id.strip_prefix('g')?.split_once('-')?;
+    let plain = number.len() >= 6 && hash.len() == 12 && hash.chars().all(|c| c.is_ascii_hexdigit());
+    plain
+        .then(|| number.parse().ok())
+        .flatten()
+        .map(|generation| ModelEntry {
+            generation,
+            id: id.to_owned(),
+        })
+}
+
+impl Store {
+    /// Publishes a model: the weights first, then `model.json`, which makes it exist. Adds to `info` the keys
+    /// `store_format`, `model_id`, `generation`, `weights_sha256` and `weights_bytes`. Publishing the same weights again
+    /// keeps the first `model.json`.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`] when the store refuses: then the model does not exist.
+    pub fn publish_model(
+        &self,
+        generation: u32,
+        weights: impl Into<Bytes>,
+        mut info: Map<String, Value>,
+    ) -> Result<ModelEntry, StoreError> {
+        let weights = weights.into();
+        let id = model_id(generation, &weights);
+        info.insert("store_format".to_owned(), FORMAT.to_string().into());
+        info.insert("model_id".to_owned(), id.clone().into());
+        info.insert("generation".to_owned(), generation.into());
+        info.insert("weights_sha256".to_owned(), sha256_hex(&weights).into());
+        info.insert("weights_bytes".to_owned(), weights.len().into());
+        self.put_same(&format!("models/{id}/{WEIGHTS}"), weights)?;
+        let text = serde_json::to_vec_pretty(&info).expect("a JSON object is JSON");
+        self.put_new(&format!("models/{id}/{COMMIT}"), text)?;
+        Ok(ModelEntry { generation, id })
+    }
+
+    /// All published models, oldest generation first. A folder without `model.json` is no model.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list_models(&self) -> Result<Vec<ModelEntry>, StoreError> {
+        let committed = |path: &str| {
+            let id = path.strip_prefix("models/")?.strip_suffix(COMMIT)?.strip_suffix('/')?;
+            parse_model_id(id)
+        };
+        let mut models: Vec<_> = self
+            .list("models")?
+            .iter()
+            .filter_map(|(path, _)| committed(path))
+            .collect();
+        models.sort();
+        Ok(models)
+    }
+
+    /// The `model.json` of a model.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such model; [`StoreError::Damaged`] and [`StoreError::Version`] when
+    /// the file does not say what it must.
+    pub fn model_info(&self, id: &str) -> Result<Map<String, Value>, StoreError> {
+        check_name("model id", id)?;
+        let path = format!("models/{id}/{COMMIT}");
+        let info: Map<String, Value> = parse_json(&path, &self.require(&path)?)?;
+        let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or("nothing").to_owned();
+        check_version(&path, &text("store_format"))?;
+        if text("model_id") != id {
+            return Err(damaged(path, format!("model_id {id}"), text("model_id")));
+        }
+        Ok(info)
+    }
+
+    /// Reads a model and checks its weights' SHA-256.
+    ///
+    /// # Errors
+    /// As [`Store::model_info`], and [`StoreError::Damaged`] when the weights are not those that were published.
+    pub fn load_model(&self, id: &str) -> Result<ModelFiles, StoreError> {
+        let info = self.model_info(id)?;
+        let path = format!("models/{id}/{WEIGHTS}");
+        let weights = self.require(&path)?;
+        let found = sha256_hex(&weights);
+        let expected = info.get("weights_sha256").and_then(Value::as_str).unwrap_or("nothing");
+        if found != expected {
+            return Err(damaged(path, format!("SHA-256 {expected}"), found));
+        }
+        let entry = parse_model_id(id).ok_or_else(|| {
+            damaged(
+                path,
+                "a model id such as g000123-0123456789ab".to_owned(),
+                id.to_owned(),
+            )
+        })?;
+        Ok(ModelFiles { entry, info, weights })
+    }
+
+    /// Writes promotion number `number`. Of two writers of one number only one gets [`Put::Created`].
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when the model does not exist; [`StoreError::Write`].
+    pub fn promote(&self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
+        self.model_info(&promotion.model_id)?;
+        let text = serde_json::to_vec_pretty(promotion).expect("a promotion is JSON");
+        self.put_new(&format!("promotions/{number:06}.json"), text)
+    }
+
+    /// All promotions with their numbers, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`]; [`StoreError::Damaged`] when a file is no promotion.
+    pub fn promotions(&self) -> Result<Vec<(u32, Promotion)>, StoreError> {
+        let number = |path: &str| path.strip_prefix("promotions/")?.strip_suffix(".json")?.parse().ok();
+        let mut promotions = Vec::new();
+        for (path, _) in self.list("promotions")? {
+            if let Some(number) = number(&path) {
+                promotions.push((number, parse_json(&path, &self.require(&path)?)?));
+            }
+        }
+        promotions.sort_by_key(|(number, _)| *number);
+        Ok(promotions)
+    }
+
+    /// The promotion with the highest number: the champion.
+    ///
+    /// # Errors
+    /// As [`Store::promotions`].
+    pub fn champion(&self) -> Result<Option<(u32, Promotion)>, StoreError> {
+        Ok(self.promotions()?.pop())
+    }
+}
+
+/// Parses a published JSON file.
+pub(crate) fn parse_json<T: for<'a> Deserialize<'a>>(path: &str, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        damaged(
+            path.to_owned(),
+            "JSON with the keys of this version".to_owned(),
+            error.to_string(),
+        )
+    })
+}
+
+/// Refuses files of another major version.
+pub(crate) fn check_version(path: &str, text: &str) -> Result<(), StoreError> {
+    match text.parse::<FormatVersion>() {
+        Ok(version) if version.is_readable() => Ok(()),
+        _ => Err(StoreError::Version {
+            path: path.to_owned(),
+            found: text.to_owned(),
+        }),
+    }
+}
+
+pub(crate) fn damaged(path: String, expected: String, found: String) -> StoreError {
+    StoreError::Damaged { path, expected, found }
+}

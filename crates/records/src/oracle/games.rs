@@ -1,0 +1,134 @@
+//! The checks of one line of a file of random games.
+
+use serde_json::Value;
+use tengen_rules::{Color, GameEnd, KoRule, Position, Rules, Size, Suicide};
+
+use super::OracleReport;
+use super::keys::{board_text, moves_of};
+
+pub(super) fn check(game: &Value, place: &str, report: &mut OracleReport) {
+    if check_game(game, place, report).is_none() {
+        report.unreadable(place, "the game cannot be read");
+    }
+}
+
+fn rules_of(game: &Value) -> Option<Rules> {
+    let rules = &game["rules"];
+    let multi_stone = rules["multi_stone_suicide"].as_bool()?;
+    let ko = match rules["ko"].as_str()? {
+        "POSITIONAL" => KoRule::PositionalSuperko,
+        "SITUATIONAL" => KoRule::SituationalSuperko,
+        "SIMPLE" => KoRule::Basic,
+        _ => return None,
+    };
+    let suicide = match (multi_stone, game["rules_id"].as_str()?) {
+        (false, _) => Suicide::Forbidden,
+        (true, "tromp-taylor") => Suicide::Allowed,
+        (true, _) => Suicide::MultiOnly,
+    };
+    Some(Rules {
+        ko,
+        suicide,
+        end: GameEnd::TwoPasses,
+        ..Rules::tromp_taylor()
+    })
+}
+
+fn check_game(game: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
+    let side = |number: usize| {
+        game["size"][number]
+            .as_u64()
+            .and_then(|side| usize::try_from(side).ok())
+    };
+    let size = Size::new(side(0)?, side(1)?).ok()?;
+    let mut position = Position::with_rules(size, rules_of(game)?);
+    let mut legal_hash = Fnv::new();
+    let mut boards_hash = Fnv::new();
+    let counts = game["legal_counts"].as_array()?;
+    let moves = moves_of(size, &game["moves"])?;
+    report.check("length of legal_counts", place, moves.len(), counts.len());
+    for (ply, (color, mv)) in moves.into_iter().enumerate() {
+        let place = format!("{place} ply {ply}");
+        let legal = position.legal_points();
+        report.check("side to move", &place, color, position.to_move());
+        report.check("legal points", &place, counts.get(ply)?.as_u64()?, legal.len() as u64);
+        size.points()
+            .for_each(|point| legal_hash.add(b'0' + u8::from(legal.contains(point))));
+        report.check("legal move", &place, true, position.is_legal(mv));
+        if !position.is_legal(mv) {
+            return Some(());
+        }
+        position.play(mv);
+        board_text(&position)
+            .bytes()
+            .filter(|&byte| byte != b'/')
+            .for_each(|byte| boards_hash.add(byte));
+    }
+    check_end(game, &position, place, report)?;
+    report.check(
+        "hash of all legal points",
+        place,
+        game["legal_fnv"].as_str()?.to_owned(),
+        legal_hash.text(),
+    );
+    report.check(
+        "hash of all boards",
+        place,
+        game["boards_fnv"].as_str()?.to_owned(),
+        boards_hash.text(),
+    );
+    Some(())
+}
+
+/// The final board, the end by two passes, and the strict area score, which hold under every set of rules.
+fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleReport) -> Option<()> {
+    report.check(
+        "final board",
+        place,
+        game["final_board"].as_str()?.to_owned(),
+        board_text(last),
+    );
+    if game["end"] == "two_passes" {
+        report.check("end by two passes", place, true, last.is_over());
+    } else {
+        report.skip("ends of KataGo's own under simple ko");
+    }
+    let area = last.area();
+    let score = |color: Color| area.of(color).len() as u64;
+    report.check(
+        "black area",
+        place,
+        game["score_black_area"].as_u64()?,
+        score(Color::Black),
+    );
+    report.check(
+        "white area",
+        place,
+        game["score_white_area"].as_u64()?,
+        score(Color::White),
+    );
+    let komi = (game["komi"].as_f64()? * 2.0).round() as i64;
+    let margin = 2 * (score(Color::Black) as i64 - score(Color::White) as i64) - komi;
+    let expected = (game["tt_black_minus_white"].as_f64()? * 2.0).round() as i64;
+    report.check("margin after komi", place, expected, margin);
+    let winner = ["W", "draw", "B"][(margin.signum() + 1) as usize];
+    report.check("winner", place, game["winner"].as_str()?, winner);
+    Some(())
+}
+
+/// The 64-bit FNV-1a hash.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}

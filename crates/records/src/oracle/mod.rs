@@ -1,0 +1,132 @@
+//! Do our rules agree with facts that other programs computed? Reads two formats of such facts and checks them all.
+//!
+//! - A JSON object with `"format": "tt-facts/1"`: counts of positions, games and turn sequences, best play on tiny
+//!   boards, hand-written cases, random games with their numbers of legal points under eight sets of rules.
+//! - Lines of JSON, one random game each, with the number and a hash of all legal points before every move, a hash of
+//!   all boards, and the strict area score.
+//!
+//! Either may be compressed with gzip.
+
+mod facts;
+mod games;
+mod keys;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What checking a file found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OracleReport {
+    /// Single facts that were checked.
+    pub checked: u64,
+    /// Single facts checked, by kind.
+    pub checked_by_kind: BTreeMap<String, u64>,
+    /// Facts that could not be checked, by the reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Facts that did not agree.
+    pub mismatches: u64,
+    /// The first of them: where it stands, what was expected and what was found.
+    pub first_mismatch: Option<String>,
+}
+
+/// Why a file could not be checked at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OracleError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The file is in neither format.
+    #[error(
+        "{path}: expected JSON with \"format\": \"tt-facts/1\" or one game of JSON a line, plain or gzip, found: {found}"
+    )]
+    Format {
+        /// The file.
+        path: String,
+        /// What was found.
+        found: String,
+    },
+}
+
+impl OracleReport {
+    /// Counts one fact that agrees or not.
+    fn check<T: PartialEq + std::fmt::Debug>(&mut self, kind: &str, place: &str, expected: T, found: T) {
+        self.checked += 1;
+        *self.checked_by_kind.entry(kind.to_owned()).or_default() += 1;
+        if expected != found {
+            self.mismatches += 1;
+            self.first_mismatch
+                .get_or_insert_with(|| format!("{place}: {kind}: expected {expected:?}, found {found:?}"));
+        }
+    }
+
+    fn skip(&mut self, reason: &str) {
+        *self.skipped.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Counts an entry that cannot be understood as a mismatch, so that nothing passes unread.
+    fn unreadable(&mut self, place: &str, problem: &str) {
+        self.mismatches += 1;
+        self.first_mismatch.get_or_insert_with(|| format!("{place}: {problem}"));
+    }
+}
+
+/// Checks every fact of a file.
+///
+/// # Errors
+/// [`OracleError`] when the file cannot be read or is in neither format. Facts that do not agree are no error but stand
+/// in the report.
+pub fn check_oracle_file(path: &Path) -> Result<OracleReport, OracleError> {
+    let name = path.display().to_string();
+    let read_error = |error: std::io::Error| OracleError::Read {
+        path: name.clone(),
+        reason: error.to_string(),
+    };
+    let bytes = std::fs::read(path).map_err(read_error)?;
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        flate2::read::MultiGzDecoder::new(&bytes[..])
+            .read_to_string(&mut text)
+            .map_err(read_error)?;
+    } else {
+        text = String::from_utf8(bytes).map_err(|error| OracleError::Format {
+            path: name.clone(),
+            found: error.to_string(),
+        })?;
+    }
+    check_text(&text).map_err(|found| OracleError::Format { path: name, found })
+}
+
+fn check_text(text: &str) -> Result<OracleReport, String> {
+    let mut report = OracleReport::default();
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value["format"] == "tt-facts/1" => {
+            facts::check(&value, &mut report);
+            return Ok(report);
+        }
+        Ok(value) if value["legal_fnv"].is_null() => return Err("JSON of another kind".to_owned()),
+        _ => {}
+    }
+    let mut lines = 0;
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let game: Value = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+        if game["legal_fnv"].is_null() {
+            return Err(format!("line {}: JSON of another kind", number + 1));
+        }
+        games::check(&game, &format!("line {}", number + 1), &mut report);
+        lines += 1;
+    }
+    if lines == 0 {
+        Err("nothing".to_owned())
+    } else {
+        Ok(report)
+    }
+}

@@ -1,0 +1,122 @@
+//! What is the run of a store, and what came out of its matches?
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::models::{check_version, damaged, parse_json};
+use crate::schema::FORMAT;
+use crate::shards::check_name;
+use crate::store::{Put, Store};
+use crate::store_error::StoreError;
+
+const RUN: &str = "run.json";
+
+/// What `run.json` says: put once, when the run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Format version of the store, as text.
+    pub format_version: String,
+    /// Name of the run.
+    pub run_id: String,
+    /// When it began, milliseconds since 1970-01-01 UTC.
+    pub created_ms: u64,
+    /// Name of the rule set.
+    pub rules: String,
+    /// Board sizes, such as `9x9`.
+    pub sizes: Vec<String>,
+    /// The effective configuration of the run.
+    pub config: Value,
+}
+
+impl RunInfo {
+    /// The description of a new run in the format of this version.
+    pub fn new(run_id: &str, created_ms: u64, rules: &str, sizes: Vec<String>, config: Value) -> RunInfo {
+        RunInfo {
+            format_version: FORMAT.to_string(),
+            run_id: run_id.to_owned(),
+            created_ms,
+            rules: rules.to_owned(),
+            sizes,
+            config,
+        }
+    }
+}
+
+/// The files of one match.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MatchFile {
+    /// Who plays, on which openings, under which test: `spec.json`.
+    Spec,
+    /// The verdict with every number: `result.json`, written last.
+    Result,
+    /// Every game: `games.sgf`.
+    Games,
+}
+
+impl MatchFile {
+    fn path(self, id: &str) -> Result<String, StoreError> {
+        check_name("match id", id)?;
+        let file = match self {
+            MatchFile::Spec => "spec.json",
+            MatchFile::Result => "result.json",
+            MatchFile::Games => "games.sgf",
+        };
+        Ok(format!("matches/{id}/{file}"))
+    }
+}
+
+impl Store {
+    /// Writes `run.json` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn put_run_info(&self, info: &RunInfo) -> Result<Put, StoreError> {
+        self.put_new(
+            RUN,
+            serde_json::to_vec_pretty(info).expect("a run's description is JSON"),
+        )
+    }
+
+    /// What `run.json` says; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] when it has another major version; [`StoreError::Damaged`] when it is no `run.json`.
+    pub fn run_info(&self) -> Result<Option<RunInfo>, StoreError> {
+        let Some(bytes) = self.get(RUN)? else { return Ok(None) };
+        let path = format!("{}/{RUN}", self.location());
+        let value: Value = parse_json(&path, &bytes)?;
+        match value.get("format_version") {
+            Some(Value::String(version)) => check_version(&path, version)?,
+            other => {
+                let found = other.map_or("nothing".to_owned(), Value::to_string);
+                return Err(damaged(path, "a format_version such as \"1.0\"".to_owned(), found));
+            }
+        }
+        parse_json(&path, &bytes).map(Some)
+    }
+
+    /// Writes a file of a match when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`], [`StoreError::Write`].
+    pub fn put_match_file(&self, id: &str, file: MatchFile, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        self.put_new(&file.path(id)?, bytes)
+    }
+
+    /// A file of a match; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`], [`StoreError::Read`].
+    pub fn match_file(&self, id: &str, file: MatchFile) -> Result<Option<Bytes>, StoreError> {
+        self.get(&file.path(id)?)
+    }
+
+    /// Names of all matches that have any file, ordered.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list_matches(&self) -> Result<Vec<String>, StoreError> {
+        self.folders("matches")
+    }
+}

@@ -1,0 +1,322 @@
+//! How do games get into a store and out again? In shards: published in one step, checked once, then trusted.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::decode::decode_bytes;
+use crate::encode::encode;
+use crate::metrics::now_ms;
+use crate::record::{GameKind, GameRecord};
+use crate::shard::{ShardName, is_plain_name, sha256_hex};
+use crate::store::Store;
+use crate::store_error::{ShardReadError, StoreError};
+
+/// Folder of all games of this format's major version.
+const GAMES: &str = "games/v1";
+
+/// A row of shards that belong together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Collection {
+    /// Self-play under models of one generation.
+    SelfPlay {
+        /// Number of the generation.
+        generation: u32,
+    },
+    /// The games of one match.
+    Match {
+        /// Name of the match: letters, digits, `.`, `_`, `-`.
+        id: String,
+    },
+}
+
+impl Collection {
+    /// The folder of the collection's shards.
+    pub fn folder(&self) -> String {
+        match self {
+            Collection::SelfPlay { generation } => format!("{GAMES}/kind=selfplay/gen=g{generation:06}"),
+            Collection::Match { id } => format!("{GAMES}/kind=match/match={id}"),
+        }
+    }
+
+    /// The kind of its games.
+    pub fn kind(&self) -> GameKind {
+        match self {
+            Collection::SelfPlay { .. } => GameKind::SelfPlay,
+            Collection::Match { .. } => GameKind::Match,
+        }
+    }
+
+    fn of_folder(folder: &str) -> Option<Collection> {
+        let rest = folder.strip_prefix(GAMES)?.strip_prefix('/')?;
+        if let Some(number) = rest.strip_prefix("kind=selfplay/gen=g") {
+            return Some(Collection::SelfPlay {
+                generation: number.parse().ok()?,
+            });
+        }
+        let id = rest.strip_prefix("kind=match/match=")?;
+        is_plain_name(id).then(|| Collection::Match { id: id.to_owned() })
+    }
+}
+
+/// Which games to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GamesOf {
+    /// All self-play games.
+    SelfPlay,
+    /// The games of one match.
+    Match(String),
+    /// Self-play and matches.
+    All,
+}
+
+/// A published shard, as its path tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardInfo {
+    /// Path in the store.
+    pub path: String,
+    /// Where it belongs.
+    pub collection: Collection,
+    /// The parts of its name.
+    pub name: ShardName,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl ShardInfo {
+    /// Generation of self-play; 0 for matches.
+    pub fn generation(&self) -> u32 {
+        match self.collection {
+            Collection::SelfPlay { generation } => generation,
+            Collection::Match { .. } => 0,
+        }
+    }
+
+    /// Number of games inside.
+    pub fn games(&self) -> u64 {
+        self.name.games
+    }
+
+    /// Number of positions inside.
+    pub fn positions(&self) -> u64 {
+        self.name.positions
+    }
+
+    fn of_file(path: &str, bytes: u64) -> Option<ShardInfo> {
+        let (folder, file) = path.rsplit_once('/')?;
+        let collection = Collection::of_folder(folder)?;
+        let name = file.strip_suffix(".parquet")?.parse().ok()?;
+        Some(ShardInfo {
+            path: path.to_owned(),
+            collection,
+            name,
+            bytes,
+        })
+    }
+}
+
+/// What is written about a damaged shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantineNote {
+    /// Path of the shard in the store; the shard itself stays there.
+    pub shard: String,
+    /// What was expected and what was found.
+    pub reason: String,
+    /// When it was found, milliseconds since 1970-01-01 UTC.
+    pub found_ms: u64,
+}
+
+impl Store {
+    /// Publishes games as one shard: encodes in memory, hashes, and puts the file in one step.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths; [`StoreError::Write`] when
+    /// the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is half-published.
+    pub fn publish_games(
+        &self,
+        collection: &Collection,
+        worker: &str,
+        sequence: u64,
+        games: &[GameRecord],
+    ) -> Result<ShardInfo, StoreError> {
+        if let Collection::Match { id } = collection {
+            check_name("match id", id)?;
+        }
+        let bytes = Bytes::from(encode(games));
+        let name = ShardName::new(now_ms(), worker, sequence, games, &bytes)?;
+        let path = format!("{}/{name}.parquet", collection.folder());
+        let size = bytes.len() as u64;
+        self.put_same(&path, bytes)?;
+        Ok(ShardInfo {
+            path,
+            collection: collection.clone(),
+            name,
+            bytes: size,
+        })
+    }
+
+    /// All shards of some games, oldest first (by generation, then name), without those in quarantine. Files that are
+    /// no shards are passed over.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`]; [`StoreError::BadName`] for a match id that cannot be one.
+    pub fn list_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+        let bad = self.quarantined_names()?;
+        let mut shards = self.list_all_shards(games)?;
+        shards.retain(|shard| !bad.contains(&shard.name.to_string()));
+        Ok(shards)
+    }
+
+    /// [`Store::list_shards`] with those in quarantine.
+    ///
+    /// # Errors
+    /// As [`Store::list_shards`].
+    pub fn list_all_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+        let folder = match games {
+            GamesOf::All => GAMES.to_owned(),
+            GamesOf::SelfPlay => format!("{GAMES}/kind=selfplay"),
+            GamesOf::Match(id) => {
+                check_name("match id", id)?;
+                Collection::Match { id: id.clone() }.folder()
+            }
+        };
+        let files = self.list(&folder)?;
+        let mut shards: Vec<_> = files
+            .iter()
+            .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes))
+            .collect();
+        shards.sort_by(|a, b| (a.generation(), &a.name, &a.path).cmp(&(b.generation(), &b.name, &b.path)));
+        Ok(shards)
+    }
+
+    /// Reads a shard and checks it: size, hash, footer, columns, counts, and, the first time in this process, every
+    /// game by replay. A shard that fails is put into quarantine and skipped by every later listing.
+    ///
+    /// # Errors
+    /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Store`] when the store
+    /// fails.
+    pub fn read_shard(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
+        let bytes = self.require(&shard.path)?;
+        let trusted = self.verified().contains(&shard.path);
+        match check_shard(shard, bytes, trusted) {
+            Ok(games) => {
+                if !trusted {
+                    self.verified().insert(shard.path.clone());
+                }
+                Ok(games)
+            }
+            Err(reason) => {
+                self.quarantine(shard, &reason)?;
+                Err(ShardReadError::Quarantined {
+                    shard: shard.path.clone(),
+                    reason,
+                })
+            }
+        }
+    }
+
+    /// The same checks as [`Store::read_shard`] from scratch, without touching the store: `Ok(Err(reason))` tells what
+    /// is wrong.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store fails.
+    pub fn inspect_shard(&self, shard: &ShardInfo) -> Result<Result<Vec<GameRecord>, String>, StoreError> {
+        Ok(check_shard(shard, self.require(&shard.path)?, false))
+    }
+
+    fn quarantine(&self, shard: &ShardInfo, reason: &str) -> Result<(), StoreError> {
+        let note = QuarantineNote {
+            shard: shard.path.clone(),
+            reason: reason.to_owned(),
+            found_ms: now_ms(),
+        };
+        let text = serde_json::to_vec_pretty(&note).expect("a note of texts and numbers is JSON");
+        self.put_new(&format!("quarantine/{}.json", shard.name), text)
+            .map(|_| ())
+    }
+
+    /// All notes about damaged shards, ordered by name. A note that cannot be read is shown with that as its reason.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn quarantine_notes(&self) -> Result<Vec<QuarantineNote>, StoreError> {
+        let mut notes = Vec::new();
+        for (path, _) in self.list("quarantine")? {
+            let note = serde_json::from_slice(&self.require(&path)?);
+            notes.push(note.unwrap_or_else(|error| QuarantineNote {
+                shard: path,
+                reason: format!("the note itself cannot be read: {error}"),
+                found_ms: 0,
+            }));
+        }
+        Ok(notes)
+    }
+
+    fn quarantined_names(&self) -> Result<Vec<String>, StoreError> {
+        let name = |path: &str| Some(path.rsplit_once('/')?.1.strip_suffix(".json")?.to_owned());
+        Ok(self
+            .list("quarantine")?
+            .iter()
+            .filter_map(|(path, _)| name(path))
+            .collect())
+    }
+}
+
+/// A name that becomes part of paths.
+pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
+    if is_plain_name(name) {
+        Ok(())
+    } else {
+        Err(StoreError::BadName {
+            what,
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// The games of a shard's bytes when everything fits, else what does not.
+fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<GameRecord>, String> {
+    if bytes.len() as u64 != shard.bytes {
+        return Err(format!("expected {} bytes, found {}", shard.bytes, bytes.len()));
+    }
+    let hash = sha256_hex(&bytes);
+    if hash[..16] != shard.name.hash16 {
+        return Err(format!(
+            "expected a SHA-256 that begins with {}, found {hash}",
+            shard.name.hash16
+        ));
+    }
+    let games = decode_bytes(bytes).map_err(|error| error.to_string())?;
+    check_counts(shard, &games)?;
+    if !trusted {
+        for game in &games {
+            check_game(shard, game)?;
+        }
+    }
+    Ok(games)
+}
+
+fn check_counts(shard: &ShardInfo, games: &[GameRecord]) -> Result<(), String> {
+    let positions: u64 = games.iter().map(|game| game.plies.len() as u64).sum();
+    let (expected, found) = ((shard.games(), shard.positions()), (games.len() as u64, positions));
+    if expected == found {
+        return Ok(());
+    }
+    Err(format!(
+        "expected {} games with {} positions by the name, found {} with {}",
+        expected.0, expected.1, found.0, found.1
+    ))
+}
+
+fn check_game(shard: &ShardInfo, game: &GameRecord) -> Result<(), String> {
+    if game.kind != shard.collection.kind() {
+        let expected = shard.collection.kind().name();
+        return Err(format!(
+            "game {}: expected a {expected} game, found a {} game",
+            game.game_id,
+            game.kind.name()
+        ));
+    }
+    game.validate()
+        .map(|_| ())
+        .map_err(|error| format!("game {}: {error}", game.game_id))
+}

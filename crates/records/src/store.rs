@@ -1,0 +1,347 @@
+//! Where do games, models and verdicts of one run live? In a store: a folder whose published files never change.
+//!
+//! ```text
+//! run.json                                       what the run is
+//! run.lock                                       held by the one process that runs (local folders)
+//! games/v1/kind=selfplay/gen=g000123/<shard>.parquet
+//! games/v1/kind=match/match=<id>/<shard>.parquet
+//! models/<model id>/weights.safetensors, model.json        model.json last: the commit mark
+//! promotions/000123.json                         the champion is the highest number
+//! matches/<match id>/spec.json, result.json, games.sgf
+//! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
+//! quarantine/<shard>.json                        what was wrong with a damaged shard
+//! metrics/events.jsonl                           one JSON line per event
+//! ```
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::path::Path as FsPath;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::store_error::StoreError;
+
+/// Whether opening a store may create it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// Create the folder when there is none.
+    Always,
+    /// Fail when there is no store.
+    Never,
+}
+
+/// What a put-if-absent did.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// The file is there now and was not before.
+    Created,
+    /// There was a file of that name; it is unchanged.
+    Exists,
+}
+
+/// A handle on a store; clones share it. Every call blocks until it is done and may come from any thread.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    objects: Arc<dyn ObjectStore>,
+    runtime: Runtime,
+    location: String,
+    local: Option<PathBuf>,
+    /// Paths of shards whose games this process has replayed already.
+    verified: Mutex<BTreeSet<String>>,
+    /// Guards appends to the metrics file.
+    metrics: Mutex<()>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("location", &self.0.location).finish()
+    }
+}
+
+impl Store {
+    /// Opens the store at a folder or `file://` address.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] and [`StoreError::NotAStore`] when there is none and none may be created;
+    /// [`StoreError::Version`] when it has another major format version; [`StoreError::UnsupportedLocation`] for other
+    /// addresses; [`StoreError::Write`] when the folder cannot be made.
+    pub fn open(location: &str, create: Create) -> Result<Store, StoreError> {
+        let folder = local_folder(location)?;
+        let is_new = prepare_folder(&folder, location, create)?;
+        let folder = folder.canonicalize().map_err(|error| read_error(location, &error))?;
+        let objects = LocalFileSystem::new_with_prefix(&folder)
+            .map_err(|error| read_error(location, &error))?
+            .with_fsync(true);
+        let runtime = Builder::new_current_thread()
+            .build()
+            .map_err(|error| read_error(location, &error))?;
+        let store = Store(Arc::new(Inner {
+            objects: Arc::new(objects),
+            runtime,
+            location: folder.display().to_string(),
+            local: Some(folder),
+            verified: Mutex::new(BTreeSet::new()),
+            metrics: Mutex::new(()),
+        }));
+        if !is_new {
+            store.check_layout(create)?;
+        }
+        Ok(store)
+    }
+
+    /// Where the store is.
+    pub fn location(&self) -> &str {
+        &self.0.location
+    }
+
+    /// The store's folder, when it is a local one.
+    pub fn local_path(&self) -> Option<&FsPath> {
+        self.0.local.as_deref()
+    }
+
+    fn check_layout(&self, create: Create) -> Result<(), StoreError> {
+        self.run_info()?;
+        let layouts = self.folders("games")?;
+        let found = layouts.iter().find(|name| name.starts_with('v') && *name != "v1");
+        if let (Some(found), false) = (found, layouts.iter().any(|name| name == "v1")) {
+            let path = format!("{}/games", self.location());
+            return Err(StoreError::Version {
+                path,
+                found: found[1..].to_owned(),
+            });
+        }
+        if create == Create::Never && self.top_level()?.is_empty() {
+            return Err(StoreError::NotAStore {
+                location: self.location().to_owned(),
+                found: "a folder with neither run.json nor games nor models".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Names at the top that only stores have.
+    fn top_level(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.folders("")?;
+        names.retain(|name| ["games", "models", "promotions", "matches", "checkpoints"].contains(&name.as_str()));
+        if self.size_of("run.json")?.is_some() {
+            names.push("run.json".to_owned());
+        }
+        Ok(names)
+    }
+
+    /// Writes a new file in one step, durable when the call returns; an existing file is left alone.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`] when the store refuses (read-only, full, away). Nothing half-written appears.
+    pub fn put_new(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        let target = object_path(path)?;
+        let options = PutOptions {
+            mode: PutMode::Create,
+            ..PutOptions::default()
+        };
+        let payload = PutPayload::from_bytes(bytes.into());
+        match self.block_on(self.0.objects.put_opts(&target, payload, options)) {
+            Ok(_) => Ok(Put::Created),
+            Err(ObjectError::AlreadyExists { .. }) => Ok(Put::Exists),
+            Err(error) => Err(write_error(path, &error)),
+        }
+    }
+
+    /// [`Store::put_new`] for a file that may be there already, but only with the same bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] when the name holds other bytes; [`StoreError::Write`], [`StoreError::Read`].
+    pub fn put_same(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        let bytes = bytes.into();
+        let put = self.put_new(path, bytes.clone())?;
+        if put == Put::Exists && self.get(path)?.is_none_or(|found| found != bytes) {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        Ok(put)
+    }
+
+    /// The bytes of a file; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
+        let target = object_path(path)?;
+        let read = async { self.0.objects.get(&target).await?.bytes().await };
+        match self.block_on(read) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ObjectError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(read_error(path, &error)),
+        }
+    }
+
+    /// The bytes of a file that must be there.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Read`].
+    pub fn require(&self, path: &str) -> Result<Bytes, StoreError> {
+        let missing = || StoreError::NotFound {
+            path: path.to_owned(),
+            location: self.location().to_owned(),
+        };
+        self.get(path)?.ok_or_else(missing)
+    }
+
+    /// Size of a file in bytes; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn size_of(&self, path: &str) -> Result<Option<u64>, StoreError> {
+        let target = object_path(path)?;
+        match self.block_on(self.0.objects.head(&target)) {
+            Ok(found) => Ok(Some(found.size)),
+            Err(ObjectError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(read_error(path, &error)),
+        }
+    }
+
+    /// All files below a folder with their sizes in bytes, ordered by path. Unfinished puts are not among them.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let prefix = object_path(folder)?;
+        let listing = self.0.objects.list(Some(&prefix));
+        let found = self
+            .block_on(collect(listing))
+            .map_err(|error| read_error(folder, &error))?;
+        let mut files: Vec<_> = found
+            .into_iter()
+            .map(|meta| (meta.location.to_string(), meta.size))
+            .collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// Names of the folders directly inside a folder, ordered.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let prefix = object_path(folder)?;
+        let listing = self.block_on(self.0.objects.list_with_delimiter(Some(&prefix)));
+        let listing = listing.map_err(|error| read_error(folder, &error))?;
+        let mut names: Vec<_> = listing
+            .common_prefixes
+            .iter()
+            .filter_map(|path| path.filename().map(str::to_owned))
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes a file, for things that are not published for ever: pruned checkpoints, old metrics. A file that is not
+    /// there is no error.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn delete(&self, path: &str) -> Result<(), StoreError> {
+        let target = object_path(path)?;
+        match self.block_on(self.0.objects.delete(&target)) {
+            Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(write_error(path, &error)),
+        }
+    }
+
+    /// Runs one call of the object store on the store's own runtime.
+    fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.0.runtime.block_on(future)
+    }
+
+    pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn metrics_guard(&self) -> MutexGuard<'_, ()> {
+        self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gathers a listing by hand, so that no stream library is needed.
+async fn collect<S>(mut listing: S) -> Result<Vec<object_store::ObjectMeta>, ObjectError>
+where
+    S: futures_core::Stream<Item = Result<object_store::ObjectMeta, ObjectError>> + Unpin,
+{
+    let mut found = Vec::new();
+    while let Some(item) = std::future::poll_fn(|context| std::pin::Pin::new(&mut listing).poll_next(context)).await {
+        found.push(item?);
+    }
+    Ok(found)
+}
+
+/// The local folder a location names.
+fn local_folder(location: &str) -> Result<PathBuf, StoreError> {
+    match location.split_once("://") {
+        None => Ok(PathBuf::from(location)),
+        Some(("file", path)) if path.starts_with('/') => Ok(PathBuf::from(path)),
+        Some(_) => Err(StoreError::UnsupportedLocation {
+            location: location.to_owned(),
+        }),
+    }
+}
+
+/// Makes sure there is a folder; returns whether it was made now.
+fn prepare_folder(folder: &FsPath, location: &str, create: Create) -> Result<bool, StoreError> {
+    match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(false),
+        Ok(_) => Err(StoreError::NotAStore {
+            location: location.to_owned(),
+            found: "a file".to_owned(),
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && create == Create::Always => {
+            std::fs::create_dir_all(folder).map_err(|error| write_error(location, &error))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(StoreError::Missing {
+            location: location.to_owned(),
+        }),
+        Err(error) => Err(read_error(location, &error)),
+    }
+}
+
+fn object_path(path: &str) -> Result<Path, StoreError> {
+    Path::parse(path).map_err(|_| StoreError::BadName {
+        what: "path",
+        name: path.to_owned(),
+    })
+}
+
+pub(crate) fn read_error(path: &str, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Read {
+        path: path.to_owned(),
+        reason: reason(error),
+    }
+}
+
+pub(crate) fn write_error(path: &str, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Write {
+        path: path.to_owned(),
+        reason: reason(error),
+    }
+}
+
+/// The error and its causes in one line.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}

@@ -1,0 +1,117 @@
+//! What can go wrong with a store, in sentences that say what to do.
+
+use crate::schema::FORMAT;
+use crate::shard::ShardNameError;
+
+/// Why a store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is nothing at the location.
+    #[error("expected a store at {location}, found nothing there: check the path, or start a run that creates it")]
+    Missing {
+        /// Where.
+        location: String,
+    },
+    /// There is something else at the location.
+    #[error("expected a store at {location}, found {found}: check the path")]
+    NotAStore {
+        /// Where.
+        location: String,
+        /// What is there.
+        found: String,
+    },
+    /// The location is written in a way that this build does not understand.
+    #[error("{location}: this build reads stores in local folders only; give a folder or a file:// address")]
+    UnsupportedLocation {
+        /// Where.
+        location: String,
+    },
+    /// The store was written in a format this version does not read.
+    #[error(
+        "{path}: expected format version {}.x, found {found}: use the tengen that wrote it, or another store",
+        FORMAT.major
+    )]
+    Version {
+        /// The file or folder that tells.
+        path: String,
+        /// The version found.
+        found: String,
+    },
+    /// Another process works on the store.
+    #[error("{location} is in use by process {holder}: wait for it, stop it, or use another store")]
+    Locked {
+        /// Where.
+        location: String,
+        /// Its process id, or `unknown`.
+        holder: String,
+    },
+    /// Reading failed.
+    #[error("cannot read {path}: {reason}")]
+    Read {
+        /// Path in the store.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// Writing failed; nothing is published half.
+    #[error(
+        "cannot write {path}: {reason}; nothing half-written was published: free some space or mend the permissions, then start again"
+    )]
+    Write {
+        /// Path in the store.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// A file that must exist does not.
+    #[error("expected {path} in the store at {location}, found nothing")]
+    NotFound {
+        /// Path in the store.
+        path: String,
+        /// Where the store is.
+        location: String,
+    },
+    /// A published file does not hold what it must.
+    #[error("{path}: expected {expected}, found {found}")]
+    Damaged {
+        /// Path in the store.
+        path: String,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A name that must be new is taken by other bytes.
+    #[error("{path} exists already with other contents; published files never change")]
+    Taken {
+        /// Path in the store.
+        path: String,
+    },
+    /// A name has characters that are not allowed.
+    #[error("{what} {name:?} must have letters, digits, '.', '_' and '-' only")]
+    BadName {
+        /// What is named.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A shard's name cannot be made.
+    #[error(transparent)]
+    ShardName(#[from] ShardNameError),
+}
+
+/// Why a shard could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardReadError {
+    /// The shard is damaged or lies; it was put into quarantine and is skipped from now on.
+    #[error("shard {shard} is quarantined: {reason}")]
+    Quarantined {
+        /// Path in the store.
+        shard: String,
+        /// What was expected and found.
+        reason: String,
+    },
+    /// The store failed; the shard may be good.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,145 @@
+//! Games for tests: random, legal, with every field filled, the same for the same seed.
+
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rules::{Komi, Move, Position, Size};
+
+/// A small generator of random numbers.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// A number from -1 to 1 with a short binary fraction.
+    pub(crate) fn value(&mut self) -> f32 {
+        self.below(2049) as f32 / 1024.0 - 1.0
+    }
+}
+
+/// A legal turn: a pass one time in `pass_every`, else any legal play.
+pub(crate) fn random_move(position: &Position, random: &mut Random, pass_every: usize) -> Move {
+    let legal: Vec<_> = position.legal_points().iter().collect();
+    if legal.is_empty() || random.below(pass_every) == 0 {
+        return Move::Pass;
+    }
+    Move::Play(legal[random.below(legal.len())])
+}
+
+/// A game of random turns, unfinished when it meets the limit.
+pub(crate) fn random_game(size: Size, seed: u64, ply_limit: usize) -> GameRecord {
+    let mut random = Random::new(seed);
+    let opening_plies = random.below(3) as u16;
+    let mut game = GameRecord {
+        game_id: format!("game-{seed:016x}"),
+        size,
+        rules: "tromp_taylor".to_owned(),
+        komi: Komi::from_half_points(random.below(2 * size.area() + 1) as i16 - size.area() as i16),
+        score_half_points: None,
+        seed: random.next() as i64,
+        black_model: "g000001-0123456789ab".to_owned(),
+        white_model: "uniform, visits=8".to_owned(),
+        config_id: "test".to_owned(),
+        start_time_ms: 1_790_000_000_000 + random.below(1 << 30) as i64,
+        end_reason: EndReason::PlyLimit,
+        kind: GameKind::SelfPlay,
+        opening_plies,
+        plies: Vec::new(),
+        ownership: Vec::new(),
+    };
+    let mut position = game.start().unwrap();
+    while !position.is_over() && game.plies.len() < ply_limit {
+        let record = random_ply(&position, &mut random, game.plies.len() < usize::from(opening_plies));
+        position.play(record.mv);
+        game.plies.push(record);
+    }
+    game.opening_plies = opening_plies.min(game.plies.len() as u16);
+    let reason = if position.is_over() {
+        EndReason::TwoPasses
+    } else {
+        EndReason::PlyLimit
+    };
+    game.set_end(&position, reason);
+    game
+}
+
+fn random_ply(position: &Position, random: &mut Random, opening: bool) -> PlyRecord {
+    let mv = random_move(position, random, 8);
+    if opening {
+        return PlyRecord {
+            flags: OPENING,
+            ..PlyRecord::bare(mv)
+        };
+    }
+    let full = random.below(2) == 0;
+    PlyRecord {
+        mv,
+        flags: if full { FULL_SEARCH } else { EXPLORED },
+        root_value: random.value(),
+        root_margin: random.value() * 8.0,
+        root_visits: 8 + random.below(100) as u16,
+        network_value: random.value(),
+        weight: if full { 1.0 } else { 0.5 },
+        policy: if full {
+            random_policy(position, random)
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+/// A target over up to six legal moves and the pass, in sixteenths.
+fn random_policy(position: &Position, random: &mut Random) -> Vec<(u16, f32)> {
+    let mut moves: Vec<u16> = position
+        .legal_points()
+        .iter()
+        .map(|point| point.index() as u16)
+        .collect();
+    while moves.len() > 6 {
+        moves.swap_remove(random.below(moves.len()));
+    }
+    moves.push(position.size().area() as u16);
+    let mut rest = 16usize;
+    let mut policy = Vec::new();
+    for (number, &index) in moves.iter().enumerate() {
+        let part = if number + 1 == moves.len() {
+            rest
+        } else {
+            random.below(rest + 1)
+        };
+        rest -= part;
+        policy.push((index, part as f32 / 16.0));
+    }
+    policy
+}
+
+/// Several games on one board size.
+pub(crate) fn random_games(side: usize, count: u64) -> Vec<GameRecord> {
+    let size = Size::square(side).unwrap();
+    (0..count)
+        .map(|seed| random_game(size, seed, 4 * size.area()))
+        .collect()
+}
+
+/// The game at the start of a position that a test wants, from moves such as `"B2 pass C3"`.
+pub(crate) fn position_after(size: Size, moves: &str) -> Position {
+    let mut position = Position::new(size);
+    for text in moves.split_whitespace() {
+        position.play(Move::parse(size, text).unwrap());
+    }
+    position
+}
