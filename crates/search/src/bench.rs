@@ -1,0 +1,149 @@
+//! How fast is the search without a network?
+
+use std::time::{Duration, Instant};
+
+use tengen_rules::{Komi, Move, Position, Size};
+
+use crate::cache::EvaluationCache;
+use crate::config::SearchConfig;
+use crate::lockstep::Lockstep;
+use crate::predictor::PredictError;
+use crate::rng::{self, Rng};
+use crate::search::Search;
+use crate::stand_ins::UniformPredictor;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchBench {
+    /// The board.
+    pub size: Size,
+    /// Visits per search.
+    pub visits: u32,
+    /// Threads, each with games of its own.
+    pub threads: usize,
+    /// How long to measure; the search in progress at the end is completed.
+    pub duration: Duration,
+    /// Seed of the games.
+    pub seed: u64,
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchBenchReport {
+    /// Visits made by all threads.
+    pub visits: u64,
+    /// Searches made by all threads.
+    pub searches: u64,
+    /// Positions that the stand-in for a network was asked for.
+    pub evaluations: u64,
+    /// Wall-clock seconds from the start of the first thread to the end of the last.
+    pub seconds: f64,
+}
+
+impl SearchBenchReport {
+    /// Visits per second of all threads together.
+    pub fn visits_per_second(&self) -> f64 {
+        self.visits as f64 / self.seconds.max(1e-9)
+    }
+}
+
+/// Plays games in which every move is searched with [`UniformPredictor`] and then drawn at random, so that the
+/// searches see positions from the empty to the full board. Everything but a network is done: rules with superko,
+/// encoding, canonical images, cache, tree.
+///
+/// # Errors
+/// The predictor's; a uniform one has none.
+pub fn bench_search(bench: SearchBench) -> Result<SearchBenchReport, PredictError> {
+    let start = Instant::now();
+    let parts: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..bench.threads.max(1))
+            .map(|thread| scope.spawn(move || play_games(bench, rng::stream(bench.seed, &[thread as u64]), start)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a bench thread does not panic"))
+            .collect()
+    });
+    let mut total = SearchBenchReport {
+        visits: 0,
+        searches: 0,
+        evaluations: 0,
+        seconds: 0.0,
+    };
+    for part in parts {
+        let part = part?;
+        total.visits += part.visits;
+        total.searches += part.searches;
+        total.evaluations += part.evaluations;
+    }
+    total.seconds = start.elapsed().as_secs_f64();
+    Ok(total)
+}
+
+/// The work of one thread.
+fn play_games(bench: SearchBench, mut rng: Rng, start: Instant) -> Result<SearchBenchReport, PredictError> {
+    let komi = Komi::from_half_points(15);
+    let mut report = SearchBenchReport {
+        visits: 0,
+        searches: 0,
+        evaluations: 0,
+        seconds: 0.0,
+    };
+    let mut position = Position::new(bench.size);
+    let config = SearchConfig {
+        visits: bench.visits,
+        candidates: 16,
+        ..SearchConfig::default()
+    };
+    let mut search = Search::new(config, &position, komi, rng.clone());
+    let mut cache = EvaluationCache::new(1 << 24);
+    let mut lockstep = Lockstep::new();
+    while start.elapsed() < bench.duration {
+        search.restart(&position, komi, bench.visits, rng::stream(rng::bits(&mut rng), &[]));
+        let stats = lockstep.run(&mut [&mut search], &mut UniformPredictor, &mut cache)?;
+        report.visits += u64::from(bench.visits);
+        report.searches += 1;
+        report.evaluations += stats.evaluations;
+        play_some(&mut position, &mut rng);
+        if position.is_over() || position.ply() >= 2 * bench.size.area() {
+            position = Position::new(bench.size);
+            cache.clear();
+        }
+    }
+    Ok(report)
+}
+
+/// Plays up to four random legal moves.
+fn play_some(position: &mut Position, rng: &mut Rng) {
+    for _ in 0..4 {
+        let legal = position.legal_points();
+        let mv = match legal.len() {
+            0 => Move::Pass,
+            n => Move::Play(legal.nth(rng::below(rng, n)).expect("the rank is below the count")),
+        };
+        position.play(mv);
+        if position.is_over() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_contributes_whole_searches() {
+        let size = Size::square(5).unwrap();
+        let bench = SearchBench {
+            size,
+            visits: 20,
+            threads: 2,
+            duration: Duration::from_millis(20),
+            seed: 1,
+        };
+        let report = bench_search(bench).unwrap();
+        assert!(report.searches >= 2 && report.visits == 20 * report.searches);
+        assert!(report.visits_per_second() > 0.0);
+    }
+}

@@ -1,0 +1,172 @@
+//! The frame in which positions are shown to the network: how its moves map to those of the board.
+
+use tengen_records::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
+use tengen_rules::{Komi, Position, Rules, Size, Symmetry};
+
+use crate::rng;
+
+/// For one board size: the board point behind each point of each symmetric image.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    size: Size,
+    /// `originals[s][c]` is the board's index of point `c` of the image under symmetry `s`, by [`Symmetry::index`].
+    originals: Vec<Vec<u16>>,
+}
+
+impl Frames {
+    /// The maps of this board size.
+    pub(crate) fn new(size: Size) -> Self {
+        let mut originals = vec![Vec::new(); 8];
+        for &symmetry in Symmetry::all(size) {
+            let mut map = vec![0u16; size.area()];
+            for point in size.points() {
+                map[symmetry.apply(size, point).index()] = point.index() as u16;
+            }
+            originals[symmetry.index()] = map;
+        }
+        Self { size, originals }
+    }
+
+    /// The board size the maps are for.
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The board's index of every point of the image under `symmetry`.
+    pub(crate) fn originals(&self, symmetry: Symmetry) -> &[u16] {
+        &self.originals[symmetry.index()]
+    }
+}
+
+/// A position as the network sees it, ready to be evaluated.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// What the network sees: the canonical image, or the position as it stands.
+    pub(crate) features: Features,
+    /// The symmetry that turned the position into its image.
+    pub(crate) symmetry: Symmetry,
+    /// Name of the position and its rule set in the evaluation cache.
+    pub(crate) key: u128,
+    /// The legal moves in the order of the image, the pass last, as `(board index)`.
+    pub(crate) moves: Vec<u16>,
+    /// The points of `moves` in the image, without the pass.
+    pub(crate) image_points: Vec<u16>,
+}
+
+impl View {
+    /// The view of a position in which the game goes on.
+    pub(crate) fn of(position: &Position, komi: Komi, frames: &Frames, canonical: bool) -> Self {
+        let features = Features::of(position, komi);
+        let identity = Symmetry::all(position.size())[0];
+        let mut view = Self {
+            features,
+            symmetry: identity,
+            key: 0,
+            moves: Vec::new(),
+            image_points: Vec::new(),
+        };
+        view.finish(position, frames, canonical);
+        view
+    }
+
+    /// Replaces this view by that of another position and keeps the memory.
+    pub(crate) fn replace(&mut self, position: &Position, komi: Komi, frames: &Frames, canonical: bool) {
+        self.features = Features::of(position, komi);
+        self.finish(position, frames, canonical);
+    }
+
+    /// Turns the features of the position into their image and lists the moves.
+    fn finish(&mut self, position: &Position, frames: &Frames, canonical: bool) {
+        let identity = Symmetry::all(position.size())[0];
+        self.symmetry = identity;
+        if canonical {
+            let symmetry = self.features.canonical_symmetry();
+            if symmetry != identity {
+                self.features = self.features.transformed(symmetry);
+            }
+            self.symmetry = symmetry;
+        }
+        self.key = self.features.key() ^ rules_salt(position.rules());
+        self.list_moves(position, frames);
+    }
+
+    fn list_moves(&mut self, position: &Position, frames: &Frames) {
+        self.moves.clear();
+        self.image_points.clear();
+        let originals = frames.originals(self.symmetry);
+        if position.rules() == Rules::tromp_taylor() {
+            // Under these rules a play is illegal only on a stone or where the ko rule refuses it.
+            let planes = &self.features.planes;
+            let closed = planes[PLANE_OWN] | planes[PLANE_OPPONENT] | planes[PLANE_BANNED];
+            push_points_outside(closed.words(), originals.len(), &mut self.image_points);
+        } else {
+            let legal = self.symmetry.apply_set(position.size(), &position.legal_points());
+            self.image_points.extend(legal.iter().map(|point| point.index() as u16));
+        }
+        self.moves
+            .extend(self.image_points.iter().map(|&point| originals[usize::from(point)]));
+        self.moves.push(originals.len() as u16);
+    }
+}
+
+/// Appends the points below `area` that are not in the set.
+fn push_points_outside(words: &[u64; 6], area: usize, out: &mut Vec<u16>) {
+    for (number, &word) in words.iter().enumerate().take(area.div_ceil(64)) {
+        let points = (area - number * 64).min(64);
+        let mut open = !word & (u64::MAX >> (64 - points));
+        while open != 0 {
+            out.push((number * 64) as u16 + open.trailing_zeros() as u16);
+            open &= open - 1;
+        }
+    }
+}
+
+/// Keeps evaluations under different rules apart; 0 for strict Tromp-Taylor.
+fn rules_salt(rules: Rules) -> u128 {
+    if rules == Rules::tromp_taylor() {
+        return 0;
+    }
+    let name: Vec<u64> = rules.name().bytes().map(u64::from).collect();
+    u128::from(rng::fold(1, &name)) << 64 | u128::from(rng::fold(2, &name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::below;
+    use tengen_rules::Move;
+
+    #[test]
+    fn moves_are_the_legal_ones_in_the_order_of_the_image() {
+        for size in [
+            Size::square(3).unwrap(),
+            Size::new(4, 2).unwrap(),
+            Size::square(9).unwrap(),
+        ] {
+            let frames = Frames::new(size);
+            let mut rng = rng::stream(4, &[size.area() as u64]);
+            let mut position = Position::new(size);
+            for _ in 0..60 {
+                let view = View::of(&position, Komi::from_half_points(1), &frames, true);
+                let mut expected: Vec<u16> = position
+                    .legal_points()
+                    .iter()
+                    .map(|point| point.index() as u16)
+                    .collect();
+                expected.push(size.area() as u16);
+                let mut moves = view.moves.clone();
+                moves.sort_unstable();
+                assert_eq!(moves, expected);
+                for (&mv, &image) in view.moves.iter().zip(&view.image_points) {
+                    let point = tengen_rules::Point::from_index(size, usize::from(mv)).unwrap();
+                    assert_eq!(view.symmetry.apply(size, point).index(), usize::from(image));
+                }
+                let mv = view.moves[below(&mut rng, view.moves.len())];
+                position.play(Move::from_index(size, usize::from(mv)).unwrap());
+                if position.is_over() {
+                    position = Position::new(size);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a finished search has to say.
+
+use tengen_rules::Move;
+
+use crate::search::Search;
+use crate::tree::{NO_NODE, NodeId, ROOT};
+
+/// What a search found. All values are seen by the side to move at the root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// The move to play.
+    pub best: Move,
+    /// P(win) − P(loss) after the chosen move, −1 to 1: its mean over the visits below it.
+    pub value: f32,
+    /// Expected margin after komi in points after the chosen move.
+    pub margin: f32,
+    /// Mean of P(win) − P(loss) over all visits of the root, −1 to 1; lower than `value` where candidates were bad.
+    pub mean_value: f32,
+    /// The improved policy, the target of training: (move index, probability) of every legal move in ascending order,
+    /// summing to 1.
+    pub policy: Vec<(u16, f32)>,
+    /// The moves that were visited, with their visits, most visited first.
+    pub visits: Vec<(Move, u32)>,
+    /// P(win) − P(loss) of the root by the network alone, −1 to 1.
+    pub network_value: f32,
+    /// Expected margin after komi in points of the root by the network alone.
+    pub network_margin: f32,
+    /// The line the search expects, the chosen move first.
+    pub pv: Vec<Move>,
+    /// Visits below the root.
+    pub total_visits: u32,
+    /// The network's ownership of the root per point in reading order, −1 (opponent) to 1 (side to move); only when
+    /// the settings ask for it and the network predicts it.
+    pub ownership: Option<Vec<f32>>,
+}
+
+impl Search {
+    /// What the search found with the visits made so far.
+    ///
+    /// # Panics
+    /// When the root was not evaluated yet.
+    pub fn result(&self) -> SearchResult {
+        assert!(
+            self.tree.node_count() > 0,
+            "a search has a result once its root is evaluated"
+        );
+        let size = self.position.size();
+        let chosen = self.root.chosen(&self.tree, self.sigma);
+        let child = self.tree.child(chosen);
+        let (value, margin) = match child {
+            NO_NODE => (self.root_outlook.value, self.root_outlook.margin),
+            child => (-self.tree.value(child), -self.tree.margin(child)),
+        };
+        let mut visits: Vec<(Move, u32)> = self
+            .tree
+            .edges(ROOT)
+            .filter(|&edge| self.tree.child(edge) != NO_NODE)
+            .map(|edge| (self.tree.move_on(edge, size), self.tree.edge_visits(edge)))
+            .collect();
+        visits.sort_by_key(|&(mv, count)| (std::cmp::Reverse(count), mv.index(size)));
+        SearchResult {
+            best: self.tree.move_on(chosen, size),
+            value,
+            margin,
+            mean_value: self.tree.value(ROOT),
+            policy: self.policy(),
+            visits,
+            network_value: self.root_outlook.value,
+            network_margin: self.root_outlook.margin,
+            pv: self.principal_variation(chosen),
+            total_visits: self.visits_done(),
+            ownership: self.root_ownership.clone(),
+        }
+    }
+
+    /// The improved policy in ascending order of moves.
+    fn policy(&self) -> Vec<(u16, f32)> {
+        let mut probabilities = Vec::new();
+        self.root.improved_policy(&self.tree, self.sigma, &mut probabilities);
+        let edges = self.tree.edges(ROOT);
+        let mut policy: Vec<(u16, f32)> = edges
+            .map(|edge| self.tree.move_index(edge))
+            .zip(probabilities)
+            .collect();
+        policy.sort_unstable_by_key(|&(mv, _)| mv);
+        policy
+    }
+
+    /// The chosen move and then always the most visited reply.
+    fn principal_variation(&self, chosen: usize) -> Vec<Move> {
+        let size = self.position.size();
+        let mut line = vec![self.tree.move_on(chosen, size)];
+        let mut node = self.tree.child(chosen);
+        while node != NO_NODE {
+            let Some(edge) = self.most_visited_edge(node) else {
+                break;
+            };
+            line.push(self.tree.move_on(edge, size));
+            node = self.tree.child(edge);
+        }
+        line
+    }
+
+    fn most_visited_edge(&self, node: NodeId) -> Option<usize> {
+        let opened = self.tree.opened(node);
+        self.tree
+            .edges(node)
+            .take(opened)
+            .max_by_key(|&edge| (self.tree.edge_visits(edge), std::cmp::Reverse(edge)))
+    }
+}

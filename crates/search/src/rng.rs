@@ -1,0 +1,124 @@
+//! Random numbers whose streams never change: same seed and same ids, same numbers, on any machine.
+//!
+//! The generator is xoshiro256++ (Blackman and Vigna, 2018), seeded through SplitMix64. Ranges, unit floats and
+//! distributions are written here, because libraries change the algorithms behind theirs between versions.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
+/// The only random generator of the project.
+pub type Rng = Xoshiro256PlusPlus;
+
+/// One step of SplitMix64: advances `state` and returns the next 64 random bits.
+pub fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mix(*state)
+}
+
+/// The output function of SplitMix64, a bijection that scatters all 64 bits.
+fn mix(value: u64) -> u64 {
+    let mut z = value;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Folds a seed and a list of ids into one 64-bit number; the order of the ids counts.
+pub fn fold(seed: u64, ids: &[u64]) -> u64 {
+    let mut state = seed;
+    for &id in ids {
+        let scattered = splitmix64(&mut state);
+        state = scattered ^ mix(id.wrapping_add(0x632b_e59b_d9b4_e019));
+    }
+    state
+}
+
+/// The generator of one stream, named by the run seed and ids such as (group, game, ply).
+///
+/// Streams with different ids are independent for all practical purposes.
+pub fn stream(seed: u64, ids: &[u64]) -> Rng {
+    let mut state = fold(seed, ids);
+    let mut bytes = [0u8; 32];
+    for chunk in bytes.chunks_exact_mut(8) {
+        chunk.copy_from_slice(&splitmix64(&mut state).to_le_bytes());
+    }
+    Rng::from_seed(bytes)
+}
+
+/// The next 64 random bits.
+pub fn bits(rng: &mut Rng) -> u64 {
+    rng.next_u64()
+}
+
+/// A uniform integer from 0 to `n` − 1, by multiply and shift (bias below `n` / 2^64).
+///
+/// # Panics
+/// When `n` is 0.
+pub fn below(rng: &mut Rng, n: usize) -> usize {
+    assert!(n > 0, "an empty range has no member");
+    ((u128::from(bits(rng)) * n as u128) >> 64) as usize
+}
+
+/// A uniform number strictly between 0 and 1, with 53 random bits.
+pub fn unit_f64(rng: &mut Rng) -> f64 {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    ((bits(rng) >> 11) as f64 + 0.5) * STEP
+}
+
+/// A standard Gumbel variable, −ln(−ln u) with u strictly between 0 and 1: always finite.
+pub fn gumbel(rng: &mut Rng) -> f64 {
+    -(-unit_f64(rng).ln()).ln()
+}
+
+/// A standard normal variable (Box and Muller, 1958; the second of the pair is dropped).
+pub fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * unit_f64(rng).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit_f64(rng)).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_vectors_hold() {
+        let mut state = 0;
+        assert_eq!(splitmix64(&mut state), 0xe220_a839_7b1d_cdaf);
+        let mut seed = [0u8; 32];
+        for (i, chunk) in seed.chunks_exact_mut(8).enumerate() {
+            chunk.copy_from_slice(&(i as u64 + 1).to_le_bytes());
+        }
+        assert_eq!(bits(&mut Rng::from_seed(seed)), 41_943_041);
+    }
+
+    #[test]
+    fn streams_are_pinned_and_depend_on_the_order_of_ids() {
+        assert_eq!(bits(&mut stream(1, &[2, 3])), bits(&mut stream(1, &[2, 3])));
+        assert_ne!(bits(&mut stream(1, &[2, 3])), bits(&mut stream(1, &[3, 2])));
+        assert_ne!(bits(&mut stream(1, &[])), bits(&mut stream(1, &[0])));
+        assert_ne!(bits(&mut stream(1, &[0])), bits(&mut stream(1, &[0, 0])));
+    }
+
+    #[test]
+    fn ranges_and_floats_stay_inside() {
+        let mut rng = stream(7, &[]);
+        let mut seen = [0u32; 5];
+        for _ in 0..5000 {
+            seen[below(&mut rng, 5)] += 1;
+            let u = unit_f64(&mut rng);
+            assert!(u > 0.0 && u < 1.0);
+            assert!(gumbel(&mut rng).is_finite());
+        }
+        assert!(seen.iter().all(|&n| n > 850 && n < 1150), "{seen:?}");
+    }
+
+    #[test]
+    fn distributions_have_their_means() {
+        let mut rng = stream(8, &[]);
+        let n = 20_000;
+        let mean = |f: &mut dyn FnMut() -> f64| (0..n).map(|_| f()).sum::<f64>() / f64::from(n);
+        assert!((mean(&mut || gumbel(&mut rng)) - 0.5772).abs() < 0.03);
+        assert!(mean(&mut || normal(&mut rng)).abs() < 0.03);
+        assert!((mean(&mut || normal(&mut rng).powi(2)) - 1.0).abs() < 0.05);
+    }
+}

@@ -1,0 +1,420 @@
+//! One search of one position.
+
+use tengen_records::Features;
+use tengen_rules::{Color, Komi, Outcome, Position};
+
+use crate::cache::{Evaluation, EvaluationCache};
+use crate::config::SearchConfig;
+use crate::frame::{Frames, View};
+use crate::numeric;
+use crate::predictor::{PredictError, Prediction};
+use crate::rng::Rng;
+use crate::root::Root;
+use crate::select::{Selector, Sigma};
+use crate::tree::{NO_NODE, NodeId, Outlook, ROOT, Tree, Utility};
+
+/// The search of one position, driven from outside so that many can share each call of the network.
+///
+/// [`step`](Self::step) runs visits until a position needs a prediction or the budget is spent;
+/// [`respond`](Self::respond) takes the prediction. [`Lockstep`](crate::Lockstep) drives many at once.
+///
+/// A search is reused for the next position with [`restart`](Self::restart): its tree, its scratch position and its
+/// working memory are kept, so that a warm search does not allocate.
+///
+/// ```
+/// use tengen_rules::{Komi, Position, Size};
+/// use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, UniformPredictor, rng};
+///
+/// let position = Position::new(Size::new(1, 3).unwrap());
+/// let komi = Komi::from_half_points(0);
+/// let mut search = Search::new(SearchConfig::for_play(200), &position, komi, rng::stream(1, &[]));
+/// let mut cache = EvaluationCache::new(1 << 20);
+/// Lockstep::new().run(&mut [&mut search], &mut UniformPredictor, &mut cache).unwrap();
+/// let result = search.result();
+/// assert_eq!(result.total_visits, 200);
+/// assert_eq!(result.best.format(position.size()), "A2");
+/// assert!(result.margin > 2.5, "the middle of three points owns all of them");
+/// ```
+#[derive(Debug)]
+pub struct Search {
+    pub(crate) config: SearchConfig,
+    /// The root position; during a descent and only then, plies deeper.
+    pub(crate) position: Position,
+    komi: Komi,
+    budget: u32,
+    done: u32,
+    rng: Rng,
+    frames: Frames,
+    pub(crate) sigma: Sigma,
+    utility: Utility,
+    pub(crate) tree: Tree,
+    pub(crate) root: Root,
+    selector: Selector,
+    /// Nodes from the root to the parent of the leaf.
+    path: Vec<NodeId>,
+    view: View,
+    /// The edge whose far end waits for a prediction.
+    waiting: Waiting,
+    priors: Vec<f32>,
+    pub(crate) root_outlook: Outlook,
+    pub(crate) root_ownership: Option<Vec<f32>>,
+}
+
+/// What a search waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Nothing,
+    Root,
+    Leaf { edge: usize },
+}
+
+/// What a search needs next.
+#[derive(Debug)]
+#[must_use]
+pub enum Step {
+    /// The network's prediction of one position; see [`Search::features`] and [`Search::respond`].
+    Evaluate(Request),
+    /// Nothing: all visits are made and [`Search::result`] is final.
+    Finished,
+}
+
+/// Permission to answer one prediction to the search that asked for it.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Request {
+    key: u128,
+}
+
+impl Request {
+    /// The name of the position in the evaluation cache: requests with equal keys need one prediction only.
+    pub fn key(&self) -> u128 {
+        self.key
+    }
+}
+
+impl Search {
+    /// A search of `position` with the visits of `config`; `rng` is the stream of its noise.
+    ///
+    /// # Panics
+    /// When the game is over in `position`.
+    pub fn new(config: SearchConfig, position: &Position, komi: Komi, rng: Rng) -> Self {
+        let frames = Frames::new(position.size());
+        let view = View::of(position, komi, &frames, config.canonical);
+        let visits = config.visits;
+        let mut search = Self {
+            sigma: Sigma {
+                c_visit: config.c_visit,
+                c_scale: config.c_scale,
+            },
+            utility: Utility::new(position.size(), config.margin_share),
+            config,
+            position: position.clone(),
+            komi,
+            budget: visits,
+            done: 0,
+            rng: rng.clone(),
+            frames,
+            tree: Tree::default(),
+            root: Root::default(),
+            selector: Selector::default(),
+            path: Vec::new(),
+            view,
+            waiting: Waiting::Nothing,
+            priors: Vec::new(),
+            root_outlook: Outlook {
+                value: 0.0,
+                margin: 0.0,
+            },
+            root_ownership: None,
+        };
+        search.restart(position, komi, visits, rng);
+        search
+    }
+
+    /// Starts over with another position, budget and stream of noise; settings and memory are kept.
+    ///
+    /// # Panics
+    /// When the game is over in `position`.
+    pub fn restart(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
+        assert!(!position.is_over(), "a finished game has no move to search for");
+        if self.frames.size() != position.size() {
+            self.frames = Frames::new(position.size());
+            self.utility = Utility::new(position.size(), self.config.margin_share);
+        }
+        self.position.copy_from(position);
+        self.komi = komi;
+        self.budget = visits;
+        self.done = 0;
+        self.rng = rng;
+        self.tree.clear();
+        self.tree
+            .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
+        self.path.clear();
+        self.waiting = Waiting::Nothing;
+        self.root_ownership = None;
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SearchConfig {
+        &self.config
+    }
+
+    /// The position searched.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The komi the search plays for.
+    pub fn komi(&self) -> Komi {
+        self.komi
+    }
+
+    /// Visits made so far.
+    pub fn visits_done(&self) -> u32 {
+        self.done
+    }
+
+    /// Makes visits until one needs a prediction that the cache does not hold, or all are made.
+    pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
+        if self.waiting != Waiting::Nothing {
+            return Step::Evaluate(Request { key: self.view.key });
+        }
+        if self.tree_is_empty()
+            && let Some(request) = self.open_root(cache)
+        {
+            return Step::Evaluate(request);
+        }
+        while self.done < self.budget {
+            if let Some(request) = self.visit(cache) {
+                return Step::Evaluate(request);
+            }
+        }
+        Step::Finished
+    }
+
+    fn tree_is_empty(&self) -> bool {
+        self.tree.node_count() == 0
+    }
+
+    /// What the network has to look at for the request.
+    pub fn features(&self, request: &Request) -> &Features {
+        debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
+        &self.view.features
+    }
+
+    /// Takes the prediction asked for, keeps it in the cache and completes the visit.
+    ///
+    /// # Errors
+    /// [`PredictError::NotFinite`] when no legal move has a finite logit; the search can then only be restarted.
+    pub fn respond(
+        &mut self,
+        request: Request,
+        prediction: Prediction<'_>,
+        cache: &mut EvaluationCache,
+    ) -> Result<(), PredictError> {
+        debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
+        self.read_priors(prediction)?;
+        let evaluation = Evaluation {
+            value: prediction.win - prediction.loss,
+            margin: prediction.margin,
+        };
+        cache.insert(self.view.key, evaluation, &self.priors);
+        if self.waiting == Waiting::Root && self.config.ownership {
+            self.root_ownership = self.read_ownership(prediction);
+        }
+        self.settle(evaluation);
+        Ok(())
+    }
+
+    /// Evaluates the root from the cache, or asks for its prediction.
+    fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
+        self.view
+            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.waiting = Waiting::Root;
+        if self.config.ownership {
+            Some(Request { key: self.view.key })
+        } else {
+            self.look_up(cache)
+        }
+    }
+
+    /// One descent from the root. Returns a request when it ends at a position without a known evaluation.
+    fn visit(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
+        self.path.clear();
+        self.path.push(ROOT);
+        let mut edge = self.root.next_edge(&self.tree, self.sigma);
+        loop {
+            self.position
+                .play_unchecked(self.tree.move_on(edge, self.position.size()));
+            let child = self.tree.child(edge);
+            if child == NO_NODE {
+                break;
+            }
+            self.path.push(child);
+            if self.tree.is_end(child) {
+                self.surface();
+                self.back_up_end(child);
+                return None;
+            }
+            edge = self.selector.select(&mut self.tree, child, self.sigma);
+        }
+        self.waiting = Waiting::Leaf { edge };
+        if self.position.is_over() {
+            let outlook = self.exact_outlook();
+            self.surface_from_leaf();
+            self.add_end(edge, outlook);
+            return None;
+        }
+        self.view
+            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.surface_from_leaf();
+        self.look_up(cache)
+    }
+
+    /// Takes the scratch position back to the root after a descent that ended at the last node of the path.
+    fn surface(&mut self) {
+        for _ in 1..self.path.len() {
+            self.position.undo();
+        }
+    }
+
+    /// Takes the scratch position back to the root after a descent that ended one move below the path.
+    fn surface_from_leaf(&mut self) {
+        self.position.undo();
+        self.surface();
+    }
+
+    /// The exact result of a game that is over, seen by the side to move.
+    fn exact_outlook(&self) -> Outlook {
+        let margin = self.position.margin(self.komi);
+        let (for_black, points) = match margin.outcome() {
+            Outcome::BlackWins => (1.0, margin.points()),
+            Outcome::WhiteWins => (-1.0, margin.points()),
+            Outcome::Tie => (0.0, 0.0),
+        };
+        match self.position.to_move() {
+            Color::Black => Outlook {
+                value: for_black,
+                margin: points,
+            },
+            Color::White => Outlook {
+                value: -for_black,
+                margin: -points,
+            },
+        }
+    }
+
+    /// Adds the node of a game that has just ended and counts the visit.
+    fn add_end(&mut self, edge: usize, outlook: Outlook) {
+        self.waiting = Waiting::Nothing;
+        let node = self
+            .tree
+            .add_node(&[], &[], self.utility.of(outlook.value, outlook.margin));
+        self.connect(edge, node);
+        self.back_up(node, outlook);
+    }
+
+    /// Counts another visit of a game's end.
+    fn back_up_end(&mut self, node: NodeId) {
+        self.path.pop();
+        let outlook = Outlook {
+            value: self.tree.value(node),
+            margin: self.tree.margin(node),
+        };
+        self.back_up(node, outlook);
+    }
+
+    /// Resolves what is waited for from the cache, or turns it into a request.
+    fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
+        let Some((evaluation, priors)) = cache.get(self.view.key, self.view.moves.len()) else {
+            return Some(Request { key: self.view.key });
+        };
+        self.priors.clear();
+        self.priors.extend_from_slice(priors);
+        self.settle(evaluation);
+        None
+    }
+
+    /// Adds the node that was waited for, with the priors read, and counts the visit.
+    fn settle(&mut self, evaluation: Evaluation) {
+        let outlook = Outlook {
+            value: evaluation.value,
+            margin: evaluation.margin,
+        };
+        let utility = self.utility.of(outlook.value, outlook.margin);
+        let node = self.tree.add_node(&self.view.moves, &self.priors, utility);
+        match std::mem::replace(&mut self.waiting, Waiting::Nothing) {
+            Waiting::Leaf { edge } => {
+                self.connect(edge, node);
+                self.back_up(node, outlook);
+            }
+            Waiting::Root => {
+                self.root_outlook = outlook;
+                self.tree.count_visit(ROOT, outlook, self.utility);
+                self.root.begin(&self.tree, &self.config, self.budget, &mut self.rng);
+            }
+            Waiting::Nothing => unreachable!("only a waiting search is answered"),
+        }
+    }
+
+    fn connect(&mut self, edge: usize, node: NodeId) {
+        let parent = *self.path.last().expect("a descent starts at the root");
+        self.tree.connect(parent, edge, node);
+    }
+
+    /// Counts a finished visit at the leaf and at every node of the path.
+    fn back_up(&mut self, leaf: NodeId, outlook: Outlook) {
+        self.done += 1;
+        let mut seen = outlook;
+        self.tree.count_visit(leaf, seen, self.utility);
+        for &node in self.path.iter().rev() {
+            seen = Outlook {
+                value: -seen.value,
+                margin: -seen.margin,
+            };
+            self.tree.count_visit(node, seen, self.utility);
+        }
+    }
+
+    /// Reads the priors of the legal moves out of a prediction.
+    fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
+        let (size, canvas, logits) = (self.frames.size(), prediction.canvas, prediction.policy_logits);
+        let points = self.view.image_points.iter().map(|&point| usize::from(point));
+        self.priors.clear();
+        if size == canvas {
+            self.priors.extend(points.map(|point| logits[point]));
+        } else {
+            self.priors
+                .extend(points.map(|point| logits[tengen_records::canvas_index(size, canvas, point)]));
+        }
+        self.priors.push(logits[canvas.area()]);
+        if numeric::softmax(&mut self.priors) {
+            Ok(())
+        } else {
+            Err(PredictError::NotFinite {
+                array: "policy_logits",
+                row: 0,
+            })
+        }
+    }
+
+    /// Turns the predicted ownership back to the frame of the board.
+    fn read_ownership(&self, prediction: Prediction<'_>) -> Option<Vec<f32>> {
+        if prediction.ownership.is_empty() {
+            return None;
+        }
+        let size = self.frames.size();
+        let mut ownership = vec![0.0; size.area()];
+        for (image, &original) in self.frames.originals(self.view.symmetry).iter().enumerate() {
+            let on_canvas = tengen_records::canvas_index(size, prediction.canvas, image);
+            ownership[usize::from(original)] = prediction.ownership[on_canvas];
+        }
+        Some(ownership)
+    }
+}
+
+impl AsMut<Search> for Search {
+    fn as_mut(&mut self) -> &mut Search {
+        self
+    }
+}

@@ -1,0 +1,122 @@
+//! Predictors without a network: one that knows nothing, one that is made up but always the same.
+
+use tengen_records::{BIT_PLANES, InputBatch};
+
+use crate::predictor::{PredictError, Predictions, Predictor};
+use crate::rng;
+
+/// Knows nothing: every move equally likely, every game a tie with margin 0.
+///
+/// A search with it finds only what the exact scores of finished games show it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UniformPredictor;
+
+impl Predictor for UniformPredictor {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        out.reset(inputs.len(), inputs.canvas());
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        "uniform".to_owned()
+    }
+}
+
+/// Makes up predictions as a fixed function of its seed and what the network would see; for tests of everything
+/// around the network.
+///
+/// The same position gets the same prediction in any batch and on any canvas; different positions get unrelated ones.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptedPredictor {
+    seed: u64,
+}
+
+impl ScriptedPredictor {
+    /// The function with this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// A hash of one position of the batch that does not depend on the canvas around its board.
+    fn hash(&self, inputs: &InputBatch, index: usize) -> u64 {
+        let size = inputs.sizes()[index];
+        let words = inputs.words_per_plane();
+        let planes = &inputs.planes()[index * BIT_PLANES * words..(index + 1) * BIT_PLANES * words];
+        let mut hash = rng::fold(self.seed, &[size.width() as u64, size.height() as u64]);
+        for (plane, words) in planes.chunks_exact(words).enumerate() {
+            for point in 0..size.area() {
+                let on_canvas = (point / size.width()) * inputs.canvas().width() + point % size.width();
+                if (words[on_canvas / 64] >> (on_canvas % 64)) & 1 == 1 {
+                    hash = rng::fold(hash, &[(plane * size.area() + point) as u64]);
+                }
+            }
+        }
+        let per_row = inputs.globals().len() / inputs.len();
+        for value in &inputs.globals()[index * per_row..(index + 1) * per_row] {
+            hash = rng::fold(hash, &[u64::from(value.to_bits())]);
+        }
+        rng::fold(hash, &[u64::from(inputs.komi()[index].to_bits())])
+    }
+}
+
+impl Predictor for ScriptedPredictor {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        let canvas = inputs.canvas();
+        out.reset(inputs.len(), canvas);
+        out.policy_logits.fill(f32::NEG_INFINITY);
+        out.ownership.resize(inputs.len() * canvas.area(), 0.0);
+        for index in 0..inputs.len() {
+            let size = inputs.sizes()[index];
+            let mut rng = rng::stream(self.hash(inputs, index), &[]);
+            let logits = &mut out.policy_logits[index * (canvas.area() + 1)..][..canvas.area() + 1];
+            let ownership = &mut out.ownership[index * canvas.area()..][..canvas.area()];
+            for point in 0..size.area() {
+                let on_canvas = (point / size.width()) * canvas.width() + point % size.width();
+                logits[on_canvas] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
+                ownership[on_canvas] = 2.0 * rng::unit_f64(&mut rng) as f32 - 1.0;
+            }
+            logits[canvas.area()] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
+            let decided = rng::unit_f64(&mut rng) as f32;
+            out.win[index] = decided * rng::unit_f64(&mut rng) as f32;
+            out.loss[index] = decided - out.win[index];
+            out.margin[index] = (rng::unit_f64(&mut rng) as f32 - 0.5) * size.area() as f32;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        format!("scripted-{}", self.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_records::Features;
+    use tengen_rules::{Komi, Position, Size};
+
+    fn predict(canvas: Size, boards: &[Size]) -> Predictions {
+        let mut inputs = InputBatch::new(canvas);
+        for &size in boards {
+            inputs.push(&Features::of(&Position::new(size), Komi::from_half_points(9)));
+        }
+        let mut out = Predictions::default();
+        ScriptedPredictor::new(3).predict(&inputs, &mut out).unwrap();
+        out.check(boards.len(), canvas).unwrap();
+        out
+    }
+
+    #[test]
+    fn scripted_predictions_do_not_depend_on_batch_or_canvas() {
+        let (small, large) = (Size::square(3).unwrap(), Size::square(5).unwrap());
+        let alone = predict(small, &[small]);
+        let together = predict(large, &[large, small]);
+        let (a, b) = (alone.row(0, small), together.row(1, large));
+        assert_eq!((a.win, a.loss, a.margin), (b.win, b.loss, b.margin));
+        for point in 0..9 {
+            assert_eq!(a.policy_logits[point], b.policy_logits[(point / 3) * 5 + point % 3]);
+        }
+        assert_eq!(a.policy_logits[9], b.policy_logits[25]);
+        assert_ne!(a.win, together.row(0, large).win);
+    }
+}

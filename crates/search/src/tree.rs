@@ -1,0 +1,281 @@
+//! The arena in which one search keeps its nodes and edges.
+
+use tengen_rules::{Move, Size};
+
+use crate::numeric;
+
+/// The number of a node; the root is 0.
+pub(crate) type NodeId = u32;
+
+/// The child of an edge nobody went down yet.
+pub(crate) const NO_NODE: NodeId = u32::MAX;
+
+/// The root's number.
+pub(crate) const ROOT: NodeId = 0;
+
+/// Nodes and edges as a structure of arrays with 32-bit ids; emptied, not freed, between searches.
+///
+/// The edges of a node lie side by side: its legal moves in the order of their canonical image, the pass last. In
+/// nodes below the root the edges that were opened stand first, in the order of opening; see
+/// [`settle_next`](Self::settle_next). A node's values are seen by the side to move at it.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    // Per node.
+    first_edge: Vec<u32>,
+    edge_count: Vec<u16>,
+    opened: Vec<u16>,
+    settled: Vec<u16>,
+    visits: Vec<u32>,
+    value_sum: Vec<f64>,
+    margin_sum: Vec<f64>,
+    utility: Vec<f32>,
+    network_utility: Vec<f32>,
+    // Per edge.
+    prior: Vec<f32>,
+    mv: Vec<u16>,
+    child: Vec<NodeId>,
+}
+
+/// What a visit found at its end, seen by the side to move there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook {
+    /// P(win) − P(loss), −1 to 1.
+    pub(crate) value: f32,
+    /// Expected margin after komi, points.
+    pub(crate) margin: f32,
+}
+
+/// How value and margin make up the utility that the search maximises.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Utility {
+    value_weight: f32,
+    margin_weight: f32,
+}
+
+impl Utility {
+    /// The utility on a board of this size with this share of the margin.
+    pub(crate) fn new(size: Size, margin_share: f32) -> Self {
+        Self {
+            value_weight: 1.0 - margin_share,
+            margin_weight: margin_share / size.area() as f32,
+        }
+    }
+
+    /// (1 − share) × value + share × margin / area; −1 to 1 unless the komi makes larger margins possible.
+    pub(crate) fn of(&self, value: f32, margin: f32) -> f32 {
+        self.value_weight * value + self.margin_weight * margin
+    }
+}
+
+impl Tree {
+    /// Removes all nodes and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.first_edge.clear();
+        self.edge_count.clear();
+        self.opened.clear();
+        self.settled.clear();
+        self.visits.clear();
+        self.value_sum.clear();
+        self.margin_sum.clear();
+        self.utility.clear();
+        self.network_utility.clear();
+        self.prior.clear();
+        self.mv.clear();
+        self.child.clear();
+    }
+
+    /// Makes room for a search of this many visits with this many moves per node, so that it never allocates.
+    pub(crate) fn reserve(&mut self, nodes: usize, moves: usize) {
+        self.first_edge.reserve(nodes);
+        self.edge_count.reserve(nodes);
+        self.opened.reserve(nodes);
+        self.settled.reserve(nodes);
+        self.visits.reserve(nodes);
+        self.value_sum.reserve(nodes);
+        self.margin_sum.reserve(nodes);
+        self.utility.reserve(nodes);
+        self.network_utility.reserve(nodes);
+        self.prior.reserve(nodes * moves);
+        self.mv.reserve(nodes * moves);
+        self.child.reserve(nodes * moves);
+    }
+
+    /// Adds a node that nobody visited yet; `moves` and `priors` are empty where the game is over.
+    ///
+    /// # Panics
+    /// When 2^32 edges are exceeded.
+    pub(crate) fn add_node(&mut self, moves: &[u16], priors: &[f32], network_utility: f32) -> NodeId {
+        debug_assert_eq!(moves.len(), priors.len());
+        let id = u32::try_from(self.visits.len()).expect("a search has fewer than 2^32 nodes");
+        self.first_edge
+            .push(u32::try_from(self.mv.len()).expect("a search has fewer than 2^32 edges"));
+        self.edge_count.push(moves.len() as u16);
+        self.opened.push(0);
+        self.settled.push(0);
+        self.visits.push(0);
+        self.value_sum.push(0.0);
+        self.margin_sum.push(0.0);
+        self.utility.push(network_utility);
+        self.network_utility.push(network_utility);
+        self.mv.extend_from_slice(moves);
+        self.prior.extend_from_slice(priors);
+        self.child.resize(self.mv.len(), NO_NODE);
+        id
+    }
+
+    /// Nodes in the tree; 0 before the root is evaluated.
+    pub(crate) fn node_count(&self) -> usize {
+        self.visits.len()
+    }
+
+    /// Counts one visit of a node and what it found, seen by the side to move at the node.
+    pub(crate) fn count_visit(&mut self, node: NodeId, outlook: Outlook, utility: Utility) {
+        let i = node as usize;
+        self.visits[i] += 1;
+        self.value_sum[i] += f64::from(outlook.value);
+        self.margin_sum[i] += f64::from(outlook.margin);
+        self.utility[i] = utility.of(self.value(node), self.margin(node));
+    }
+
+    /// Ties a new node to the edge that leads to it.
+    pub(crate) fn connect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
+        self.child[edge] = child;
+        self.opened[parent as usize] += 1;
+    }
+
+    /// Whether the game is over at the node.
+    pub(crate) fn is_end(&self, node: NodeId) -> bool {
+        self.edge_count[node as usize] == 0
+    }
+
+    /// The edges of a node.
+    pub(crate) fn edges(&self, node: NodeId) -> std::ops::Range<usize> {
+        let start = self.first_edge[node as usize] as usize;
+        start..start + usize::from(self.edge_count[node as usize])
+    }
+
+    /// The number of edges of a node that were visited.
+    pub(crate) fn opened(&self, node: NodeId) -> usize {
+        usize::from(self.opened[node as usize])
+    }
+
+    /// Brings the edge with the highest prior among those not opened to the place after the opened ones (the earliest
+    /// edge where priors tie) and returns it; none when all are open. Only for nodes below the root.
+    pub(crate) fn settle_next(&mut self, node: NodeId) -> Option<usize> {
+        let edges = self.edges(node);
+        let opened = self.opened[node as usize];
+        let next = edges.start + usize::from(opened);
+        if next == edges.end {
+            return None;
+        }
+        if self.settled[node as usize] == opened {
+            let best = next + numeric::place_of_maximum(&self.prior[next..edges.end]);
+            self.prior.swap(next, best);
+            self.mv.swap(next, best);
+            self.settled[node as usize] = opened + 1;
+        }
+        Some(next)
+    }
+
+    /// The probability the network gives the move of an edge.
+    pub(crate) fn prior(&self, edge: usize) -> f32 {
+        self.prior[edge]
+    }
+
+    /// The move of an edge, as an index of the board.
+    pub(crate) fn move_index(&self, edge: usize) -> u16 {
+        self.mv[edge]
+    }
+
+    /// The move of an edge on a board of this size.
+    pub(crate) fn move_on(&self, edge: usize, size: Size) -> Move {
+        Move::from_index(size, usize::from(self.mv[edge])).expect("edges hold moves of their board")
+    }
+
+    /// The node an edge leads to, or [`NO_NODE`].
+    pub(crate) fn child(&self, edge: usize) -> NodeId {
+        self.child[edge]
+    }
+
+    /// Visits of a node, its own evaluation counted.
+    pub(crate) fn visits(&self, node: NodeId) -> u32 {
+        self.visits[node as usize]
+    }
+
+    /// Visits of the node an edge leads to; 0 where there is none.
+    pub(crate) fn edge_visits(&self, edge: usize) -> u32 {
+        match self.child[edge] {
+            NO_NODE => 0,
+            child => self.visits[child as usize],
+        }
+    }
+
+    /// Mean P(win) − P(loss) over the visits of a node.
+    pub(crate) fn value(&self, node: NodeId) -> f32 {
+        (self.value_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
+    }
+
+    /// Mean margin over the visits of a node, points.
+    pub(crate) fn margin(&self, node: NodeId) -> f32 {
+        (self.margin_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
+    }
+
+    /// Mean utility over the visits of a node.
+    pub(crate) fn utility(&self, node: NodeId) -> f32 {
+        self.utility[node as usize]
+    }
+
+    /// The utility the network alone gives a node.
+    pub(crate) fn network_utility(&self, node: NodeId) -> f32 {
+        self.network_utility[node as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unopened_edges_come_in_order_of_prior() {
+        let mut tree = Tree::default();
+        let node = tree.add_node(&[0, 1, 2, 3], &[0.1, 0.4, 0.1, 0.4], 0.0);
+        let mut order = Vec::new();
+        while let Some(edge) = tree.settle_next(node) {
+            assert_eq!(tree.settle_next(node), Some(edge), "asking twice changes nothing");
+            order.push(tree.move_index(edge));
+            let child = tree.add_node(&[], &[], 0.0);
+            tree.connect(node, edge, child);
+        }
+        assert_eq!(order, [1, 3, 2, 0]);
+        assert_eq!(tree.opened(node), 4);
+    }
+
+    #[test]
+    fn visits_average_values_and_margins() {
+        let utility = Utility::new(Size::square(5).unwrap(), 0.5);
+        let mut tree = Tree::default();
+        let node = tree.add_node(&[], &[], 0.25);
+        assert_eq!(tree.utility(node), 0.25);
+        tree.count_visit(
+            node,
+            Outlook {
+                value: 1.0,
+                margin: 25.0,
+            },
+            utility,
+        );
+        tree.count_visit(
+            node,
+            Outlook {
+                value: 0.0,
+                margin: 0.0,
+            },
+            utility,
+        );
+        assert_eq!(
+            (tree.value(node), tree.margin(node), tree.utility(node)),
+            (0.5, 12.5, 0.5)
+        );
+        assert!(tree.is_end(node));
+    }
+}
