@@ -1,0 +1,254 @@
+//! The settings of self-play.
+
+use serde::{Deserialize, Serialize};
+use tengen_rules::Size;
+use tengen_search::SearchConfig;
+use thiserror::Error;
+
+/// How self-play games are set up and played.
+///
+/// The number of visits in force comes with each [`ModelUpdate`](crate::ModelUpdate), because it changes as training
+/// goes on; `search.visits` is what whoever makes the updates begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelfPlayConfig {
+    /// The boards played on and how often each. Usual: one board. More boards train one network for all of them.
+    pub boards: Vec<BoardShare>,
+    /// Games that a group plays side by side, sharing each call of the network. Usual: 64 on a CPU, 256 and more on a
+    /// GPU. Larger makes calls cheaper per position, and more games are in flight when a new model arrives.
+    pub games_per_group: u32,
+    /// How games begin.
+    pub opening: OpeningConfig,
+    /// How the komi of a game is drawn.
+    pub komi: KomiConfig,
+    /// Plies, in multiples of the number of points, at which a game is given up as unfinished and without a result.
+    /// Usual: 4. Larger lets longer fights end by themselves, and lets hopeless ones cost more.
+    pub ply_limit_areas: u32,
+    /// Absolute value of the last search, 0 to 1, from which on a game counts as decided and is searched with
+    /// `decided_visits`. Usual: 0.95; 1 or more never. Larger spends full searches for longer.
+    pub decided_value: f32,
+    /// Visits per search in a decided game, where that is fewer than the model's. Usual: 6. Larger keeps the quality of
+    /// late moves at a higher price.
+    pub decided_visits: u32,
+    /// Weight in training of positions searched with `decided_visits`, 0 to 1. Usual: 1. Larger counts them more.
+    pub decided_weight: f32,
+    /// Probability, 0 to 0.5, that may be cut from a policy target by leaving out its least likely moves. Usual: 0.005.
+    /// Larger makes files smaller and targets coarser.
+    pub policy_cut: f32,
+    /// Memory of the evaluation cache of a group in MiB. Usual: 16. Larger remembers more positions of one model.
+    pub cache_mib: u32,
+    /// The search; its `visits` are those of the start, before any schedule raises them.
+    pub search: SearchConfig,
+}
+
+/// A board size and its share of the games.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoardShare {
+    /// The board as `WIDTHxHEIGHT`, such as `9x9`, or one number for a square.
+    pub size: String,
+    /// Share of the games relative to the other boards; any positive number. Larger plays more of them there.
+    #[serde(default = "one")]
+    pub share: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// How games begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OpeningConfig {
+    /// Share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more odd positions
+    /// and fewer of its own choosing.
+    pub random_share: f64,
+    /// The most random plies of such a game; their number is uniform from 1 to this. Usual: 4 on 5x5, 8 on 9x9. They
+    /// are uniform over legal moves, the pass among them unless it would end the game, and are not trained on.
+    pub max_random_plies: u32,
+}
+
+impl Default for OpeningConfig {
+    fn default() -> Self {
+        Self {
+            random_share: 0.3,
+            max_random_plies: 4,
+        }
+    }
+}
+
+/// How the komi of a game is drawn.
+///
+/// Fair is, for games from the empty board, the value that comes with the model; for games with random plies it is
+/// the network's own expected margin after them, at the price of one more evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KomiConfig {
+    /// Share of games, 0 to 1, whose komi is uniform from minus to plus the number of points. Usual: 0.2. Larger
+    /// teaches the network every komi and spends more games that are decided from the start.
+    pub uniform_share: f64,
+    /// Standard deviation, in points, of the komi of the other games around the fair value. Usual: 3. Larger asks less
+    /// about the fair komi itself and forgives a wrong one.
+    pub spread: f64,
+    /// The fair komi for all games in points, where it shall not follow the network. Usual: none. A number solves its
+    /// own question as fast, but teaches little about other komi.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed_fair: Option<f64>,
+}
+
+impl Default for KomiConfig {
+    fn default() -> Self {
+        Self {
+            uniform_share: 0.2,
+            spread: 3.0,
+            fixed_fair: None,
+        }
+    }
+}
+
+impl Default for SelfPlayConfig {
+    fn default() -> Self {
+        Self {
+            boards: vec![BoardShare {
+                size: "5x5".to_owned(),
+                share: 1.0,
+            }],
+            games_per_group: 64,
+            opening: OpeningConfig::default(),
+            komi: KomiConfig::default(),
+            ply_limit_areas: 4,
+            decided_value: 0.95,
+            decided_visits: 6,
+            decided_weight: 1.0,
+            policy_cut: 0.005,
+            cache_mib: 16,
+            search: SearchConfig::default(),
+        }
+    }
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("selfplay.{key}: {problem}")]
+pub struct ConfigError {
+    /// The key, below `selfplay`.
+    pub key: &'static str,
+    /// What was expected and what was found.
+    pub problem: String,
+}
+
+/// The settings in the form the games use.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) config: SelfPlayConfig,
+    /// Boards with shares that add up to 1.
+    pub(crate) boards: Vec<(Size, f64)>,
+    /// The canvas that holds every board.
+    pub(crate) canvas: Size,
+}
+
+impl Settings {
+    /// Checks a configuration.
+    pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, ConfigError> {
+        let error = |key, problem| Err(ConfigError { key, problem });
+        for (key, value, max) in [
+            ("opening.random_share", config.opening.random_share, 1.0),
+            ("komi.uniform_share", config.komi.uniform_share, 1.0),
+            ("komi.spread", config.komi.spread, 1000.0),
+            ("decided_value", f64::from(config.decided_value), 1000.0),
+            ("decided_weight", f64::from(config.decided_weight), 1.0),
+            ("policy_cut", f64::from(config.policy_cut), 0.5),
+        ] {
+            if !(0.0..=max).contains(&value) {
+                return error(key, format!("expected a number from 0 to {max}, found {value}"));
+            }
+        }
+        for (key, value, max) in [
+            ("games_per_group", config.games_per_group, 1 << 16),
+            ("ply_limit_areas", config.ply_limit_areas, 100),
+            ("cache_mib", config.cache_mib.saturating_add(1), 1 << 16),
+        ] {
+            if !(1..=max).contains(&value) {
+                return error(key, format!("expected a whole number from 1 to {max}, found {value}"));
+            }
+        }
+        if let Some(fair) = config.komi.fixed_fair
+            && !(-400.0..=400.0).contains(&fair)
+        {
+            return error(
+                "komi.fixed_fair",
+                format!("expected points from -400 to 400, found {fair}"),
+            );
+        }
+        config
+            .search
+            .validate()
+            .map_err(|problem| ConfigError { key: "search", problem })?;
+        let boards = boards(config)?;
+        let canvas = tengen_search::canvas_of(boards.iter().map(|&(size, _)| size)).expect("there is a board");
+        Ok(Self {
+            config: config.clone(),
+            boards,
+            canvas,
+        })
+    }
+}
+
+impl SelfPlayConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the first key that cannot be used.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        Settings::new(self).map(drop)
+    }
+}
+
+fn boards(config: &SelfPlayConfig) -> Result<Vec<(Size, f64)>, ConfigError> {
+    let error = |problem| Err(ConfigError { key: "boards", problem });
+    if config.boards.is_empty() {
+        return error("expected at least one board, found none".to_owned());
+    }
+    let total: f64 = config.boards.iter().map(|board| board.share).sum();
+    let mut boards = Vec::new();
+    for board in &config.boards {
+        if !(board.share > 0.0 && total.is_finite()) {
+            return error(format!(
+                "expected a positive share for {}, found {}",
+                board.size, board.share
+            ));
+        }
+        match board.size.parse::<Size>() {
+            Ok(size) => boards.push((size, board.share / total)),
+            Err(problem) => return error(format!("`{}`: {problem}", board.size)),
+        }
+    }
+    Ok(boards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_refused() {
+        assert!(serde_json::from_str::<SelfPlayConfig>(r#"{"games_per_grup": 3}"#).is_err());
+        let config: SelfPlayConfig = serde_json::from_str(r#"{"boards": [{"size": "7"}]}"#).unwrap();
+        assert_eq!(Settings::new(&config).unwrap().canvas, Size::square(7).unwrap());
+        let bad = SelfPlayConfig {
+            policy_cut: 0.9,
+            ..SelfPlayConfig::default()
+        };
+        assert_eq!(bad.validate().unwrap_err().key, "policy_cut");
+        let bad = SelfPlayConfig {
+            boards: vec![],
+            ..SelfPlayConfig::default()
+        };
+        assert_eq!(bad.validate().unwrap_err().key, "boards");
+        let bad = SelfPlayConfig {
+            games_per_group: 0,
+            ..SelfPlayConfig::default()
+        };
+        assert_eq!(bad.validate().unwrap_err().key, "games_per_group");
+    }
+}

@@ -1,0 +1,280 @@
+//! One self-play game while it is played.
+
+use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rules::{Color, Komi, Position};
+use tengen_search::rng::{self, Rng};
+use tengen_search::{Search, SearchResult};
+
+use crate::config::Settings;
+use crate::setup::{self, KomiPlan};
+
+/// Where a game stands in a run; with the run's seed it names all of the game's random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GameAddress {
+    /// The start of the program that began the game, counted by the caller; keeps the games of two starts apart.
+    pub session: u64,
+    /// The group that began the game.
+    pub group: u64,
+    /// The number of the game among those its group began.
+    pub index: u64,
+}
+
+/// Purposes of random streams; plies count on from the last.
+const STREAM_ID: u64 = 0;
+const STREAM_SETUP: u64 = 1;
+const STREAM_PLIES: u64 = 2;
+
+impl GameAddress {
+    fn stream(&self, seed: u64, purpose: u64) -> Rng {
+        rng::stream(seed, &[self.session, self.group, self.index, purpose])
+    }
+
+    /// The name of the game: 32 hexadecimal digits made from the run seed and the address.
+    pub fn game_id(&self, seed: u64) -> String {
+        let mut rng = self.stream(seed, STREAM_ID);
+        format!("{:016x}{:016x}", rng::bits(&mut rng), rng::bits(&mut rng))
+    }
+
+    /// The number recorded as the game's seed, not negative.
+    pub fn game_seed(&self, seed: u64) -> i64 {
+        let folded = rng::fold(seed, &[self.session, self.group, self.index]);
+        i64::try_from(folded >> 1).expect("63 bits fit")
+    }
+}
+
+/// What all games of a run have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunIdentity {
+    /// The run's seed: all random numbers come from it.
+    pub seed: u64,
+    /// Name of the configuration, recorded in every game.
+    pub config_id: String,
+    /// What start time games get.
+    pub clock: Clock,
+}
+
+/// Where the start times of games come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The system's clock.
+    System,
+    /// The same time for all, in milliseconds since 1970-01-01 UTC: for output that is the same every time.
+    Fixed(i64),
+}
+
+impl Clock {
+    fn now_ms(self) -> i64 {
+        match self {
+            Clock::System => i64::try_from(tengen_records::now_ms()).unwrap_or(i64::MAX),
+            Clock::Fixed(ms) => ms,
+        }
+    }
+}
+
+/// The model settings that matter while playing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) model_id: &'a str,
+    pub(crate) visits: u32,
+    pub(crate) fair_komi: &'a crate::model::FairKomi,
+}
+
+/// A game in flight, without its search: all that has to be kept to go on with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Game {
+    pub(crate) address: GameAddress,
+    pub(crate) position: Position,
+    pub(crate) komi: KomiPlan,
+    pub(crate) plies: Vec<PlyRecord>,
+    pub(crate) opening_plies: u16,
+    pub(crate) start_time_ms: i64,
+    pub(crate) model: String,
+}
+
+/// What became of a game after a search.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// It goes on; its next search has begun.
+    GoesOn,
+    /// It is over or given up.
+    Ended(GameRecord),
+}
+
+impl Game {
+    /// Begins a game: draws its board, plays its random plies, draws its komi.
+    pub(crate) fn begin(address: GameAddress, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) -> Self {
+        let mut rng = address.stream(run.seed, STREAM_SETUP);
+        let size = setup::draw_size(settings, &mut rng);
+        let mut position = Position::new(size);
+        let config = &settings.config;
+        let opening_plies = setup::play_random_opening(&config.opening, &mut position, &mut rng);
+        let komi = setup::draw_komi(&config.komi, size, opening_plies, terms.fair_komi.of(size), &mut rng);
+        let random = |&mv| PlyRecord {
+            flags: OPENING,
+            ..PlyRecord::bare(mv)
+        };
+        Self {
+            address,
+            plies: position.moves().iter().map(random).collect(),
+            position,
+            komi,
+            opening_plies,
+            start_time_ms: run.clock.now_ms(),
+            model: terms.model_id.to_owned(),
+        }
+    }
+
+    /// Starts the search that the game needs next: of its position, or, while the komi is not known, of nothing but
+    /// the network's own view of the opening.
+    pub(crate) fn start_search(&self, search: &mut Search, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) {
+        let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
+        match self.komi {
+            KomiPlan::Known(komi) => {
+                search.restart(&self.position, komi, self.visits(settings, terms.visits), rng);
+            }
+            KomiPlan::AroundNetwork { .. } => {
+                let size = self.position.size();
+                search.restart(&self.position, setup::rounded(size, terms.fair_komi.of(size)), 0, rng);
+            }
+        }
+    }
+
+    /// Visits of the next search: few when the last one found the game decided.
+    fn visits(&self, settings: &Settings, full: u32) -> u32 {
+        let decided = self
+            .plies
+            .last()
+            .is_some_and(|last| last.flags & OPENING == 0 && last.root_value.abs() > settings.config.decided_value);
+        if decided {
+            full.min(settings.config.decided_visits)
+        } else {
+            full
+        }
+    }
+
+    /// Uses a finished search: settles the komi, or plays the move it chose.
+    pub(crate) fn advance(&mut self, search: &Search, settings: &Settings, run: &RunIdentity, full: u32) -> Progress {
+        let result = search.result();
+        let KomiPlan::Known(komi) = self.komi else {
+            self.settle_komi(search.komi(), &result);
+            return Progress::GoesOn;
+        };
+        self.record_ply(result, settings, full);
+        let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
+        if self.position.is_over() {
+            Progress::Ended(self.finish(komi, run, EndReason::TwoPasses))
+        } else if self.position.ply() >= limit {
+            Progress::Ended(self.finish(komi, run, EndReason::PlyLimit))
+        } else {
+            Progress::GoesOn
+        }
+    }
+
+    /// Draws the komi around the margin that the network expects, which was asked under the komi `asked`.
+    fn settle_komi(&mut self, asked: Komi, result: &SearchResult) {
+        let KomiPlan::AroundNetwork { offset } = self.komi else {
+            return;
+        };
+        let for_black = match self.position.to_move() {
+            Color::Black => result.network_margin,
+            Color::White => -result.network_margin,
+        };
+        let fair = f64::from(for_black + asked.points());
+        self.komi = KomiPlan::Known(setup::rounded(self.position.size(), fair + offset));
+    }
+
+    fn record_ply(&mut self, result: SearchResult, settings: &Settings, full: u32) {
+        let config = &settings.config;
+        let full_search = result.total_visits >= full;
+        let chosen = result.best.index(self.position.size());
+        let likeliest = result
+            .policy
+            .iter()
+            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        let explored = likeliest.is_some_and(|&(mv, _)| usize::from(mv) != chosen);
+        self.position.play_unchecked(result.best);
+        self.plies.push(PlyRecord {
+            mv: result.best,
+            flags: if full_search { FULL_SEARCH } else { 0 } | if explored { EXPLORED } else { 0 },
+            root_value: result.value.clamp(-1.0, 1.0),
+            root_margin: result.margin,
+            root_visits: u16::try_from(result.total_visits).unwrap_or(u16::MAX),
+            network_value: result.network_value.clamp(-1.0, 1.0),
+            weight: if full_search { 1.0 } else { config.decided_weight },
+            policy: cut(result.policy, config.policy_cut),
+        });
+    }
+
+    /// The record of the game, which is over or given up.
+    fn finish(&mut self, komi: Komi, run: &RunIdentity, reason: EndReason) -> GameRecord {
+        let mut record = GameRecord {
+            game_id: self.address.game_id(run.seed),
+            size: self.position.size(),
+            rules: self.position.rules().name().to_owned(),
+            komi,
+            score_half_points: None,
+            seed: self.address.game_seed(run.seed),
+            black_model: self.model.clone(),
+            white_model: std::mem::take(&mut self.model),
+            config_id: run.config_id.clone(),
+            start_time_ms: self.start_time_ms,
+            end_reason: reason,
+            kind: GameKind::SelfPlay,
+            opening_plies: self.opening_plies,
+            plies: std::mem::take(&mut self.plies),
+            ownership: Vec::new(),
+        };
+        record.set_end(&self.position, reason);
+        record
+    }
+}
+
+/// Leaves the least likely moves out of a policy, of at most `cut` probability together, and scales the rest to sum 1.
+fn cut(mut policy: Vec<(u16, f32)>, cut: f32) -> Vec<(u16, f32)> {
+    policy.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    let mut gone = 0.0;
+    let first_kept = policy.iter().position(|&(_, probability)| {
+        gone += probability;
+        gone > cut
+    });
+    policy.drain(..first_kept.unwrap_or(policy.len().saturating_sub(1)));
+    let sum: f32 = policy.iter().map(|&(_, probability)| probability).sum();
+    for (_, probability) in &mut policy {
+        *probability /= sum;
+    }
+    policy.sort_unstable_by_key(|&(mv, _)| mv);
+    policy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_a_policy_keeps_order_and_sum() {
+        let policy = vec![(0, 0.5), (1, 0.004), (2, 0.3), (3, 0.0), (4, 0.002), (5, 0.194)];
+        let short = cut(policy.clone(), 0.005);
+        assert_eq!(short.iter().map(|&(mv, _)| mv).collect::<Vec<_>>(), [0, 1, 2, 5]);
+        assert!((short.iter().map(|&(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
+        assert_eq!(cut(vec![(7, 1.0)], 0.5), [(7, 1.0)]);
+        assert_eq!(cut(policy, 0.0).len(), 5, "only moves of no probability go");
+    }
+
+    #[test]
+    fn addresses_give_different_names_and_seeds() {
+        let a = GameAddress {
+            session: 0,
+            group: 1,
+            index: 2,
+        };
+        let b = GameAddress {
+            session: 1,
+            group: 1,
+            index: 2,
+        };
+        assert_eq!(a.game_id(5).len(), 32);
+        assert_ne!(a.game_id(5), b.game_id(5));
+        assert_ne!(a.game_seed(5), b.game_seed(5));
+        assert!(a.game_seed(u64::MAX) >= 0);
+    }
+}

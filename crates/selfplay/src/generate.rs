@@ -1,0 +1,156 @@
+//! A fixed number of games, the same every time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crossbeam_channel::Sender;
+use tengen_records::GameRecord;
+
+use crate::config::{SelfPlayConfig, Settings};
+use crate::counters::Counters;
+use crate::game::RunIdentity;
+use crate::generator::{GeneratorError, panic_message};
+use crate::group::{FinishedGame, Group, GroupSetup};
+use crate::model::ModelUpdate;
+
+/// What [`generate`] is asked for.
+#[derive(Clone, Debug)]
+pub struct GenerateSetup {
+    /// What all games have in common; with [`Clock::Fixed`](crate::Clock::Fixed) the output is the same to the byte.
+    pub run: RunIdentity,
+    /// The session number in the games' addresses; see [`GeneratorSetup::session`](crate::GeneratorSetup::session).
+    pub session: u64,
+    /// Games to play.
+    pub games: u64,
+    /// Worker threads; changes the time taken and nothing else.
+    pub threads: usize,
+}
+
+/// Plays a fixed number of games and hands them to `sink` in order of their addresses, one group's after another's.
+///
+/// How many groups there are and how many games each plays follows from the settings and the number of games alone,
+/// and a group begins exactly as many games as it is to deliver and plays them all to their end. So the games are the
+/// same for any number of threads, and no game is left out for being long, as happens where the first N games to end
+/// are taken. The price is that a group's batches grow smaller as its last games end.
+///
+/// Setting `stop` ends it early; the games handed over until then are whole groups. Returns the games handed over.
+///
+/// # Errors
+/// [`GeneratorError::Config`] before the first game, [`GeneratorError::Predict`] and [`GeneratorError::Panicked`] when
+/// a worker failed: the first in order of the groups.
+pub fn generate(
+    config: &SelfPlayConfig,
+    setup: &GenerateSetup,
+    model: &ModelUpdate,
+    counters: &Arc<Counters>,
+    stop: &AtomicBool,
+    mut sink: impl FnMut(Vec<GameRecord>),
+) -> Result<u64, GeneratorError> {
+    let settings = Arc::new(Settings::new(config)?);
+    let job = Job {
+        settings,
+        setup,
+        model,
+        counters,
+        stop,
+        next_group: AtomicU64::new(0),
+    };
+    let (sender, results) = crossbeam_channel::unbounded();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..setup.threads.max(1))
+            .map(|worker| {
+                let (job, sender) = (&job, sender.clone());
+                scope.spawn(move || job.work(worker, &sender))
+            })
+            .collect();
+        drop(sender);
+        let mut early: BTreeMap<u64, Vec<GameRecord>> = BTreeMap::new();
+        let (mut next, mut handed_over) = (0, 0);
+        for (group, games) in results {
+            early.insert(group, games);
+            while let Some(games) = early.remove(&next) {
+                handed_over += games.len() as u64;
+                sink(games);
+                next += 1;
+            }
+        }
+        for (worker, handle) in workers.into_iter().enumerate() {
+            handle.join().map_err(|panic| GeneratorError::Panicked {
+                worker,
+                message: panic_message(&*panic),
+            })??;
+        }
+        Ok(handed_over)
+    })
+}
+
+/// What the workers of one call share.
+struct Job<'a> {
+    settings: Arc<Settings>,
+    setup: &'a GenerateSetup,
+    model: &'a ModelUpdate,
+    counters: &'a Arc<Counters>,
+    stop: &'a AtomicBool,
+    next_group: AtomicU64,
+}
+
+impl Job<'_> {
+    /// Games of a full group: enough groups to share out among threads, but batches worth a network call.
+    fn games_per_group(&self) -> u64 {
+        let side_by_side = u64::from(self.settings.config.games_per_group);
+        self.setup
+            .games
+            .div_ceil(8)
+            .max(side_by_side / 4)
+            .min(4 * side_by_side)
+            .max(1)
+    }
+
+    /// Plays one group after another until none is left.
+    fn work(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), GeneratorError> {
+        let failed = |error| GeneratorError::Predict { worker, error };
+        let mut predictor = (self.model.predictor)(worker).map_err(failed)?;
+        loop {
+            let number = self.next_group.fetch_add(1, Ordering::Relaxed);
+            let begun = number.saturating_mul(self.games_per_group());
+            if begun >= self.setup.games || self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let quota = self.games_per_group().min(self.setup.games - begun);
+            match self.play_group(number, quota, &mut predictor) {
+                Ok(Some(games)) => drop(results.send((number, games))),
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.next_group.store(u64::MAX / 2, Ordering::Relaxed);
+                    return Err(failed(error));
+                }
+            }
+        }
+    }
+
+    /// All games of one group in order of their numbers; none when told to stop.
+    fn play_group(
+        &self,
+        number: u64,
+        quota: u64,
+        predictor: &mut dyn tengen_search::Predictor,
+    ) -> Result<Option<Vec<GameRecord>>, tengen_search::PredictError> {
+        let setup = GroupSetup {
+            run: self.setup.run.clone(),
+            session: self.setup.session,
+            number,
+            quota: Some(quota),
+        };
+        let mut group = Group::with_settings(self.settings.clone(), setup, self.model.clone(), self.counters.clone());
+        let mut finished: Vec<FinishedGame> = Vec::new();
+        while !group.is_done() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            finished.extend(group.step(predictor)?);
+        }
+        finished.sort_unstable_by_key(|game| game.address);
+        Ok(Some(finished.into_iter().map(|game| game.record).collect()))
+    }
+}

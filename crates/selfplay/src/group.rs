@@ -1,0 +1,311 @@
+//! Many games in lockstep: in every step each game needs one evaluation, and one call of the network gives them all.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tengen_records::GameRecord;
+use tengen_rules::Komi;
+use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step, rng};
+
+use crate::config::{ConfigError, SelfPlayConfig, Settings};
+use crate::counters::Counters;
+use crate::game::{Game, GameAddress, Progress, RunIdentity, Terms};
+use crate::model::ModelUpdate;
+use crate::snapshot::{GameSnapshot, GroupSnapshot, SnapshotError};
+
+/// A finished or given-up game and where it stood in the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedGame {
+    /// Where the game stood.
+    pub address: GameAddress,
+    /// The game.
+    pub record: GameRecord,
+}
+
+/// Searches that a slot may finish in one step. On tiny boards the cache comes to know every position, and games
+/// would follow one another for ever without a request.
+const MAX_SEARCHES_PER_STEP: usize = 8;
+
+/// A group of games played in lockstep by one thread at a time.
+///
+/// Its games and its batches depend on the run's seed, its own number, the settings and the models only, not on the
+/// thread that runs it or on other groups. Each game has random streams of its own, so that a game does not depend on
+/// its neighbours either, unless the network's output depends on the batch.
+///
+/// Games that end make room for the next; none is thrown away, whatever its length, so that counting games as they end
+/// favours short ones only at the very start of a run.
+pub struct Group {
+    run: RunIdentity,
+    settings: Arc<Settings>,
+    session: u64,
+    number: u64,
+    model: ModelUpdate,
+    slots: Vec<Slot>,
+    /// Games taken over from a snapshot that wait for a slot.
+    queue: VecDeque<Game>,
+    next_index: u64,
+    /// Games to begin in all; none for no bound.
+    quota: Option<u64>,
+    cache: EvaluationCache,
+    batch: Batch,
+    waiting: Vec<(usize, usize, Request)>,
+    finished: Vec<FinishedGame>,
+    counters: Arc<Counters>,
+}
+
+/// A place for a game; the search is kept from game to game.
+struct Slot {
+    search: Search,
+    game: Option<Game>,
+}
+
+/// What a group is made with.
+#[derive(Clone, Debug)]
+pub struct GroupSetup {
+    /// What all games of the run have in common.
+    pub run: RunIdentity,
+    /// The session number in the addresses of new games.
+    pub session: u64,
+    /// The group's number in the addresses of new games.
+    pub number: u64,
+    /// Games to begin in all; none goes on for ever.
+    pub quota: Option<u64>,
+}
+
+impl Group {
+    /// A group that has not begun a game yet.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when a setting cannot be used.
+    pub fn new(
+        config: &SelfPlayConfig,
+        setup: GroupSetup,
+        model: ModelUpdate,
+        counters: Arc<Counters>,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self::with_settings(
+            Arc::new(Settings::new(config)?),
+            setup,
+            model,
+            counters,
+        ))
+    }
+
+    pub(crate) fn with_settings(
+        settings: Arc<Settings>,
+        setup: GroupSetup,
+        model: ModelUpdate,
+        counters: Arc<Counters>,
+    ) -> Self {
+        let cache = EvaluationCache::new((settings.config.cache_mib as usize) << 20);
+        Self {
+            run: setup.run,
+            settings,
+            session: setup.session,
+            number: setup.number,
+            model,
+            slots: Vec::new(),
+            queue: VecDeque::new(),
+            next_index: 0,
+            quota: setup.quota,
+            cache,
+            batch: Batch::new(),
+            waiting: Vec::new(),
+            finished: Vec::new(),
+            counters,
+        }
+    }
+
+    /// Plays with another network, visits or fair komi from now on; games in flight stay and go on.
+    pub fn set_model(&mut self, model: ModelUpdate) {
+        if model.model_id != self.model.model_id {
+            self.cache.clear();
+        }
+        self.model = model;
+    }
+
+    /// Whether all games of the quota are finished.
+    pub fn is_done(&self) -> bool {
+        self.queue.is_empty() && self.quota_is_spent() && self.slots.iter().all(|slot| slot.game.is_none())
+    }
+
+    fn quota_is_spent(&self) -> bool {
+        self.quota.is_some_and(|quota| self.next_index >= quota)
+    }
+
+    /// Games in flight.
+    pub fn games_in_flight(&self) -> usize {
+        self.queue.len() + self.slots.iter().filter(|slot| slot.game.is_some()).count()
+    }
+
+    /// Brings every game to its next position that needs the network, has them evaluated in one call, and returns
+    /// the games that ended on the way.
+    ///
+    /// # Errors
+    /// The predictor's. The group is unharmed and can take a step with another predictor.
+    pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
+        let hits_before = self.cache.hits();
+        self.descend();
+        self.batch.predict(predictor)?;
+        self.absorb()?;
+        Counters::add(&self.counters.cache_hits, self.cache.hits() - hits_before);
+        Ok(std::mem::take(&mut self.finished))
+    }
+
+    /// Lets every game run to its next request and gathers the requests in the batch.
+    fn descend(&mut self) {
+        self.fill_slots();
+        self.batch.begin(self.settings.canvas);
+        self.waiting.clear();
+        for number in 0..self.slots.len() {
+            let Some(request) = self.advance(number) else { continue };
+            let features = self.slots[number].search.features(&request);
+            let row = self.batch.add(request.key(), features);
+            self.waiting.push((number, row, request));
+        }
+    }
+
+    /// Hands the predictions back.
+    fn absorb(&mut self) -> Result<(), PredictError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let evaluations = self.batch.len() as u64;
+        Counters::add(&self.counters.batches, 1);
+        Counters::add(&self.counters.evaluations, evaluations);
+        Counters::add(&self.counters.cache_hits, self.waiting.len() as u64 - evaluations);
+        for (number, row, request) in self.waiting.drain(..) {
+            let search = &mut self.slots[number].search;
+            search.respond(request, self.batch.prediction(row), &mut self.cache)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the slots of a group that has just begun.
+    fn fill_slots(&mut self) {
+        let wanted = self.settings.config.games_per_group as usize;
+        while self.slots.len() < wanted {
+            let Some(game) = self.next_game() else { return };
+            let config = SearchConfig {
+                visits: 0,
+                ..self.settings.config.search.clone()
+            };
+            let mut search = Search::new(config, &game.position, Komi::from_half_points(0), rng::stream(0, &[]));
+            game.start_search(&mut search, &self.settings, &self.run, terms(&self.model));
+            self.slots.push(Slot {
+                search,
+                game: Some(game),
+            });
+        }
+    }
+
+    /// The next game for a free slot: one taken over, or a new one.
+    fn next_game(&mut self) -> Option<Game> {
+        if let Some(game) = self.queue.pop_front() {
+            return Some(game);
+        }
+        if self.quota_is_spent() {
+            return None;
+        }
+        let address = GameAddress {
+            session: self.session,
+            group: self.number,
+            index: self.next_index,
+        };
+        self.next_index += 1;
+        Some(Game::begin(address, &self.settings, &self.run, terms(&self.model)))
+    }
+
+    /// Runs one slot until it has a request; none when it has no game left, or when the cache answers everything.
+    fn advance(&mut self, number: usize) -> Option<Request> {
+        for _ in 0..MAX_SEARCHES_PER_STEP {
+            let slot = &mut self.slots[number];
+            slot.game.as_ref()?;
+            if let Step::Evaluate(request) = slot.search.step(&mut self.cache) {
+                return Some(request);
+            }
+            self.use_result(number);
+        }
+        None
+    }
+
+    /// Plays the move of a finished search and starts the next search, of the same game or the next one.
+    fn use_result(&mut self, number: usize) {
+        let slot = &mut self.slots[number];
+        let Some(game) = &mut slot.game else { return };
+        let plies_before = game.plies.len();
+        let progress = game.advance(&slot.search, &self.settings, &self.run, self.model.visits);
+        Counters::add(&self.counters.visits, u64::from(slot.search.visits_done()));
+        match progress {
+            Progress::GoesOn => {
+                Counters::add(&self.counters.plies, (game.plies.len() - plies_before) as u64);
+            }
+            Progress::Ended(record) => {
+                let address = game.address;
+                self.count_end(&record);
+                self.finished.push(FinishedGame { address, record });
+                self.slots[number].game = self.next_game();
+            }
+        }
+        let slot = &mut self.slots[number];
+        if let Some(game) = &slot.game {
+            game.start_search(&mut slot.search, &self.settings, &self.run, terms(&self.model));
+        }
+    }
+
+    fn count_end(&self, record: &GameRecord) {
+        Counters::add(&self.counters.plies, 1);
+        if record.is_finished() {
+            let searched = record.plies.len() - usize::from(record.opening_plies);
+            Counters::add(&self.counters.games, 1);
+            Counters::add(&self.counters.positions, searched as u64);
+        } else {
+            Counters::add(&self.counters.unfinished, 1);
+        }
+    }
+
+    /// The games in flight, to go on with later. A search in progress is not part of it: it is done again.
+    pub fn snapshot(&self) -> GroupSnapshot {
+        let games = self
+            .slots
+            .iter()
+            .filter_map(|slot| slot.game.as_ref())
+            .chain(&self.queue);
+        GroupSnapshot {
+            session: self.session,
+            number: self.number,
+            next_index: self.next_index,
+            games: games.map(GameSnapshot::of).collect(),
+        }
+    }
+
+    /// Takes over all of a snapshot: its games and its place in the run.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when a game in it cannot be played again; the group is then unchanged.
+    pub fn restore(&mut self, snapshot: &GroupSnapshot) -> Result<(), SnapshotError> {
+        self.adopt(&snapshot.games)?;
+        self.session = snapshot.session;
+        self.number = snapshot.number;
+        self.next_index = snapshot.next_index;
+        Ok(())
+    }
+
+    /// Takes over games in flight; they go on before new ones begin.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when a game cannot be played again; the group is then unchanged.
+    pub fn adopt(&mut self, games: &[GameSnapshot]) -> Result<(), SnapshotError> {
+        let games = games.iter().map(GameSnapshot::restore).collect::<Result<Vec<_>, _>>()?;
+        self.queue.extend(games);
+        Ok(())
+    }
+}
+
+fn terms(model: &ModelUpdate) -> Terms<'_> {
+    Terms {
+        model_id: &model.model_id,
+        visits: model.visits,
+        fair_komi: &model.fair_komi,
+    }
+}

@@ -1,0 +1,109 @@
+//! What self-play is told about the network it plays with.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tengen_records::GameRecord;
+use tengen_rules::Size;
+use tengen_search::{PredictError, Predictor};
+
+/// Makes the predictor of one worker; called in the worker's own thread with the worker's number.
+///
+/// All workers must get the same network.
+pub type PredictorFactory = Arc<dyn Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync>;
+
+/// A network to play with from now on, and the settings that go with it.
+///
+/// Games in flight go on under it. An update with the `model_id` already in use changes visits and komi only: the
+/// predictors and the evaluation caches stay.
+#[derive(Clone)]
+pub struct ModelUpdate {
+    /// Number of the generation, for the names of shards.
+    pub generation: u32,
+    /// Name of the model, recorded in the games that begin with it.
+    pub model_id: String,
+    /// Visits per search.
+    pub visits: u32,
+    /// The komi at which games from the empty board are thought even.
+    pub fair_komi: FairKomi,
+    /// Makes the predictors.
+    pub predictor: PredictorFactory,
+}
+
+impl fmt::Debug for ModelUpdate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelUpdate")
+            .field("generation", &self.generation)
+            .field("model_id", &self.model_id)
+            .field("visits", &self.visits)
+            .field("fair_komi", &self.fair_komi)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The fair komi of each board, in points: a running mean of the margins (without komi) of games from the empty board.
+///
+/// Games with random opening plies are kept out of it: they pull it away from the empty board's value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, f64>", into = "BTreeMap<String, f64>")]
+pub struct FairKomi {
+    boards: BTreeMap<Size, f64>,
+}
+
+impl FairKomi {
+    /// Weight of one more game in the running mean. Usual: 0.01, as used for 5x5 and 7x7.
+    pub const USUAL_RATE: f64 = 0.01;
+
+    /// Fair komi 0 on every board.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The fair komi of a board in points, Black's margin; 0 where nothing is known.
+    pub fn of(&self, size: Size) -> f64 {
+        self.boards.get(&size).copied().unwrap_or(0.0)
+    }
+
+    /// Sets the fair komi of a board, in points.
+    pub fn set(&mut self, size: Size, points: f64) {
+        self.boards.insert(size, points);
+    }
+
+    /// Moves the mean of a board by `rate` times the distance to the margin of a game; false for games that do not
+    /// count: unfinished ones and those with opening plies.
+    pub fn observe(&mut self, game: &GameRecord, rate: f64) -> bool {
+        let (Some(score), 0) = (game.score_half_points, game.opening_plies) else {
+            return false;
+        };
+        let margin = f64::from(score + i32::from(game.komi.half_points())) / 2.0;
+        let before = self.of(game.size);
+        self.set(game.size, before + rate * (margin - before));
+        true
+    }
+}
+
+impl From<FairKomi> for BTreeMap<String, f64> {
+    fn from(fair: FairKomi) -> Self {
+        fair.boards
+            .into_iter()
+            .map(|(size, points)| (size.to_string(), points))
+            .collect()
+    }
+}
+
+impl TryFrom<BTreeMap<String, f64>> for FairKomi {
+    type Error = String;
+
+    fn try_from(boards: BTreeMap<String, f64>) -> Result<Self, String> {
+        let parse = |(size, points): (String, f64)| match size.parse::<Size>() {
+            Ok(size) if points.is_finite() => Ok((size, points)),
+            Ok(_) => Err(format!("the fair komi of {size} is not a number")),
+            Err(error) => Err(format!("`{size}` is no board: {error}")),
+        };
+        Ok(Self {
+            boards: boards.into_iter().map(parse).collect::<Result<_, String>>()?,
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! How a game begins: its board, its random plies, its komi.
+
+use tengen_rules::{Komi, Move, Position, Size};
+use tengen_search::rng::{self, Rng};
+
+use crate::config::{KomiConfig, OpeningConfig, Settings};
+
+/// The komi of a game that begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum KomiPlan {
+    /// The komi is known.
+    Known(Komi),
+    /// The network's expected margin of the opening position plus this many points.
+    AroundNetwork {
+        /// Points to add.
+        offset: f64,
+    },
+}
+
+/// Draws the board.
+pub(crate) fn draw_size(settings: &Settings, rng: &mut Rng) -> Size {
+    let mut rest = rng::unit_f64(rng);
+    for &(size, share) in &settings.boards {
+        rest -= share;
+        if rest < 0.0 {
+            return size;
+        }
+    }
+    settings.boards[settings.boards.len() - 1].0
+}
+
+/// Plays the random plies of a game, if it gets any, on an empty board; returns how many.
+pub(crate) fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mut Rng) -> u16 {
+    if config.max_random_plies == 0 || rng::unit_f64(rng) >= config.random_share {
+        return 0;
+    }
+    let wanted = 1 + rng::below(rng, config.max_random_plies as usize);
+    let mut played = 0;
+    while played < wanted {
+        let Some(mv) = random_move(position, rng) else { break };
+        position.play_unchecked(mv);
+        played += 1;
+    }
+    u16::try_from(played).unwrap_or(u16::MAX)
+}
+
+/// A uniformly random legal move that does not end the game; none when there is no such move.
+fn random_move(position: &Position, rng: &mut Rng) -> Option<Move> {
+    let plays = position.legal_points();
+    let pass_ends = position.consecutive_passes() > 0;
+    let count = plays.len() + usize::from(!pass_ends);
+    if count == 0 {
+        return None;
+    }
+    let rank = rng::below(rng, count);
+    Some(plays.nth(rank).map_or(Move::Pass, Move::Play))
+}
+
+/// Draws the komi of a game: mostly near the fair value, sometimes anywhere.
+///
+/// `fair` is the fair komi of the empty board in points; with random plies the network is asked instead.
+pub(crate) fn draw_komi(config: &KomiConfig, size: Size, random_plies: u16, fair: f64, rng: &mut Rng) -> KomiPlan {
+    if rng::unit_f64(rng) < config.uniform_share {
+        let span = 2 * size.area();
+        let half_points = rng::below(rng, 2 * span + 1) as i32 - span as i32;
+        return KomiPlan::Known(Komi::from_half_points(half_points as i16));
+    }
+    let offset = config.spread * rng::normal(rng);
+    match (config.fixed_fair, random_plies) {
+        (Some(fixed), _) => KomiPlan::Known(rounded(size, fixed + offset)),
+        (None, 0) => KomiPlan::Known(rounded(size, fair + offset)),
+        (None, _) => KomiPlan::AroundNetwork { offset },
+    }
+}
+
+/// The komi nearest to a number of points, at most the number of points of the board either way.
+pub(crate) fn rounded(size: Size, points: f64) -> Komi {
+    let limit = size.area() as f64;
+    Komi::from_half_points((2.0 * points.clamp(-limit, limit)).round() as i16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{BoardShare, SelfPlayConfig};
+
+    #[test]
+    fn openings_have_the_asked_share_and_never_end_the_game() {
+        let config = OpeningConfig {
+            random_share: 0.3,
+            max_random_plies: 4,
+        };
+        let mut rng = rng::stream(1, &[]);
+        let mut counts = [0u32; 5];
+        let mut passes = 0;
+        for _ in 0..4000 {
+            let mut position = Position::new(Size::square(2).unwrap());
+            let plies = play_random_opening(&config, &mut position, &mut rng);
+            assert_eq!(position.ply(), usize::from(plies));
+            assert!(!position.is_over());
+            passes += position.moves().iter().filter(|&&mv| mv == Move::Pass).count();
+            counts[usize::from(plies)] += 1;
+        }
+        assert!((2700..2900).contains(&counts[0]), "{counts:?}");
+        assert!(counts[1..].iter().all(|&n| (240..360).contains(&n)), "{counts:?}");
+        assert!(passes > 100, "passes are among the random plies");
+        let mut single = Position::new(Size::square(1).unwrap());
+        let config = OpeningConfig {
+            random_share: 1.0,
+            max_random_plies: 4,
+        };
+        assert_eq!(
+            play_random_opening(&config, &mut single, &mut rng),
+            1,
+            "a second pass would end the game"
+        );
+    }
+
+    #[test]
+    fn komi_scatter_around_fair_and_over_the_board() {
+        let config = KomiConfig::default();
+        let size = Size::square(5).unwrap();
+        let mut rng = rng::stream(2, &[]);
+        let mut near = 0;
+        for _ in 0..4000 {
+            let KomiPlan::Known(komi) = draw_komi(&config, size, 0, 10.0, &mut rng) else {
+                panic!("without random plies the komi is known");
+            };
+            assert!((-50..=50).contains(&komi.half_points()));
+            near += u32::from((komi.points() - 10.0).abs() <= 6.0);
+        }
+        let expected = 4000.0 * (0.8 * 0.958 + 0.2 * 25.0 / 101.0);
+        assert!(
+            (f64::from(near) - expected).abs() < 120.0,
+            "{near} near, {expected} expected"
+        );
+        assert_eq!(rounded(size, 7.26).half_points(), 15);
+        assert_eq!(rounded(size, 99.0).half_points(), 50);
+    }
+
+    #[test]
+    fn boards_come_by_share() {
+        let board = |size: &str, share| BoardShare {
+            size: size.to_owned(),
+            share,
+        };
+        let boards = vec![board("3x3", 1.0), board("5x4", 3.0)];
+        let settings = Settings::new(&SelfPlayConfig {
+            boards,
+            ..SelfPlayConfig::default()
+        })
+        .unwrap();
+        let mut rng = rng::stream(3, &[]);
+        let small = (0..1000).filter(|_| draw_size(&settings, &mut rng).area() == 9).count();
+        assert!((200..300).contains(&small), "{small}");
+        assert_eq!(settings.canvas.to_string(), "5x4");
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tests of self-play share.
+
+use std::sync::Arc;
+
+use tengen_search::{Predictor, ScriptedPredictor, UniformPredictor};
+use tengen_selfplay::{BoardShare, Clock, FairKomi, ModelUpdate, RunIdentity, SelfPlayConfig};
+
+/// A model whose predictions are a function of the seed.
+pub(crate) fn scripted(seed: u64) -> ModelUpdate {
+    ModelUpdate {
+        generation: seed as u32,
+        model_id: format!("scripted-{seed}"),
+        visits: 8,
+        fair_komi: FairKomi::new(),
+        predictor: Arc::new(move |_| Ok(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor>)),
+    }
+}
+
+/// A model that knows nothing.
+pub(crate) fn uniform() -> ModelUpdate {
+    ModelUpdate {
+        model_id: "uniform".to_owned(),
+        predictor: Arc::new(|_| Ok(Box::new(UniformPredictor) as Box<dyn Predictor>)),
+        ..scripted(0)
+    }
+}
+
+/// Small boards, small groups, many openings.
+pub(crate) fn config(boards: &[&str]) -> SelfPlayConfig {
+    let board = |size: &&str| BoardShare {
+        size: (*size).to_owned(),
+        share: 1.0,
+    };
+    SelfPlayConfig {
+        boards: boards.iter().map(board).collect(),
+        games_per_group: 8,
+        cache_mib: 1,
+        ..SelfPlayConfig::default()
+    }
+}
+
+/// A run whose output is the same every time.
+pub(crate) fn run(seed: u64) -> RunIdentity {
+    RunIdentity {
+        seed,
+        config_id: "test".to_owned(),
+        clock: Clock::Fixed(1_700_000_000_000),
+    }
+}

@@ -1,0 +1,289 @@
+//! One group: what its games look like, and that stopping, going on and new models do them no harm.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{config, run, scripted, uniform};
+use tengen_records::{EndReason, FULL_SEARCH, OPENING};
+use tengen_rules::{Move, Size};
+use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor};
+use tengen_selfplay::{Counters, FinishedGame, Group, GroupSetup, ModelUpdate, SelfPlayConfig, Snapshot};
+
+fn group(config: &SelfPlayConfig, quota: Option<u64>, model: ModelUpdate) -> (Group, Arc<Counters>) {
+    let counters = Arc::new(Counters::new());
+    let setup = GroupSetup {
+        run: run(7),
+        session: 0,
+        number: 3,
+        quota,
+    };
+    (Group::new(config, setup, model, counters.clone()).unwrap(), counters)
+}
+
+fn play_out(group: &mut Group, predictor: &mut dyn Predictor) -> Vec<FinishedGame> {
+    let mut games = Vec::new();
+    while !group.is_done() {
+        games.extend(group.step(predictor).unwrap());
+    }
+    games.sort_by_key(|game| game.address);
+    games
+}
+
+#[test]
+fn every_finished_game_is_a_whole_and_valid_record() {
+    let config = config(&["3x3", "5x4"]);
+    let (mut group, counters) = group(&config, Some(30), scripted(1));
+    let games = play_out(&mut group, &mut ScriptedPredictor::new(1));
+    assert_eq!(games.len(), 30);
+    let mut positions = 0;
+    for (index, game) in games.iter().enumerate() {
+        let record = &game.record;
+        assert_eq!((game.address.index, game.address.group), (index as u64, 3));
+        record.validate().unwrap();
+        assert_eq!(
+            (record.black_model.as_str(), record.config_id.as_str()),
+            ("scripted-1", "test")
+        );
+        assert_eq!(record.start_time_ms, 1_700_000_000_000);
+        let opening = usize::from(record.opening_plies);
+        for (ply, turn) in record.plies.iter().enumerate() {
+            assert_eq!(turn.has(OPENING), ply < opening);
+            assert_eq!(turn.policy.is_empty(), ply < opening);
+            assert_eq!(turn.weight > 0.0, ply >= opening);
+            assert_eq!(turn.root_visits > 0, ply >= opening);
+            assert!(turn.root_visits == 8 || !turn.has(FULL_SEARCH));
+        }
+        positions += record.plies.len() - opening;
+    }
+    let values = counters.values();
+    assert_eq!(values.games + values.unfinished, 30);
+    assert_eq!(values.plies, positions as u64);
+    assert!(values.evaluations > 0 && values.mean_batch() > 2.0 && values.visits >= values.plies);
+    assert!(games.iter().any(|game| game.record.opening_plies > 0));
+    assert!(games.iter().any(|game| game.record.size == Size::square(3).unwrap()));
+    assert!(games.iter().any(|game| game.record.size.area() == 20));
+}
+
+#[test]
+fn a_game_at_the_ply_limit_has_no_result() {
+    let config = SelfPlayConfig {
+        ply_limit_areas: 1,
+        ..config(&["3x3"])
+    };
+    let (mut group, counters) = group(&config, Some(40), scripted(2));
+    let games = play_out(&mut group, &mut ScriptedPredictor::new(2));
+    let (cut, ended): (Vec<_>, Vec<_>) = games.iter().partition(|g| g.record.end_reason == EndReason::PlyLimit);
+    assert!(
+        !cut.is_empty() && !ended.is_empty(),
+        "{} cut, {} ended",
+        cut.len(),
+        ended.len()
+    );
+    for game in &cut {
+        assert_eq!((game.record.score_half_points, game.record.outcome()), (None, None));
+        assert!(game.record.ownership.is_empty());
+        assert_eq!(game.record.plies.len(), 9);
+    }
+    for game in &ended {
+        assert_eq!(game.record.end_reason, EndReason::TwoPasses);
+        assert!(game.record.plies.len() <= 9 && game.record.score_half_points.is_some());
+    }
+    assert_eq!(counters.values().unfinished, cut.len() as u64);
+    let positions: usize = ended
+        .iter()
+        .map(|g| g.record.plies.len() - usize::from(g.record.opening_plies))
+        .sum();
+    assert_eq!(counters.values().positions, positions as u64);
+}
+
+#[test]
+fn a_decided_game_is_searched_with_fewer_visits() {
+    let mut config = config(&["3x3"]);
+    config.decided_value = 0.3;
+    config.decided_visits = 2;
+    config.decided_weight = 0.5;
+    let (mut group, _) = group(&config, Some(20), scripted(3));
+    let games = play_out(&mut group, &mut ScriptedPredictor::new(3));
+    let mut few = 0;
+    for record in games.iter().map(|game| &game.record) {
+        for pair in record.plies.windows(2).filter(|pair| !pair[0].has(OPENING)) {
+            let decided = pair[0].root_value.abs() > 0.3;
+            assert_eq!(pair[1].root_visits, if decided { 2 } else { 8 });
+            assert_eq!(pair[1].has(FULL_SEARCH), !decided);
+            assert_eq!(pair[1].weight, if decided { 0.5 } else { 1.0 });
+            few += u32::from(decided);
+        }
+    }
+    assert!(few > 0);
+}
+
+#[test]
+fn a_stop_and_a_restart_change_no_game() {
+    let config = config(&["4x4"]);
+    let mut predictor = ScriptedPredictor::new(4);
+    let (mut straight, _) = group(&config, Some(20), scripted(4));
+    let expected = play_out(&mut straight, &mut predictor);
+    for steps in [0, 1, 5, 60, 301] {
+        let (mut first, _) = group(&config, Some(20), scripted(4));
+        let mut games = Vec::new();
+        for _ in 0..steps {
+            games.extend(first.step(&mut predictor).unwrap());
+        }
+        let bytes = Snapshot::new(vec![first.snapshot()]).to_bytes();
+        let snapshot = Snapshot::from_bytes(&bytes).unwrap();
+        assert_eq!(snapshot.games(), first.games_in_flight());
+        let (mut second, _) = group(&config, Some(20), scripted(4));
+        second.restore(&snapshot.groups[0]).unwrap();
+        games.extend(play_out(&mut second, &mut predictor));
+        games.sort_by_key(|game| game.address);
+        assert_eq!(games, expected, "after {steps} steps");
+    }
+}
+
+#[test]
+fn a_damaged_snapshot_is_refused() {
+    let config = config(&["4x4"]);
+    let (mut first, _) = group(&config, None, scripted(4));
+    for _ in 0..100 {
+        first.step(&mut ScriptedPredictor::new(4)).unwrap();
+    }
+    let text = String::from_utf8(Snapshot::new(vec![first.snapshot()]).to_bytes()).unwrap();
+    assert!(Snapshot::from_bytes(&text.as_bytes()[1..]).is_err());
+    let newer = text.replace("\"format\":1", "\"format\":9");
+    assert!(
+        Snapshot::from_bytes(newer.as_bytes())
+            .unwrap_err()
+            .to_string()
+            .contains("format 9")
+    );
+    let smaller = Snapshot::from_bytes(text.replace("\"4x4\"", "\"1x1\"").as_bytes()).unwrap();
+    let (mut second, _) = group(&config, None, scripted(4));
+    assert!(second.restore(&smaller.groups[0]).is_err());
+    assert_eq!(second.games_in_flight(), 0);
+}
+
+#[test]
+fn a_new_model_takes_over_games_in_flight() {
+    let config = config(&["4x4"]);
+    let (mut group, _) = group(&config, Some(8), scripted(5));
+    for _ in 0..20 {
+        assert!(group.step(&mut ScriptedPredictor::new(5)).unwrap().is_empty());
+    }
+    let before = group.snapshot();
+    group.set_model(ModelUpdate {
+        visits: 12,
+        ..uniform()
+    });
+    let games = play_out(&mut group, &mut tengen_search::UniformPredictor);
+    assert_eq!((before.games.len(), games.len()), (8, 8));
+    for game in &games {
+        assert_eq!(game.record.black_model, "scripted-5", "the model a game began with");
+        let visits: Vec<u16> = game
+            .record
+            .plies
+            .iter()
+            .map(|ply| ply.root_visits)
+            .filter(|&n| n > 0)
+            .collect();
+        assert_eq!(visits[0], 8);
+        assert!(visits.contains(&12), "the new number of visits is used: {visits:?}");
+        game.record.validate().unwrap();
+    }
+}
+
+/// Fails at its third call.
+struct Failing(u32);
+
+impl Predictor for Failing {
+    fn predict(&mut self, inputs: &tengen_records::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        self.0 += 1;
+        if self.0 == 3 {
+            return Err(PredictError::Failed("out of memory".to_owned()));
+        }
+        ScriptedPredictor::new(4).predict(inputs, out)
+    }
+
+    fn name(&self) -> String {
+        "failing".to_owned()
+    }
+}
+
+/// Thinks that the side to move will own 5 points more than the other.
+struct Hopeful;
+
+impl Predictor for Hopeful {
+    fn predict(&mut self, inputs: &tengen_records::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        out.reset(inputs.len(), inputs.canvas());
+        out.margin
+            .iter_mut()
+            .zip(inputs.komi())
+            .for_each(|(margin, komi)| *margin = 5.0 + komi);
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        "hopeful".to_owned()
+    }
+}
+
+#[test]
+fn komi_follows_the_model_or_after_random_plies_the_network() {
+    let mut config = config(&["5x5"]);
+    config.komi.uniform_share = 0.0;
+    config.komi.spread = 0.1;
+    config.opening.random_share = 0.5;
+    let mut model = uniform();
+    model.fair_komi.set(Size::square(5).unwrap(), 11.0);
+    let (mut group, _) = group(&config, Some(30), model);
+    let games = play_out(&mut group, &mut Hopeful);
+    let mut seen = [0; 3];
+    for record in games.iter().map(|game| &game.record) {
+        let (kind, fair) = match record.opening_plies {
+            0 => (0, 11.0),
+            odd if odd % 2 == 1 => (1, -5.0),
+            _ => (2, 5.0),
+        };
+        seen[kind] += 1;
+        assert!(
+            (record.komi.points() - fair).abs() <= 0.5,
+            "{} instead of {fair}",
+            record.komi
+        );
+    }
+    assert!(seen.iter().all(|&n| n > 0), "{seen:?}");
+}
+
+#[test]
+fn a_failed_call_leaves_the_group_able_to_go_on() {
+    let config = config(&["4x4"]);
+    let (mut straight, _) = group(&config, Some(8), scripted(4));
+    let expected = play_out(&mut straight, &mut ScriptedPredictor::new(4));
+    let (mut group, _) = group(&config, Some(8), scripted(4));
+    let mut failing = Failing(0);
+    assert!(group.step(&mut failing).is_ok() && group.step(&mut failing).is_ok());
+    assert!(
+        group
+            .step(&mut failing)
+            .unwrap_err()
+            .to_string()
+            .contains("out of memory")
+    );
+    assert_eq!(play_out(&mut group, &mut failing), expected);
+}
+
+#[test]
+fn boards_that_the_cache_comes_to_know_do_not_hang_a_step() {
+    let (mut group, counters) = group(&config(&["1x1", "1x2"]), None, uniform());
+    let mut games = Vec::new();
+    for _ in 0..200 {
+        games.extend(group.step(&mut tengen_search::UniformPredictor).unwrap());
+    }
+    assert!(games.len() > 200);
+    assert!(
+        games
+            .iter()
+            .all(|game| game.record.plies.iter().filter(|ply| ply.mv == Move::Pass).count() >= 2)
+    );
+    assert!(counters.values().cache_hits > counters.values().evaluations);
+}

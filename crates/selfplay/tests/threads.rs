@@ -1,0 +1,202 @@
+//! Several worker threads: the same games for any number of them, and clean ends.
+
+mod common;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use common::{config, run, scripted, uniform};
+use tengen_records::GameRecord;
+use tengen_search::{PredictError, Predictor, ScriptedPredictor};
+use tengen_selfplay::{
+    Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, Snapshot, generate,
+};
+
+const WAIT: Duration = Duration::from_secs(60);
+
+fn generated(games: u64, threads: usize) -> Vec<GameRecord> {
+    let setup = GenerateSetup {
+        run: run(11),
+        session: 0,
+        games,
+        threads,
+    };
+    let mut records = Vec::new();
+    let counters = Arc::new(Counters::new());
+    let stop = AtomicBool::new(false);
+    let sink = |games: Vec<GameRecord>| records.extend(games);
+    let handed = generate(&config(&["4x4", "3x3"]), &setup, &scripted(1), &counters, &stop, sink).unwrap();
+    assert_eq!(handed, games);
+    assert_eq!(counters.values().games + counters.values().unfinished, games);
+    records
+}
+
+#[test]
+fn generated_games_are_the_same_bytes_for_any_number_of_threads() {
+    let one = generated(50, 1);
+    assert_eq!(one.len(), 50);
+    let ids: HashSet<&str> = one.iter().map(|game| game.game_id.as_str()).collect();
+    assert_eq!(ids.len(), 50);
+    let bytes = |games: &[GameRecord]| tengen_records::encode(games);
+    let expected = bytes(&one);
+    for threads in [2, 4] {
+        assert!(bytes(&generated(50, threads)) == expected, "{threads} threads");
+    }
+}
+
+#[test]
+fn generate_reports_a_failing_worker_and_a_stop() {
+    let counters = Arc::new(Counters::new());
+    let setup = GenerateSetup {
+        run: run(1),
+        session: 0,
+        games: 20,
+        threads: 2,
+    };
+    let broken = ModelUpdate {
+        predictor: Arc::new(|_| Err(PredictError::Failed("no weights".into()))),
+        ..uniform()
+    };
+    let stop = AtomicBool::new(false);
+    let error = generate(&config(&["3x3"]), &setup, &broken, &counters, &stop, |_| ()).unwrap_err();
+    assert!(matches!(error, GeneratorError::Predict { worker: 0, .. }), "{error}");
+    let stop = AtomicBool::new(true);
+    assert_eq!(
+        generate(&config(&["3x3"]), &setup, &uniform(), &counters, &stop, |_| ()).unwrap(),
+        0
+    );
+}
+
+fn start(threads: usize, session: u64, model: ModelUpdate, limit: u64, in_flight: Option<&Snapshot>) -> Generator {
+    let setup = GeneratorSetup {
+        run: run(5),
+        session,
+        threads,
+        groups_per_thread: 2,
+        channel_capacity: 4,
+        first_limit: limit,
+    };
+    Generator::start(&config(&["4x4"]), setup, model, in_flight).unwrap()
+}
+
+#[test]
+fn a_generator_plays_on_stops_cleanly_and_resumes_with_other_threads() {
+    let generator = start(2, 0, scripted(1), u64::MAX, None);
+    let mut games: Vec<_> = (0..40).map(|_| generator.games().recv_timeout(WAIT).unwrap()).collect();
+    let stopped = generator.stop();
+    stopped.result.unwrap();
+    games.extend(stopped.games);
+    assert_eq!(stopped.snapshot.games(), 4 * 8, "every slot holds a game in flight");
+    let begun: u64 = stopped.snapshot.groups.iter().map(|group| group.next_index).sum();
+    assert_eq!(
+        games.len() as u64 + 32,
+        begun,
+        "every game begun is finished or in flight"
+    );
+
+    let generator = start(1, 1, scripted(1), u64::MAX, Some(&stopped.snapshot));
+    let (mut resumed, mut fresh) = (0, 0);
+    while resumed < 32 {
+        let game = generator.games().recv_timeout(WAIT).unwrap();
+        game.record.validate().unwrap();
+        assert!(
+            games.iter().all(|old| old.record.game_id != game.record.game_id),
+            "no game comes twice"
+        );
+        if game.address.session == 0 {
+            resumed += 1;
+        } else {
+            fresh += 1;
+        }
+        games.push(game);
+    }
+    assert!(fresh > 0, "new games follow those taken over");
+}
+
+#[test]
+fn the_gate_bounds_the_positions_made() {
+    let generator = start(2, 0, scripted(1), 0, None);
+    assert!(
+        generator.games().recv_timeout(Duration::from_millis(50)).is_err(),
+        "nothing may be played yet"
+    );
+    assert_eq!(generator.counters().plies, 0);
+    generator.gate().allow_until(1);
+    generator.games().recv_timeout(WAIT).unwrap();
+    generator.gate().allow_until(u64::MAX);
+    for _ in 0..40 {
+        generator.games().recv_timeout(WAIT).unwrap();
+    }
+    generator.gate().allow_until(0);
+    generator.stop().result.unwrap();
+}
+
+#[test]
+fn new_models_arrive_without_losing_a_game() {
+    let generator = start(2, 0, scripted(1), u64::MAX, None);
+    let mut seen = HashSet::new();
+    for _ in 0..10 {
+        seen.insert(generator.games().recv_timeout(WAIT).unwrap().address);
+    }
+    let mut fair_komi = FairKomi::new();
+    fair_komi.set("4x4".parse().unwrap(), 2.0);
+    generator.set_model(ModelUpdate {
+        fair_komi,
+        ..scripted(2)
+    });
+    loop {
+        let game = generator.games().recv_timeout(WAIT).unwrap();
+        assert!(seen.insert(game.address), "no game comes twice");
+        if game.record.black_model == "scripted-2" {
+            break;
+        }
+    }
+    let stopped = generator.stop();
+    seen.extend(stopped.games.iter().map(|game| game.address));
+    for group in 0..4u64 {
+        let snapshot = stopped
+            .snapshot
+            .groups
+            .iter()
+            .find(|snapshot| snapshot.number == group)
+            .unwrap();
+        let finished = seen.iter().filter(|address| address.group == group).count();
+        assert_eq!(
+            finished + snapshot.games.len(),
+            snapshot.next_index as usize,
+            "every game begun is accounted for"
+        );
+    }
+}
+
+#[test]
+fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
+    let failing = ModelUpdate {
+        predictor: Arc::new(|worker| match worker {
+            1 => Err(PredictError::Failed("no device".to_owned())),
+            _ => Ok(Box::new(ScriptedPredictor::new(1)) as Box<dyn Predictor>),
+        }),
+        ..scripted(1)
+    };
+    let generator = start(2, 0, failing, u64::MAX, None);
+    while generator.games().recv_timeout(WAIT).is_ok() {}
+    assert!(generator.is_stopped());
+    let stopped = generator.stop();
+    assert!(matches!(stopped.result, Err(GeneratorError::Predict { worker: 1, .. })));
+    assert_eq!(
+        stopped.snapshot.groups.len(),
+        4,
+        "games in flight are kept all the same"
+    );
+
+    let panicking = ModelUpdate {
+        predictor: Arc::new(|_| panic!("broken driver")),
+        ..scripted(1)
+    };
+    let generator = start(1, 0, panicking, u64::MAX, None);
+    while generator.games().recv_timeout(WAIT).is_ok() {}
+    let error = generator.stop().result.unwrap_err();
+    assert!(error.to_string().contains("broken driver"), "{error}");
+}
