@@ -1,0 +1,159 @@
+//! How does a name become a player?
+
+use std::time::Duration;
+
+use tengen_gtp::Timeouts;
+use tengen_search::{Predictor, SearchConfig, UniformPredictor};
+
+use crate::gtp_player::GtpPlayer;
+use crate::player::{Player, PlayerError};
+use crate::random_player::RandomPlayer;
+use crate::search_player::{SearchPlayer, Temperature};
+use crate::spec::{PlayerKind, PlayerOptions, PlayerSpec};
+
+/// Visits of a player whose text names none.
+const USUAL_VISITS: u32 = 64;
+/// Plies in which a temperature holds when the text does not say.
+const USUAL_TEMPERATURE_PLIES: usize = 8;
+
+/// Where a network comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelSource {
+    /// A model folder or file.
+    Path(String),
+    /// A run store: its champion, or the model of a generation.
+    Store {
+        /// Folder or address of the store.
+        location: String,
+        /// Generation; `None` = the champion.
+        generation: Option<u32>,
+    },
+}
+
+/// A network ready to be asked.
+pub struct LoadedModel {
+    /// The network.
+    pub predictor: Box<dyn Predictor>,
+    /// Its name, such as a model id.
+    pub name: String,
+}
+
+/// Loads networks; implemented where a network library is at hand.
+pub trait PredictorLoader {
+    /// Loads the network.
+    ///
+    /// # Errors
+    /// One clear sentence.
+    fn load(&mut self, source: &ModelSource) -> Result<LoadedModel, String>;
+}
+
+/// The loader of programs built without a network library: it refuses everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoModels;
+
+impl PredictorLoader for NoModels {
+    fn load(&mut self, _source: &ModelSource) -> Result<LoadedModel, String> {
+        Err("this program was built without a network library".to_owned())
+    }
+}
+
+/// Makes the player that `spec` names; networks come from `loader`.
+///
+/// A search with a network plays 64 visits without noise unless told otherwise; `uniform` plays 64 visits with noise, since it would
+/// play the same game again and again without. An engine gets as many processes as the machine has threads.
+///
+/// # Errors
+/// [`PlayerError::Load`], [`PlayerError::Engine`] or [`PlayerError::Settings`].
+pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Result<Box<dyn Player>, PlayerError> {
+    let options = &spec.options;
+    let mut load = |source: ModelSource| {
+        let model = loader.load(&source).map_err(|reason| PlayerError::Load {
+            player: spec.to_string(),
+            reason,
+        })?;
+        search_player(spec, model.name, model.predictor, false)
+    };
+    match &spec.kind {
+        PlayerKind::Random => Ok(Box::new(RandomPlayer::new(options.name.clone()))),
+        PlayerKind::Uniform => search_player(spec, "uniform".to_owned(), Box::new(UniformPredictor), true),
+        PlayerKind::Model(path) => load(ModelSource::Path(path.clone())),
+        PlayerKind::Store { location, generation } => load(ModelSource::Store {
+            location: location.clone(),
+            generation: *generation,
+        }),
+        PlayerKind::Gtp(command) => {
+            let engines = options.engines.unwrap_or_else(usual_engines);
+            let player = GtpPlayer::start(command.clone(), timeouts(options), engines, options.name.clone())?;
+            Ok(Box::new(player))
+        }
+    }
+}
+
+fn search_player(
+    spec: &PlayerSpec,
+    name: String,
+    predictor: Box<dyn Predictor>,
+    usual_noise: bool,
+) -> Result<Box<dyn Player>, PlayerError> {
+    let options = &spec.options;
+    let usual = SearchConfig::for_play(options.visits.unwrap_or(USUAL_VISITS));
+    let config = SearchConfig {
+        candidates: options.candidates.unwrap_or(usual.candidates),
+        noise: options.noise.unwrap_or(usual_noise),
+        c_scale: options.c_scale.unwrap_or(usual.c_scale),
+        margin_share: options.margin_share.unwrap_or(usual.margin_share),
+        ..usual
+    };
+    config.validate().map_err(|reason| PlayerError::Settings {
+        player: spec.to_string(),
+        reason,
+    })?;
+    let name = options.name.clone().unwrap_or(name);
+    let temperature = Temperature {
+        value: options.temperature.unwrap_or(0.0),
+        plies: options.temperature_plies.unwrap_or(USUAL_TEMPERATURE_PLIES),
+    };
+    Ok(Box::new(
+        SearchPlayer::new(name, predictor, config).with_temperature(temperature),
+    ))
+}
+
+fn usual_engines() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn timeouts(options: &PlayerOptions) -> Timeouts {
+    let usual = Timeouts::default();
+    let seconds = |option: Option<f64>, usual| option.map_or(usual, Duration::from_secs_f64);
+    Timeouts {
+        startup: seconds(options.start_s, usual.startup),
+        command: usual.command,
+        per_move: seconds(options.move_s, usual.per_move),
+        total: options.game_s.map(Duration::from_secs_f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(text: &str) -> Result<Box<dyn Player>, PlayerError> {
+        build_player(&text.parse().expect("a player"), &mut NoModels)
+    }
+
+    #[test]
+    fn players_are_made_by_their_names() {
+        assert_eq!(build("random").expect("a player").name(), "random");
+        assert_eq!(build("uniform,visits=9,name=nine").expect("a player").name(), "nine");
+        let error = build("model:nowhere").err().expect("an error").to_string();
+        assert_eq!(
+            error,
+            "cannot load the model of player 'model:nowhere': this program was built without a network library"
+        );
+        let error = build("gtp:no-such-engine").err().expect("an error").to_string();
+        assert!(
+            error.contains("no such program") && error.lines().count() == 1,
+            "{error}"
+        );
+    }
+}

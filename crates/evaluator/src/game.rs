@@ -1,0 +1,199 @@
+//! One game of a match under our referee.
+
+use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rules::{Color, Move, Outcome, Position};
+
+use crate::play::MatchContext;
+use crate::player::{Answer, Choice, Fault, FaultKind, Thought};
+use crate::settings::{MatchConfig, Refusal};
+
+/// A game that has come to its end, one way or another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedGame {
+    /// Number of the game in its match, counted from 0.
+    pub game: usize,
+    /// Number of its opening; the two games of a pair share it.
+    pub pair: usize,
+    /// Player A's color.
+    pub a_color: Color,
+    /// Everything that was played, and the result.
+    pub record: GameRecord,
+    /// The failure of the side to move at the end, when that ended the game.
+    pub fault: Option<Fault>,
+    /// Whether the game does not count although it has a loser (see [`Refusal::Void`]).
+    pub void: bool,
+}
+
+impl FinishedGame {
+    /// Player A's points: 1, ½ or 0; `None` for a game that does not count.
+    pub fn a_points(&self) -> Option<f64> {
+        if self.void {
+            return None;
+        }
+        Some(match self.record.outcome()? {
+            Outcome::Tie => 0.5,
+            Outcome::BlackWins => f64::from(u8::from(self.a_color == Color::Black)),
+            Outcome::WhiteWins => f64::from(u8::from(self.a_color == Color::White)),
+        })
+    }
+
+    /// The margin of a counted board in points: Black minus White minus komi.
+    pub fn black_margin(&self) -> Option<f64> {
+        self.record.margin_points().map(f64::from)
+    }
+
+    /// The winner, when it owns every point of the board at the end.
+    pub fn full_board_winner(&self) -> Option<Color> {
+        let area = 2 * self.record.size.area() as i32;
+        let board = self.record.score_half_points? + i32::from(self.record.komi.half_points());
+        match self.record.outcome()? {
+            Outcome::BlackWins if board == area => Some(Color::Black),
+            Outcome::WhiteWins if board == -area => Some(Color::White),
+            _ => None,
+        }
+    }
+}
+
+/// A game being played.
+pub(crate) struct LiveGame {
+    pub(crate) game: usize,
+    pub(crate) a_color: Color,
+    pub(crate) position: Position,
+    /// Seeds of player A's and player B's choices.
+    pub(crate) seeds: [u64; 2],
+    plies: Vec<PlyRecord>,
+    opening_plies: usize,
+    ply_limit: usize,
+    refusal: Refusal,
+    end: Option<(EndReason, Option<Fault>)>,
+}
+
+impl LiveGame {
+    pub(crate) fn begin(config: &MatchConfig, game: usize, opening: &[Move], seeds: [u64; 2]) -> LiveGame {
+        let mut live = LiveGame {
+            game,
+            a_color: config.a_color_in(game),
+            position: Position::new(config.size),
+            seeds,
+            plies: Vec::new(),
+            opening_plies: opening.len(),
+            ply_limit: config.ply_limit(),
+            refusal: config.refused_moves,
+            end: None,
+        };
+        for &mv in opening {
+            live.position.play(mv);
+            live.plies.push(PlyRecord {
+                flags: OPENING,
+                ..PlyRecord::bare(mv)
+            });
+        }
+        live.look_for_end();
+        live
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether player A is to move.
+    pub(crate) fn a_to_move(&self) -> bool {
+        self.position.to_move() == self.a_color
+    }
+
+    /// Judges the answer of the side to move.
+    pub(crate) fn take(&mut self, answer: Answer) {
+        match answer {
+            Answer::Resign => self.end = Some((EndReason::Resign, None)),
+            Answer::Fault(fault) => self.end = Some((EndReason::Forfeit, Some(fault))),
+            Answer::Play(choice) => self.play(&choice),
+        }
+    }
+
+    fn play(&mut self, choice: &Choice) {
+        if let Err(reason) = self.position.try_play(choice.mv) {
+            let mv = choice.mv.format(self.position.size());
+            let reason = format!("{mv} at ply {} is illegal: {reason}", self.position.ply());
+            self.end = Some((
+                EndReason::Forfeit,
+                Some(Fault {
+                    kind: FaultKind::IllegalMove,
+                    reason,
+                    stderr: String::new(),
+                }),
+            ));
+            return;
+        }
+        self.plies.push(ply_record(choice));
+        self.look_for_end();
+    }
+
+    fn look_for_end(&mut self) {
+        if self.position.is_over() {
+            self.end = Some((EndReason::TwoPasses, None));
+        } else if self.position.ply() >= self.ply_limit {
+            self.end = Some((EndReason::PlyLimit, None));
+        }
+    }
+
+    /// The finished game with its record.
+    ///
+    /// # Panics
+    /// When the game is not over.
+    pub(crate) fn finish(self, config: &MatchConfig, names: &[String; 2], context: &MatchContext) -> FinishedGame {
+        let (reason, fault) = self.end.expect("only a game that is over is finished");
+        let [black, white] = match self.a_color {
+            Color::Black => [&names[0], &names[1]],
+            Color::White => [&names[1], &names[0]],
+        };
+        let mut record = GameRecord {
+            game_id: format!("{}-{:05}", context.match_id, self.game),
+            size: config.size,
+            rules: self.position.rules().name().to_owned(),
+            komi: config.komi,
+            score_half_points: None,
+            seed: config.seed as i64,
+            black_model: black.clone(),
+            white_model: white.clone(),
+            config_id: context.config_id.clone(),
+            start_time_ms: context.start_time_ms,
+            end_reason: reason,
+            kind: GameKind::Match,
+            opening_plies: self.opening_plies as u16,
+            plies: self.plies,
+            ownership: Vec::new(),
+        };
+        record.set_end(&self.position, reason);
+        let refused = fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::RefusedMove);
+        FinishedGame {
+            game: self.game,
+            pair: config.pair_of(self.game),
+            a_color: self.a_color,
+            record,
+            fault,
+            void: refused && self.refusal == Refusal::Void,
+        }
+    }
+}
+
+fn ply_record(choice: &Choice) -> PlyRecord {
+    let bare = PlyRecord::bare(choice.mv);
+    let Some(Thought {
+        value,
+        margin,
+        visits,
+        network_value,
+        best,
+    }) = choice.thought
+    else {
+        return bare;
+    };
+    PlyRecord {
+        flags: FULL_SEARCH | if best { 0 } else { EXPLORED },
+        root_value: value.clamp(-1.0, 1.0),
+        root_margin: margin,
+        root_visits: u16::try_from(visits).unwrap_or(u16::MAX),
+        network_value: network_value.clamp(-1.0, 1.0),
+        ..bare
+    }
+}

@@ -1,0 +1,207 @@
+//! Does a candidate replace the champion?
+
+use serde::{Deserialize, Serialize};
+use tengen_rules::{Komi, Size};
+
+use crate::openings::Openings;
+use crate::play::{MatchContext, MatchError, Observer, run_match};
+use crate::player::Player;
+use crate::result::MatchResult;
+use crate::settings::{AColor, MatchConfig, Refusal};
+use crate::sprt::{SprtConfig, SprtState};
+
+/// What the gate decides when the games run out before the sequential test does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtLimit {
+    /// Promote when the candidate has made at least half the points.
+    #[default]
+    PromoteIfHalf,
+    /// Promote when the candidate has made more than half the points.
+    PromoteIfAhead,
+    /// Reject: only the test promotes.
+    Reject,
+}
+
+/// How a candidate is judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GateConfig {
+    /// Promote every candidate without playing. Usual: false; true for runs that want no gate.
+    pub always_promote: bool,
+    /// Most games played, rounded down to whole pairs. Usual: 40 to 400. More decides closer cases, at their price.
+    pub games: usize,
+    /// Visits per move of both players. Usual: 16 to 100; the cli makes the players by it. More is nearer to serious play and slower.
+    pub visits: u32,
+    /// Opening moves, shared by the two games of a pair. Usual: `first-moves+random:1` on small boards, `random:6` on large ones. The
+    /// players themselves play without chance, so openings that come again give the same games again.
+    pub openings: Openings,
+    /// The sequential test.
+    pub sprt: SprtConfig,
+    /// Pairs between two looks of the test. Usual: 8 to 32. Fewer stop sooner, more fill the batches better.
+    pub pairs_per_look: usize,
+    /// What is decided when the games run out first: `promote_if_half`, `promote_if_ahead` or `reject`.
+    pub at_limit: AtLimit,
+    /// Games played side by side. Usual: 32 to 256. More fills the network's batches better.
+    pub parallel: usize,
+    /// Plies after which a game stops without a result. 0 = four times the area of the board plus 40.
+    pub max_plies: usize,
+}
+
+impl Default for GateConfig {
+    fn default() -> GateConfig {
+        GateConfig {
+            always_promote: false,
+            games: 120,
+            visits: 32,
+            openings: Openings {
+                first_moves: true,
+                random_plies: 1,
+            },
+            sprt: SprtConfig {
+                min_pairs: 8,
+                ..SprtConfig::default()
+            },
+            pairs_per_look: 12,
+            at_limit: AtLimit::PromoteIfHalf,
+            parallel: 64,
+            max_plies: 0,
+        }
+    }
+}
+
+impl GateConfig {
+    /// The match that the gate plays on this board.
+    pub fn match_config(&self, size: Size, komi: Komi, seed: u64) -> MatchConfig {
+        MatchConfig {
+            size,
+            komi,
+            games: self.games - self.games % 2,
+            openings: self.openings,
+            a_color: AColor::Alternate,
+            seed,
+            parallel: self.parallel,
+            max_plies: self.max_plies,
+            refused_moves: Refusal::Loss,
+            sprt: Some(self.sprt),
+            pairs_per_look: self.pairs_per_look,
+        }
+    }
+
+    /// Checks every value against its range.
+    ///
+    /// # Errors
+    /// A sentence naming the first field that is wrong.
+    pub fn validate(&self) -> Result<(), String> {
+        if self.games < 2 {
+            return Err(format!("gate.games must be at least 2, not {}", self.games));
+        }
+        if self.parallel == 0 {
+            return Err("gate.parallel must be at least 1".to_owned());
+        }
+        if self.visits == 0 {
+            return Err("gate.visits must be at least 1".to_owned());
+        }
+        self.sprt.validate().map_err(|reason| format!("gate.sprt: {reason}"))
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The candidate becomes champion.
+    Promote,
+    /// The champion stays.
+    Reject,
+    /// The match was stopped before it could decide: ask again.
+    Undecided,
+}
+
+/// Why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateReason {
+    /// The settings promote every candidate.
+    AlwaysPromote,
+    /// The sequential test has accepted "stronger".
+    TestAccepted,
+    /// The sequential test has accepted "not stronger".
+    TestRejected,
+    /// The games ran out, and the rule for that case decides.
+    GameLimit,
+    /// The match was stopped.
+    Stopped,
+}
+
+/// The gate's verdict with every number it rests on.
+#[derive(Clone, Debug, Serialize)]
+pub struct GateVerdict {
+    /// What is to be done.
+    pub decision: Decision,
+    /// Why.
+    pub reason: GateReason,
+    /// Name of the candidate.
+    pub candidate: String,
+    /// Name of the champion.
+    pub champion: String,
+    /// All settings.
+    pub config: GateConfig,
+    /// The match, with the candidate as A and the champion as B; `None` where none was needed.
+    pub result: Option<MatchResult>,
+}
+
+impl GateVerdict {
+    /// Whether the candidate becomes champion.
+    pub fn promotes(&self) -> bool {
+        self.decision == Decision::Promote
+    }
+}
+
+/// Lets the candidate meet the champion until the sequential test decides or the games run out.
+///
+/// # Errors
+/// See [`run_match`].
+pub fn run_gate(
+    config: &GateConfig,
+    match_config: &MatchConfig,
+    candidate: &mut dyn Player,
+    champion: &mut dyn Player,
+    context: &MatchContext,
+    observer: &mut Observer<'_>,
+) -> Result<GateVerdict, MatchError> {
+    config.validate().map_err(MatchError::Settings)?;
+    let (candidate_name, champion_name) = (candidate.name(), champion.name());
+    let verdict = |(decision, reason), result| GateVerdict {
+        decision,
+        reason,
+        candidate: candidate_name,
+        champion: champion_name,
+        config: config.clone(),
+        result,
+    };
+    if config.always_promote {
+        return Ok(verdict((Decision::Promote, GateReason::AlwaysPromote), None));
+    }
+    let result = run_match(match_config, candidate, champion, context, observer)?;
+    Ok(verdict(decide(config.at_limit, &result), Some(result)))
+}
+
+fn decide(at_limit: AtLimit, result: &MatchResult) -> (Decision, GateReason) {
+    match result.sprt.map(|sprt| sprt.state) {
+        Some(SprtState::Accepted) => return (Decision::Promote, GateReason::TestAccepted),
+        Some(SprtState::Rejected) => return (Decision::Reject, GateReason::TestRejected),
+        _ if result.stopped => return (Decision::Undecided, GateReason::Stopped),
+        _ => {}
+    }
+    let score = result.a_score();
+    let promote = match at_limit {
+        AtLimit::PromoteIfHalf => score >= 0.5,
+        AtLimit::PromoteIfAhead => score > 0.5,
+        AtLimit::Reject => false,
+    };
+    (
+        if promote { Decision::Promote } else { Decision::Reject },
+        GateReason::GameLimit,
+    )
+}

@@ -1,0 +1,47 @@
+//! Who is stronger, by how much, and how sure is that?
+//!
+//! - [`PlayerSpec`] names a player in one line of text; [`build_player`] makes a [`Player`] of it: a network behind a search, the
+//!   random player, a search without a network, any engine that speaks GTP.
+//! - [`run_match`] plays two players against each other over paired openings with colors swapped, many games side by side,
+//!   under our own referee.
+//! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts, [`Sprt`].
+//! - [`rate_pool`] rates many players together; [`run_gate`] decides whether a candidate replaces the champion.
+//!
+//! Never in this crate: a network library (models come in through [`PredictorLoader`]), files, printing, clocks in results.
+//! The same seed and players give the same match.
+
+mod build;
+mod elo;
+mod game;
+mod gate;
+mod gtp_player;
+mod linear;
+mod openings;
+mod pentanomial;
+mod play;
+mod player;
+mod random_player;
+mod rating;
+mod result;
+mod search_player;
+mod settings;
+mod spec;
+mod sprt;
+mod text;
+
+pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
+pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
+pub use game::FinishedGame;
+pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, run_gate};
+pub use gtp_player::GtpPlayer;
+pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
+pub use pentanomial::Pentanomial;
+pub use play::{MatchContext, MatchError, MatchEvent, Observer, play_games, run_match};
+pub use player::{Answer, Choice, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
+pub use random_player::RandomPlayer;
+pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
+pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};
+pub use search_player::{SearchPlayer, Temperature};
+pub use settings::{AColor, MatchConfig, Refusal};
+pub use spec::{PlayerKind, PlayerOptions, PlayerSpec, SpecError};
+pub use sprt::{Sprt, SprtConfig, SprtState};

@@ -1,0 +1,113 @@
+//! Small systems of linear equations with a symmetric positive definite matrix.
+
+/// A symmetric matrix, row by row; only positive definite ones can be solved.
+#[derive(Clone, Debug)]
+pub(crate) struct Symmetric {
+    side: usize,
+    values: Vec<f64>,
+}
+
+impl Symmetric {
+    pub(crate) fn zero(side: usize) -> Symmetric {
+        Symmetric {
+            side,
+            values: vec![0.0; side * side],
+        }
+    }
+
+    /// Adds to the entry and to its mirror image.
+    pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
+        self.values[row * self.side + column] += value;
+        if row != column {
+            self.values[column * self.side + row] += value;
+        }
+    }
+
+    /// The lower triangle L with L Lᵀ = this matrix (Cholesky); `None` when the matrix is not positive definite.
+    pub(crate) fn cholesky(&self) -> Option<Cholesky> {
+        let side = self.side;
+        let mut lower = vec![0.0; side * side];
+        for row in 0..side {
+            for column in 0..=row {
+                let dot: f64 = (0..column)
+                    .map(|k| lower[row * side + k] * lower[column * side + k])
+                    .sum();
+                let rest = self.values[row * side + column] - dot;
+                lower[row * side + column] = if row != column {
+                    rest / lower[column * side + column]
+                } else if rest > 1e-12 {
+                    rest.sqrt()
+                } else {
+                    return None;
+                };
+            }
+        }
+        Some(Cholesky { side, lower })
+    }
+}
+
+/// A factored matrix.
+pub(crate) struct Cholesky {
+    side: usize,
+    lower: Vec<f64>,
+}
+
+impl Cholesky {
+    /// Solves matrix × x = right.
+    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+        let side = self.side;
+        let at = |row: usize, column: usize| self.lower[row * side + column];
+        let mut x = right.to_vec();
+        for row in 0..side {
+            let dot: f64 = (0..row).map(|k| at(row, k) * x[k]).sum();
+            x[row] = (x[row] - dot) / at(row, row);
+        }
+        for row in (0..side).rev() {
+            let dot: f64 = (row + 1..side).map(|k| at(k, row) * x[k]).sum();
+            x[row] = (x[row] - dot) / at(row, row);
+        }
+        x
+    }
+
+    /// The entry of the inverse matrix on the diagonal.
+    pub(crate) fn inverse_diagonal(&self, index: usize) -> f64 {
+        let mut unit = vec![0.0; self.side];
+        unit[index] = 1.0;
+        self.solve(&unit)[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solves_a_known_system() {
+        let mut matrix = Symmetric::zero(3);
+        for (row, column, value) in [
+            (0, 0, 4.0),
+            (1, 1, 5.0),
+            (2, 2, 6.0),
+            (1, 0, 1.0),
+            (2, 0, 2.0),
+            (2, 1, -1.0),
+        ] {
+            matrix.add(row, column, value);
+        }
+        let cholesky = matrix.cholesky().expect("positive definite");
+        // 4·1 + 1·2 + 2·3 = 12, 1·1 + 5·2 − 1·3 = 8, 2·1 − 1·2 + 6·3 = 18.
+        let x = cholesky.solve(&[12.0, 8.0, 18.0]);
+        assert!(
+            x.iter()
+                .zip([1.0, 2.0, 3.0])
+                .all(|(x, expected)| (x - expected).abs() < 1e-12),
+            "{x:?}"
+        );
+        let mut flat = Symmetric::zero(2);
+        flat.add(0, 0, 1.0);
+        assert!(flat.cholesky().is_none());
+        let mut diagonal = Symmetric::zero(1);
+        diagonal.add(0, 0, 8.0);
+        assert!((diagonal.cholesky().expect("positive").inverse_diagonal(0) - 0.125).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,204 @@
+//! From which positions do the games of a match begin?
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tengen_rules::{Move, Point, Position, Size, Symmetry};
+use tengen_search::rng;
+
+/// Opening moves, the same for both games of a pair.
+///
+/// Written as `none`, `first-moves`, `random:PLIES` or `first-moves+random:PLIES`.
+///
+/// `first-moves` gives the pairs all first moves that no symmetry maps onto each other, in a shuffled order, each once before any
+/// comes again. `random:PLIES` adds plays drawn evenly from all legal ones. Without random plies, players without any
+/// randomness play the same game again whenever an opening comes again.
+///
+/// ```
+/// let openings: tengen_evaluator::Openings = "first-moves+random:2".parse().unwrap();
+/// assert!(openings.first_moves);
+/// assert_eq!(openings.random_plies, 2);
+/// assert_eq!(openings.to_string(), "first-moves+random:2");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Openings {
+    /// Whether the pairs begin with the distinct first moves.
+    pub first_moves: bool,
+    /// How many random legal plays follow, 0 to 361.
+    pub random_plies: usize,
+}
+
+impl Openings {
+    /// The opening of a pair of games: legal plays from the empty board. The same arguments give the same moves.
+    pub fn moves(&self, size: Size, seed: u64, pair: usize) -> Vec<Move> {
+        let mut position = Position::new(size);
+        if self.first_moves {
+            position.play(Move::Play(first_move(size, seed, pair)));
+        }
+        let mut rng = rng::stream(seed, &[STREAM_RANDOM, pair as u64]);
+        for _ in 0..self.random_plies {
+            let legal = position.legal_points();
+            if legal.is_empty() {
+                break;
+            }
+            let point = legal
+                .nth(rng::below(&mut rng, legal.len()))
+                .expect("the rank is below the count");
+            position.play(Move::Play(point));
+        }
+        position.moves().to_vec()
+    }
+}
+
+const STREAM_RANDOM: u64 = 1;
+const STREAM_SHUFFLE: u64 = 2;
+
+fn first_move(size: Size, seed: u64, pair: usize) -> Point {
+    let mut points = distinct_first_moves(size);
+    let round = pair / points.len();
+    let mut rng = rng::stream(seed, &[STREAM_SHUFFLE, round as u64]);
+    for last in (1..points.len()).rev() {
+        points.swap(last, rng::below(&mut rng, last + 1));
+    }
+    points[pair % points.len()]
+}
+
+/// One point of every class of points that the symmetries of the board map onto each other, in reading order: on 5x5 six of them.
+pub fn distinct_first_moves(size: Size) -> Vec<Point> {
+    let is_first = |&point: &Point| {
+        Symmetry::all(size)
+            .iter()
+            .all(|symmetry| symmetry.apply(size, point) >= point)
+    };
+    size.points().filter(is_first).collect()
+}
+
+impl fmt::Display for Openings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.first_moves, self.random_plies) {
+            (false, 0) => f.write_str("none"),
+            (true, 0) => f.write_str("first-moves"),
+            (false, plies) => write!(f, "random:{plies}"),
+            (true, plies) => write!(f, "first-moves+random:{plies}"),
+        }
+    }
+}
+
+/// The text names no openings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' names no openings: expected none, first-moves, random:PLIES or first-moves+random:PLIES with 1 to 361 plies"
+)]
+pub struct ParseOpeningsError(String);
+
+impl FromStr for Openings {
+    type Err = ParseOpeningsError;
+
+    fn from_str(text: &str) -> Result<Openings, ParseOpeningsError> {
+        let error = || ParseOpeningsError(text.chars().take(60).collect());
+        let mut openings = Openings::default();
+        if text == "none" {
+            return Ok(openings);
+        }
+        let rest = match text.strip_prefix("first-moves") {
+            Some(rest) => {
+                openings.first_moves = true;
+                if rest.is_empty() {
+                    None
+                } else {
+                    Some(rest.strip_prefix('+').ok_or_else(error)?)
+                }
+            }
+            None => Some(text),
+        };
+        if let Some(rest) = rest {
+            let plies = rest.strip_prefix("random:").ok_or_else(error)?;
+            openings.random_plies = plies
+                .parse()
+                .ok()
+                .filter(|plies| (1..=361).contains(plies))
+                .ok_or_else(error)?;
+        }
+        Ok(openings)
+    }
+}
+
+impl TryFrom<String> for Openings {
+    type Error = ParseOpeningsError;
+
+    fn try_from(text: String) -> Result<Openings, ParseOpeningsError> {
+        text.parse()
+    }
+}
+
+impl From<Openings> for String {
+    fn from(openings: Openings) -> String {
+        openings.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        for text in ["none", "first-moves", "random:4", "first-moves+random:2"] {
+            assert_eq!(text.parse::<Openings>().expect("openings").to_string(), text);
+        }
+        for text in [
+            "",
+            "nothing",
+            "random",
+            "random:",
+            "random:0",
+            "random:400",
+            "first-moves+",
+            "first-moves:2",
+        ] {
+            assert!(text.parse::<Openings>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn distinct_first_moves_are_counted() {
+        for (width, height, count) in [
+            (1, 1, 1),
+            (2, 2, 1),
+            (3, 3, 3),
+            (5, 5, 6),
+            (9, 9, 15),
+            (19, 19, 55),
+            (2, 3, 2),
+        ] {
+            let size = Size::new(width, height).expect("a size");
+            assert_eq!(distinct_first_moves(size).len(), count, "{size}");
+        }
+    }
+
+    #[test]
+    fn first_moves_come_once_each_before_any_again() {
+        let size = Size::square(5).expect("a size");
+        let openings = Openings {
+            first_moves: true,
+            random_plies: 0,
+        };
+        let mut round: Vec<Vec<Move>> = (6..12).map(|pair| openings.moves(size, 3, pair)).collect();
+        round.sort();
+        round.dedup();
+        assert_eq!(round.len(), 6);
+    }
+
+    #[test]
+    fn random_openings_repeat_with_their_seed_only() {
+        let size = Size::square(9).expect("a size");
+        let openings: Openings = "first-moves+random:6".parse().expect("openings");
+        assert_eq!(openings.moves(size, 1, 4), openings.moves(size, 1, 4));
+        assert_ne!(openings.moves(size, 1, 4), openings.moves(size, 2, 4));
+        assert_eq!(openings.moves(size, 1, 4).len(), 7);
+        let tiny = Size::square(1).expect("a size");
+        assert_eq!("random:9".parse::<Openings>().expect("openings").moves(tiny, 1, 0), []);
+    }
+}

@@ -1,0 +1,352 @@
+//! How do many players stand to one another?
+//!
+//! Bradley and Terry's model (1952) with ties after Davidson (1970): with strengths π and a tie parameter ν, the first player wins with
+//! π₁ / D, loses with π₂ / D and ties with ν √(π₁ π₂) / D, where D is the sum of the three numerators. The most likely strengths
+//! are found by Newton's method on ln π; the intervals come from the observed information.
+
+use serde::{Deserialize, Serialize};
+
+use crate::elo::Z95;
+use crate::linear::{Cholesky, Symmetric};
+
+/// Results of one player against another, from the first one's view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolGames {
+    /// Index of the first player.
+    pub first: usize,
+    /// Index of the second player.
+    pub second: usize,
+    /// Games the first player won.
+    pub wins: u64,
+    /// Games tied.
+    pub ties: u64,
+    /// Games the first player lost.
+    pub losses: u64,
+}
+
+/// How a pool is rated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolConfig {
+    /// Index of the player whose rating is fixed.
+    pub anchor: usize,
+    /// The anchor's rating in Elo. Usual: 0.
+    pub anchor_rating: f64,
+    /// Games added to every pair of players that has met, half of them won by each. Usual: 1. Keeps the rating of a player that has
+    /// won or lost everything finite; larger pulls players that have met together. 0 gives the plain most likely ratings.
+    pub virtual_games: f64,
+}
+
+impl Default for PoolConfig {
+    fn default() -> PoolConfig {
+        PoolConfig {
+            anchor: 0,
+            anchor_rating: 0.0,
+            virtual_games: 1.0,
+        }
+    }
+}
+
+/// The ratings of a pool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoolRatings {
+    /// One rating per player, in the order given.
+    pub players: Vec<PoolRating>,
+    /// Davidson's ν: 0 without ties; with ν, equals tie a share ν / (2 + ν) of their games.
+    pub tie_parameter: f64,
+}
+
+/// One player's rating.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PoolRating {
+    /// Elo.
+    pub rating: f64,
+    /// Lower end of the 95 % interval of the difference to the anchor; the anchor's own is its rating.
+    pub low: f64,
+    /// Upper end of that interval.
+    pub high: f64,
+    /// Games played.
+    pub games: u64,
+    /// Wins plus half the ties.
+    pub points: f64,
+}
+
+/// Why a pool has no ratings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PoolError {
+    /// An index is not below the number of players, or a player meets itself.
+    #[error("the results name player {0}, which cannot be")]
+    BadIndex(usize),
+    /// No chain of games links some player to the anchor.
+    #[error("no chain of games links player {0} to the anchor")]
+    Unlinked(usize),
+    /// Without virtual games some player has no finite rating (it has won or lost everything).
+    #[error("the results have no finite ratings; allow virtual games")]
+    NotFinite,
+}
+
+/// Rates `players` players by their results.
+///
+/// # Errors
+/// See [`PoolError`].
+pub fn rate_pool(players: usize, games: &[PoolGames], config: PoolConfig) -> Result<PoolRatings, PoolError> {
+    check(players, games, config.anchor)?;
+    let mut model = Model::new(players, games, config);
+    let information = model.fit().ok_or(PoolError::NotFinite)?;
+    let elo = 400.0 / std::f64::consts::LN_10;
+    let rating = |player: usize| {
+        let rating = config.anchor_rating + elo * model.strength(player);
+        let spread = model
+            .place(player)
+            .map_or(0.0, |place| elo * Z95 * information.inverse_diagonal(place).sqrt());
+        let (games, points) = played(games, player);
+        PoolRating {
+            rating,
+            low: rating - spread,
+            high: rating + spread,
+            games,
+            points,
+        }
+    };
+    Ok(PoolRatings {
+        players: (0..players).map(rating).collect(),
+        tie_parameter: model.tie_parameter(),
+    })
+}
+
+fn check(players: usize, games: &[PoolGames], anchor: usize) -> Result<(), PoolError> {
+    for game in games {
+        if game.first == game.second {
+            return Err(PoolError::BadIndex(game.first));
+        }
+        if let Some(&bad) = [game.first, game.second].iter().find(|&&player| player >= players) {
+            return Err(PoolError::BadIndex(bad));
+        }
+    }
+    if anchor >= players {
+        return Err(PoolError::BadIndex(anchor));
+    }
+    let mut linked = vec![false; players];
+    linked[anchor] = true;
+    for _ in 0..players {
+        for game in games.iter().filter(|game| game.wins + game.ties + game.losses > 0) {
+            let either = linked[game.first] || linked[game.second];
+            (linked[game.first], linked[game.second]) = (either, either);
+        }
+    }
+    linked
+        .iter()
+        .position(|&linked| !linked)
+        .map_or(Ok(()), |player| Err(PoolError::Unlinked(player)))
+}
+
+fn played(games: &[PoolGames], player: usize) -> (u64, f64) {
+    let mut sum = (0, 0.0);
+    for game in games
+        .iter()
+        .filter(|game| game.first == player || game.second == player)
+    {
+        let wins = if game.first == player { game.wins } else { game.losses };
+        sum.0 += game.wins + game.ties + game.losses;
+        sum.1 += wins as f64 + game.ties as f64 / 2.0;
+    }
+    sum
+}
+
+/// The parameters: ln π of every player but the anchor (whose is 0), and at last ln ν where ties occur.
+struct Model<'a> {
+    games: &'a [PoolGames],
+    config: PoolConfig,
+    parameters: Vec<f64>,
+    strengths: usize,
+}
+
+impl Model<'_> {
+    fn new(players: usize, games: &[PoolGames], config: PoolConfig) -> Model<'_> {
+        let ties = games.iter().any(|game| game.ties > 0);
+        Model {
+            games,
+            config,
+            parameters: vec![0.0; players - 1 + usize::from(ties)],
+            strengths: players - 1,
+        }
+    }
+
+    /// The place of a player's parameter; none for the anchor.
+    fn place(&self, player: usize) -> Option<usize> {
+        match player.cmp(&self.config.anchor) {
+            std::cmp::Ordering::Less => Some(player),
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Greater => Some(player - 1),
+        }
+    }
+
+    fn strength(&self, player: usize) -> f64 {
+        self.place(player).map_or(0.0, |place| self.parameters[place])
+    }
+
+    fn tie_parameter(&self) -> f64 {
+        self.parameters.get(self.strengths).map_or(0.0, |log| log.exp())
+    }
+
+    /// Newton's method with bounded steps; returns the information at the maximum.
+    fn fit(&mut self) -> Option<Cholesky> {
+        const LONGEST_STEP: f64 = 1.0;
+        for _ in 0..200 {
+            let (gradient, information) = self.derivatives();
+            let information = information.cholesky()?;
+            let step = information.solve(&gradient);
+            let longest = step.iter().fold(0.0, |longest: f64, step| longest.max(step.abs()));
+            let scale = (LONGEST_STEP / longest).min(1.0);
+            self.parameters
+                .iter_mut()
+                .zip(&step)
+                .for_each(|(parameter, step)| *parameter += scale * step);
+            if longest < 1e-10 {
+                return Some(information);
+            }
+        }
+        None
+    }
+
+    /// Gradient of the log-likelihood and its negative second derivatives.
+    fn derivatives(&self) -> (Vec<f64>, Symmetric) {
+        let side = self.parameters.len();
+        let (mut gradient, mut information) = (vec![0.0; side], Symmetric::zero(side));
+        let tie_place = (side > self.strengths).then_some(self.strengths);
+        for game in self.games.iter().filter(|game| game.wins + game.ties + game.losses > 0) {
+            let extra = self.config.virtual_games / 2.0;
+            let (wins, ties, losses) = (game.wins as f64 + extra, game.ties as f64, game.losses as f64 + extra);
+            let total = wins + ties + losses;
+            let half = (self.strength(game.first) - self.strength(game.second)) / 2.0;
+            let (up, down, nu) = (half.exp(), (-half).exp(), self.tie_parameter());
+            let (win, loss, tie) = (up / (up + down + nu), down / (up + down + nu), nu / (up + down + nu));
+            let slope = (wins - losses - total * (win - loss)) / 2.0;
+            let curve = total / 4.0 * (win + loss - (win - loss).powi(2));
+            let (first, second) = (self.place(game.first), self.place(game.second));
+            for (place, sign) in [(first, 1.0), (second, -1.0)] {
+                let Some(place) = place else { continue };
+                gradient[place] += sign * slope;
+                information.add(place, place, curve);
+                if let Some(tied) = tie_place {
+                    information.add(tied, place, -sign * total / 2.0 * (win - loss) * tie);
+                }
+            }
+            if let (Some(first), Some(second)) = (first, second) {
+                information.add(first, second, -curve);
+            }
+            if let Some(tied) = tie_place {
+                gradient[tied] += ties - total * tie;
+                information.add(tied, tied, total * tie * (1.0 - tie));
+            }
+        }
+        (gradient, information)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn games(first: usize, second: usize, wins: u64, ties: u64, losses: u64) -> PoolGames {
+        PoolGames {
+            first,
+            second,
+            wins,
+            ties,
+            losses,
+        }
+    }
+
+    fn plain() -> PoolConfig {
+        PoolConfig {
+            virtual_games: 0.0,
+            ..PoolConfig::default()
+        }
+    }
+
+    #[test]
+    fn two_players_have_the_logistic_difference() {
+        // 75 of 100: 400 log₁₀ 3 = 190.85. The information is n p q = 18.75, so the interval is 1.96 × 173.72 / √18.75 = 78.63.
+        let ratings = rate_pool(2, &[games(1, 0, 75, 0, 25)], plain()).expect("ratings");
+        let player = ratings.players[1];
+        assert!((player.rating - 190.848_5).abs() < 1e-3, "{player:?}");
+        assert!((player.high - player.rating - 78.631).abs() < 0.01, "{player:?}");
+        assert_eq!((player.games, player.points, ratings.tie_parameter), (100, 75.0, 0.0));
+        assert_eq!(
+            (
+                ratings.players[0].rating,
+                ratings.players[0].low,
+                ratings.players[0].high
+            ),
+            (0.0, 0.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn ties_follow_davidson() {
+        // 40 : 20 with 40 ties. For two players the model fits exactly: π₁ / π₂ = 2, ν = 40 / √(40 · 20) = √2.
+        let ratings = rate_pool(2, &[games(0, 1, 40, 40, 20)], plain()).expect("ratings");
+        assert!((ratings.tie_parameter - 2f64.sqrt()).abs() < 1e-6);
+        assert!((ratings.players[1].rating + 400.0 * 2f64.log10()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_chain_of_players_adds_up() {
+        let table = [games(0, 1, 10, 0, 30), games(2, 1, 30, 0, 10), games(3, 2, 20, 0, 20)];
+        let config = PoolConfig {
+            anchor: 1,
+            anchor_rating: 1000.0,
+            ..plain()
+        };
+        let ratings = rate_pool(4, &table, config).expect("ratings");
+        let expected = [1000.0 - 190.8485, 1000.0, 1190.8485, 1190.8485];
+        for (player, expected) in ratings.players.iter().zip(expected) {
+            assert!((player.rating - expected).abs() < 1e-3, "{ratings:?}");
+        }
+        let width = |player: usize| ratings.players[player].high - ratings.players[player].low;
+        assert!(width(3) > width(2), "the far end of a chain is less certain");
+    }
+
+    /// Hand calculation: in a round robin of three in which points are 15, 10, 5 of 20 games each with equal pairings, the expected points
+    /// at the ratings found equal the points made.
+    #[test]
+    fn expected_points_equal_points_made() {
+        let table = [games(0, 1, 7, 0, 3), games(0, 2, 8, 0, 2), games(1, 2, 7, 0, 3)];
+        let ratings = rate_pool(3, &table, plain()).expect("ratings");
+        let expect =
+            |i: usize, j: usize| crate::elo::score_of_elo(ratings.players[i].rating - ratings.players[j].rating);
+        for i in 0..3 {
+            let expected: f64 = (0..3).filter(|&j| j != i).map(|j| 10.0 * expect(i, j)).sum();
+            assert!((expected - ratings.players[i].points).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn whole_scores_are_finite_with_virtual_games_only() {
+        let table = [games(0, 1, 0, 0, 20)];
+        assert_eq!(rate_pool(2, &table, plain()), Err(PoolError::NotFinite));
+        let ratings = rate_pool(2, &table, PoolConfig::default()).expect("ratings");
+        // 20.5 of 21: 400 log₁₀ 41.
+        assert!((ratings.players[1].rating - 400.0 * 41f64.log10()).abs() < 1e-3);
+        let tied = rate_pool(2, &[games(0, 1, 0, 5, 0)], PoolConfig::default()).expect("ratings");
+        assert!(tied.players[1].rating.abs() < 1e-9);
+    }
+
+    #[test]
+    fn tables_that_cannot_be_are_refused() {
+        assert_eq!(
+            rate_pool(2, &[games(0, 2, 1, 0, 1)], plain()),
+            Err(PoolError::BadIndex(2))
+        );
+        assert_eq!(
+            rate_pool(2, &[games(1, 1, 1, 0, 1)], plain()),
+            Err(PoolError::BadIndex(1))
+        );
+        assert_eq!(
+            rate_pool(3, &[games(0, 1, 1, 0, 1)], plain()),
+            Err(PoolError::Unlinked(2))
+        );
+        assert_eq!(rate_pool(0, &[], plain()), Err(PoolError::BadIndex(0)));
+    }
+}

@@ -1,0 +1,285 @@
+//! What did a match show?
+
+use serde::Serialize;
+use tengen_records::GameRecord;
+use tengen_rules::Color;
+
+use crate::elo::EloEstimate;
+use crate::game::FinishedGame;
+use crate::pentanomial::Pentanomial;
+use crate::play::is_paired;
+use crate::player::{Fault, PlayerCost};
+use crate::settings::MatchConfig;
+use crate::sprt::Sprt;
+
+/// Every number of a match.
+///
+/// Only games with a result count: `games` = A's wins + ties + losses, and `a_points + b_points == games`. Forfeits count as losses.
+/// Unfinished games (ply limit) and void games are counted apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct MatchResult {
+    /// Name of player A.
+    pub a: String,
+    /// Name of player B.
+    pub b: String,
+    /// The board, as `9x9`.
+    pub size: String,
+    /// Points added to White's area, as text.
+    pub komi: String,
+    /// All settings.
+    pub config: MatchConfig,
+    /// Games with a result.
+    pub games: usize,
+    /// A's wins plus half the ties.
+    pub a_points: f64,
+    /// B's wins plus half the ties.
+    pub b_points: f64,
+    /// A's results in all games.
+    pub a_total: WinTieLoss,
+    /// A's results as Black.
+    pub a_black: WinTieLoss,
+    /// A's results as White.
+    pub a_white: WinTieLoss,
+    /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. All 0 where games do not come in pairs.
+    pub pentanomial: Pentanomial,
+    /// Elo difference of A over B with its interval, and the likelihood of superiority.
+    #[serde(flatten)]
+    pub estimate: EloEstimate,
+    /// The sequential test's last look, when there is a test.
+    pub sprt: Option<Sprt>,
+    /// Games lost by illegal moves, crashes, time or nonsense, by either player.
+    pub faults: usize,
+    /// A's share of `faults`.
+    pub a_faults: usize,
+    /// B's share of `faults`.
+    pub b_faults: usize,
+    /// Games that met the ply limit; they have no result.
+    pub unfinished: usize,
+    /// Games that do not count because an engine refused a legal move.
+    pub void: usize,
+    /// Games that ended by resignation.
+    pub resigned: usize,
+    /// Mean margin of counted boards in points, Black minus White minus komi; `None` without any.
+    pub mean_black_margin: Option<f64>,
+    /// Mean margin of counted boards in points after komi, positive when A is ahead; `None` without any.
+    pub mean_a_margin: Option<f64>,
+    /// Games that A won owning every point of the board.
+    pub a_full_board_wins: usize,
+    /// Games that B won owning every point of the board.
+    pub b_full_board_wins: usize,
+    /// Mean number of plies of all games; 0 without any.
+    pub mean_plies: f64,
+    /// What A has spent.
+    pub a_cost: PlayerCost,
+    /// What B has spent.
+    pub b_cost: PlayerCost,
+    /// Whether the match was stopped before its end.
+    pub stopped: bool,
+    /// Every fault with its reason.
+    pub fault_reports: Vec<FaultReport>,
+    /// Every game in one line.
+    pub game_list: Vec<GameSummary>,
+    /// Every game whole, in order.
+    #[serde(skip)]
+    pub records: Vec<GameRecord>,
+}
+
+/// Wins, ties and losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WinTieLoss {
+    /// Games won.
+    pub wins: u64,
+    /// Games tied.
+    pub ties: u64,
+    /// Games lost.
+    pub losses: u64,
+}
+
+impl WinTieLoss {
+    fn add(&mut self, points: f64) {
+        match points {
+            1.0 => self.wins += 1,
+            0.0 => self.losses += 1,
+            _ => self.ties += 1,
+        }
+    }
+}
+
+/// One player's failure in one game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultReport {
+    /// Number of the game.
+    pub game: usize,
+    /// `a` or `b`.
+    pub player: &'static str,
+    /// Turns taken before it.
+    pub ply: usize,
+    /// What happened.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+/// One game in one line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GameSummary {
+    /// Number of the game.
+    pub game: usize,
+    /// Number of its opening.
+    pub pair: usize,
+    /// `black` or `white`.
+    pub a_color: &'static str,
+    /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
+    pub result: String,
+    /// A's points: 1, 0.5, 0, or `None` when the game does not count.
+    pub a_points: Option<f64>,
+    /// Turns taken.
+    pub plies: usize,
+    /// Why the game stopped.
+    pub end_reason: &'static str,
+}
+
+impl MatchResult {
+    /// Sums up finished games, in order of their numbers. Names and costs of A and B in this order.
+    pub fn of(
+        config: &MatchConfig,
+        names: [String; 2],
+        costs: [PlayerCost; 2],
+        games: Vec<FinishedGame>,
+    ) -> MatchResult {
+        let [a, b] = names;
+        let pentanomial = if is_paired(config) {
+            MatchResult::pairs_of(&games)
+        } else {
+            Pentanomial::default()
+        };
+        let (a_black, a_white) = (by_color(&games, Color::Black), by_color(&games, Color::White));
+        let total = WinTieLoss {
+            wins: a_black.wins + a_white.wins,
+            ties: a_black.ties + a_white.ties,
+            losses: a_black.losses + a_white.losses,
+        };
+        let scored = total.wins + total.ties + total.losses;
+        let fault_reports = fault_reports(&games);
+        let a_faults = fault_reports.iter().filter(|report| report.player == "a").count();
+        let full_boards = |is_a: bool| games.iter().filter(|game| won_full_board(game, is_a)).count();
+        let margins = || {
+            games
+                .iter()
+                .filter_map(|game| game.black_margin().map(|margin| (game.a_color, margin)))
+        };
+        let for_a = |(color, margin): (Color, f64)| if color == Color::Black { margin } else { -margin };
+        MatchResult {
+            a,
+            b,
+            size: config.size.to_string(),
+            komi: config.komi.to_string(),
+            config: config.clone(),
+            games: scored as usize,
+            a_points: total.wins as f64 + total.ties as f64 / 2.0,
+            b_points: total.losses as f64 + total.ties as f64 / 2.0,
+            a_total: total,
+            a_black,
+            a_white,
+            pentanomial,
+            estimate: EloEstimate::of(total.wins, total.ties, total.losses, &pentanomial),
+            sprt: None,
+            faults: fault_reports.len(),
+            a_faults,
+            b_faults: fault_reports.len() - a_faults,
+            unfinished: games.iter().filter(|game| game.record.outcome().is_none()).count(),
+            void: games.iter().filter(|game| game.void).count(),
+            resigned: games
+                .iter()
+                .filter(|game| game.record.end_reason == tengen_records::EndReason::Resign)
+                .count(),
+            mean_black_margin: mean(margins().map(|(_, margin)| margin)),
+            mean_a_margin: mean(margins().map(for_a)),
+            a_full_board_wins: full_boards(true),
+            b_full_board_wins: full_boards(false),
+            mean_plies: mean(games.iter().map(|game| game.record.plies.len() as f64)).unwrap_or(0.0),
+            a_cost: costs[0],
+            b_cost: costs[1],
+            stopped: false,
+            fault_reports,
+            game_list: games.iter().map(summary).collect(),
+            records: games.into_iter().map(|game| game.record).collect(),
+        }
+    }
+
+    /// The pairs among the games of which both games count. Games must be in order of their numbers.
+    pub fn pairs_of(games: &[FinishedGame]) -> Pentanomial {
+        let mut pairs = Pentanomial::default();
+        for two in games.chunk_by(|first, second| first.pair == second.pair) {
+            if let [first, second] = two
+                && let (Some(first), Some(second)) = (first.a_points(), second.a_points())
+            {
+                pairs.add(first, second);
+            }
+        }
+        pairs
+    }
+
+    /// A's mean points per game, 0 to 1; ½ without any game.
+    pub fn a_score(&self) -> f64 {
+        if self.games == 0 {
+            0.5
+        } else {
+            self.a_points / self.games as f64
+        }
+    }
+}
+
+fn by_color(games: &[FinishedGame], color: Color) -> WinTieLoss {
+    let mut sum = WinTieLoss::default();
+    games
+        .iter()
+        .filter(|game| game.a_color == color)
+        .filter_map(FinishedGame::a_points)
+        .for_each(|points| sum.add(points));
+    sum
+}
+
+fn won_full_board(game: &FinishedGame, is_a: bool) -> bool {
+    game.full_board_winner()
+        .is_some_and(|winner| (winner == game.a_color) == is_a)
+}
+
+fn fault_reports(games: &[FinishedGame]) -> Vec<FaultReport> {
+    let report = |game: &FinishedGame| {
+        let fault = game.fault.clone()?;
+        let ply = game.record.plies.len();
+        let player = if game.record.mover(ply) == game.a_color {
+            "a"
+        } else {
+            "b"
+        };
+        (!game.void).then_some(FaultReport {
+            game: game.game,
+            player,
+            ply,
+            fault,
+        })
+    };
+    games.iter().filter_map(report).collect()
+}
+
+fn summary(game: &FinishedGame) -> GameSummary {
+    GameSummary {
+        game: game.game,
+        pair: game.pair,
+        a_color: if game.a_color == Color::Black { "black" } else { "white" },
+        result: if game.void {
+            "Void".to_owned()
+        } else {
+            game.record.result_text()
+        },
+        a_points: game.a_points(),
+        plies: game.record.plies.len(),
+        end_reason: game.record.end_reason.name(),
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}

@@ -1,0 +1,461 @@
+//! Whole matches between players without a network.
+
+use std::ops::ControlFlow;
+
+use tengen_evaluator::{
+    AColor, Answer, AtLimit, Choice, Decision, FaultKind, GateConfig, GateReason, MatchConfig, MatchContext,
+    MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, SprtConfig, SprtState, Turn,
+    build_player, run_gate, run_match,
+};
+use tengen_records::{BIT_PLANES, EndReason, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
+use tengen_rules::{Color, Komi, Move, Size};
+use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor, SearchConfig};
+
+fn player(text: &str) -> Box<dyn Player> {
+    build_player(&text.parse().expect("a player"), &mut NoModels).expect("a player")
+}
+
+fn config(side: usize, games: usize) -> MatchConfig {
+    MatchConfig {
+        size: Size::square(side).expect("a size"),
+        komi: Komi::from_half_points(0),
+        games,
+        openings: "random:2".parse().expect("openings"),
+        parallel: 16,
+        seed: 7,
+        ..MatchConfig::default()
+    }
+}
+
+fn context() -> MatchContext {
+    MatchContext {
+        match_id: "test".to_owned(),
+        config_id: "c".to_owned(),
+        start_time_ms: 1,
+    }
+}
+
+fn play(config: &MatchConfig, a: &mut dyn Player, b: &mut dyn Player) -> MatchResult {
+    run_match(config, a, b, &context(), &mut |_| ControlFlow::Continue(())).expect("a result")
+}
+
+fn check_sums(result: &MatchResult) {
+    assert_eq!(result.a_points + result.b_points, result.games as f64);
+    assert_eq!(result.game_list.len(), result.games + result.unfinished + result.void);
+    assert_eq!(result.records.len(), result.game_list.len());
+    for (number, (record, line)) in result.records.iter().zip(&result.game_list).enumerate() {
+        record.validate().expect("a valid record");
+        assert_eq!(line.game, number);
+        assert_eq!(record.game_id, format!("test-{number:05}"));
+    }
+    let numbers = [
+        result.estimate.elo,
+        result.estimate.elo_low,
+        result.estimate.elo_high,
+        result.estimate.los,
+    ];
+    assert!(numbers.iter().all(|number| number.is_finite()));
+    assert!(result.estimate.elo_low <= result.estimate.elo && result.estimate.elo <= result.estimate.elo_high);
+}
+
+/// Predicts that the areas of the moment are final: all that a search needs to beat chance.
+struct AreaPredictor;
+
+impl Predictor for AreaPredictor {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        out.reset(inputs.len(), inputs.canvas());
+        let words = inputs.words_per_plane();
+        for row in 0..inputs.len() {
+            let count = |plane: usize| -> u32 {
+                let start = (row * BIT_PLANES + plane) * words;
+                inputs.planes()[start..start + words]
+                    .iter()
+                    .map(|word| word.count_ones())
+                    .sum()
+            };
+            let margin = count(PLANE_OWN_AREA) as f32 - count(PLANE_OPPONENT_AREA) as f32 + inputs.komi()[row];
+            out.margin[row] = margin;
+            out.win[row] = 1.0 / (1.0 + (-margin / 4.0).exp());
+            out.loss[row] = 1.0 - out.win[row];
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        "area".to_owned()
+    }
+}
+
+fn area(visits: u32) -> SearchPlayer {
+    SearchPlayer::new(
+        "area".to_owned(),
+        Box::new(AreaPredictor),
+        SearchConfig {
+            candidates: 16,
+            ..SearchConfig::for_play(visits)
+        },
+    )
+}
+
+#[test]
+fn search_beats_chance() {
+    let result = play(&config(5, 40), &mut area(48), &mut *player("random"));
+    check_sums(&result);
+    assert!(result.a_points >= 28.0, "{:?}", result.a_total);
+    assert!(result.estimate.elo_low > 50.0 && result.estimate.los > 0.99);
+    assert_eq!(result.pentanomial.pairs(), 20);
+    assert!(result.a_cost.evaluations > 0 && result.a_cost.moves > 0 && result.b_cost.evaluations == 0);
+    assert!(result.mean_a_margin.expect("finished games") > 5.0);
+}
+
+#[test]
+fn random_players_are_equal_and_finish() {
+    let result = play(
+        &config(7, 200),
+        &mut *player("random,name=one"),
+        &mut *player("random,name=two"),
+    );
+    check_sums(&result);
+    assert_eq!(
+        (result.a.as_str(), result.b.as_str(), result.unfinished),
+        ("one", "two", 0)
+    );
+    assert!(
+        result.estimate.elo_low < 0.0 && result.estimate.elo_high > 0.0,
+        "{:?}",
+        result.estimate
+    );
+}
+
+#[test]
+fn the_same_seed_gives_the_same_match_whatever_is_played_side_by_side() {
+    let settings = config(4, 12);
+    let run = |parallel, seed| {
+        let settings = MatchConfig {
+            parallel,
+            seed,
+            ..settings.clone()
+        };
+        play(&settings, &mut *player("uniform,visits=12"), &mut *player("random")).records
+    };
+    assert_eq!(run(16, 7), run(1, 7));
+    let (first, other) = (run(16, 7), run(16, 8));
+    let moves = |records: &[tengen_records::GameRecord]| -> Vec<Vec<Move>> {
+        records
+            .iter()
+            .map(|record| record.plies.iter().map(|ply| ply.mv).collect())
+            .collect()
+    };
+    assert_ne!(moves(&first), moves(&other));
+}
+
+#[test]
+fn pairs_share_openings_with_colors_swapped() {
+    let result = play(
+        &config(5, 20),
+        &mut *player("random,name=one"),
+        &mut *player("random,name=two"),
+    );
+    for pair in result.records.chunks(2) {
+        let opening = |game: usize| pair[game].plies.iter().take(2).map(|ply| ply.mv).collect::<Vec<_>>();
+        assert_eq!(opening(0), opening(1));
+        assert_eq!(
+            (pair[0].black_model.as_str(), pair[1].black_model.as_str()),
+            ("one", "two")
+        );
+        assert_eq!(pair[0].opening_plies, 2);
+    }
+}
+
+#[test]
+fn colors_can_be_fixed() {
+    let settings = MatchConfig {
+        a_color: AColor::White,
+        ..config(5, 7)
+    };
+    let result = play(
+        &settings,
+        &mut *player("random,name=one"),
+        &mut *player("random,name=two"),
+    );
+    check_sums(&result);
+    assert!(result.records.iter().all(|record| record.white_model == "one"));
+    assert_eq!((result.pentanomial.pairs(), result.a_black.wins), (0, 0));
+}
+
+/// Plays the middle point of a 3x3 board once where it is free, then only passes.
+struct Middle {
+    plays: bool,
+}
+
+impl Player for Middle {
+    fn name(&self) -> String {
+        "middle".to_owned()
+    }
+
+    fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError> {
+        let choice = |turn: &Turn<'_>| {
+            let middle = Move::parse(turn.position.size(), "B2").expect("a move");
+            let mv = if self.plays && turn.position.is_legal(middle) {
+                middle
+            } else {
+                Move::Pass
+            };
+            Answer::Play(Choice { mv, thought: None })
+        };
+        Ok(turns.iter().map(choice).collect())
+    }
+}
+
+#[test]
+fn margins_and_full_boards_are_counted() {
+    let settings = MatchConfig {
+        openings: "none".parse().expect("openings"),
+        komi: Komi::from_half_points(3),
+        ..config(3, 4)
+    };
+    let result = play(&settings, &mut Middle { plays: false }, &mut Middle { plays: true });
+    check_sums(&result);
+    // B owns all nine points in every game: margins of 9 − 1.5 as Black, −9 − 1.5 as White's board.
+    assert_eq!(
+        (result.a_full_board_wins, result.b_full_board_wins, result.b_points),
+        (0, 4, 4.0)
+    );
+    assert_eq!(
+        (result.mean_a_margin, result.mean_black_margin),
+        (Some(-9.0), Some(-1.5))
+    );
+    assert_eq!(result.pentanomial.counts, [2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn games_at_the_ply_limit_have_no_result() {
+    let settings = MatchConfig {
+        max_plies: 5,
+        ..config(5, 6)
+    };
+    let result = play(&settings, &mut *player("random"), &mut *player("random"));
+    check_sums(&result);
+    assert_eq!((result.games, result.unfinished, result.a_points), (0, 6, 0.0));
+    assert!(
+        result
+            .records
+            .iter()
+            .all(|record| record.end_reason == EndReason::PlyLimit && record.plies.len() == 5)
+    );
+}
+
+/// Plays the top left corner whatever stands there; resigns at a given ply.
+struct Corner {
+    resign_at: usize,
+}
+
+impl Player for Corner {
+    fn name(&self) -> String {
+        "corner".to_owned()
+    }
+
+    fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError> {
+        let corner = |turn: &Turn<'_>| match turn.position.ply() {
+            ply if ply >= self.resign_at => Answer::Resign,
+            _ => Answer::Play(Choice {
+                mv: Move::parse(turn.position.size(), "A5").expect("a move"),
+                thought: None,
+            }),
+        };
+        Ok(turns.iter().map(corner).collect())
+    }
+}
+
+#[test]
+fn illegal_moves_lose_and_resignations_count() {
+    let settings = MatchConfig {
+        openings: "none".parse().expect("openings"),
+        ..config(5, 4)
+    };
+    let result = play(&settings, &mut Corner { resign_at: usize::MAX }, &mut *player("random"));
+    check_sums(&result);
+    assert_eq!(
+        (result.a_points, result.faults, result.a_faults, result.games),
+        (0.0, 4, 4, 4)
+    );
+    let report = &result.fault_reports[0];
+    assert_eq!((report.player, report.fault.kind), ("a", FaultKind::IllegalMove));
+    assert!(
+        report.fault.reason.contains("A5") && report.fault.reason.contains("occupied"),
+        "{report:?}"
+    );
+    assert!(
+        result
+            .records
+            .iter()
+            .all(|record| record.end_reason == EndReason::Forfeit)
+    );
+
+    let result = play(&settings, &mut Corner { resign_at: 0 }, &mut *player("random"));
+    assert_eq!((result.b_points, result.resigned, result.faults), (4.0, 4, 0));
+}
+
+#[test]
+fn an_observer_sees_everything_and_may_stop() {
+    let (mut finished, mut rounds) = (Vec::new(), 0);
+    let mut observer = |event: &MatchEvent<'_>| {
+        match event {
+            MatchEvent::GameFinished { game } => finished.push(game.game),
+            MatchEvent::Round { playing, .. } => {
+                assert!(*playing <= 16);
+                rounds += 1;
+            }
+            MatchEvent::Looked { .. } => {}
+        }
+        if rounds >= 30 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let settings = config(5, 10_000);
+    let (mut a, mut b) = (player("random"), player("random"));
+    let result = run_match(&settings, &mut *a, &mut *b, &context(), &mut observer).expect("a result");
+    assert!(result.stopped);
+    check_finished_are_listed(&result, finished);
+}
+
+fn check_finished_are_listed(result: &MatchResult, mut finished: Vec<usize>) {
+    finished.sort();
+    assert!(!finished.is_empty());
+    let listed: Vec<usize> = result.game_list.iter().map(|game| game.game).collect();
+    assert_eq!(listed, finished);
+}
+
+#[test]
+fn a_sequential_test_stops_early() {
+    let settings = MatchConfig {
+        sprt: Some(SprtConfig::default()),
+        pairs_per_look: 5,
+        ..config(5, 2000)
+    };
+    let result = play(&settings, &mut area(48), &mut *player("random"));
+    check_sums(&result);
+    let sprt = result.sprt.expect("a test");
+    assert_eq!(sprt.state, SprtState::Accepted);
+    assert!(
+        result.games < 200 && result.games.is_multiple_of(10) && !result.stopped,
+        "{} games",
+        result.games
+    );
+}
+
+fn scripted(name: &str, visits: u32) -> SearchPlayer {
+    let config = SearchConfig::for_play(visits);
+    SearchPlayer::new(name.to_owned(), Box::new(ScriptedPredictor::new(3)), config)
+}
+
+fn gate(config: &GateConfig, candidate: &mut dyn Player, champion: &mut dyn Player) -> tengen_evaluator::GateVerdict {
+    let settings = config.match_config(Size::square(4).expect("a size"), Komi::from_half_points(0), 3);
+    run_gate(config, &settings, candidate, champion, &context(), &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .expect("a verdict")
+}
+
+#[test]
+fn the_gate_promotes_the_stronger_and_rejects_the_weaker() {
+    let config = GateConfig::default();
+    let verdict = gate(&config, &mut area(48), &mut *player("random"));
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Promote, GateReason::TestAccepted)
+    );
+    assert!(verdict.promotes());
+    let verdict = gate(&config, &mut *player("random"), &mut area(48));
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Reject, GateReason::TestRejected)
+    );
+    let text = serde_json::to_value(&verdict).expect("JSON");
+    assert_eq!(text["decision"], "reject");
+    assert_eq!(text["candidate"], "random");
+    assert!(text["result"]["elo_high"].as_f64().expect("a number") < 0.0);
+    assert!(text["result"]["sprt"]["llr"].as_f64().expect("a number") < -2.9);
+    assert_eq!(text["result"]["config"]["size"], "4x4");
+    assert!(text["result"]["records"].is_null(), "games go into their own files");
+}
+
+#[test]
+fn the_gate_s_rule_at_the_limit_decides_between_equals() {
+    let base = GateConfig {
+        games: 20,
+        ..GateConfig::default()
+    };
+    for (at_limit, decision) in [
+        (AtLimit::PromoteIfHalf, Decision::Promote),
+        (AtLimit::PromoteIfAhead, Decision::Reject),
+        (AtLimit::Reject, Decision::Reject),
+    ] {
+        let config = GateConfig {
+            at_limit,
+            ..base.clone()
+        };
+        let verdict = gate(&config, &mut scripted("same", 8), &mut scripted("same", 8));
+        // The same player on both sides of every opening makes exactly half the points.
+        assert_eq!(verdict.result.as_ref().map(MatchResult::a_score), Some(0.5));
+        assert_eq!(
+            (verdict.decision, verdict.reason),
+            (decision, GateReason::GameLimit),
+            "{at_limit:?}"
+        );
+    }
+}
+
+#[test]
+fn a_gate_may_promote_always_or_be_stopped() {
+    let always = GateConfig {
+        always_promote: true,
+        ..GateConfig::default()
+    };
+    let verdict = gate(&always, &mut RandomPlayer::default(), &mut RandomPlayer::default());
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Promote, GateReason::AlwaysPromote)
+    );
+    assert!(verdict.result.is_none());
+
+    let config = GateConfig::default();
+    let settings = config.match_config(Size::square(5).expect("a size"), Komi::from_half_points(0), 3);
+    let (mut a, mut b) = (RandomPlayer::default(), RandomPlayer::default());
+    let stop = &mut |_: &MatchEvent<'_>| ControlFlow::Break(());
+    let verdict = run_gate(&config, &settings, &mut a, &mut b, &context(), stop).expect("a verdict");
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Undecided, GateReason::Stopped)
+    );
+    assert!(
+        run_gate(
+            &GateConfig { games: 1, ..config },
+            &settings,
+            &mut a,
+            &mut b,
+            &context(),
+            stop
+        )
+        .is_err()
+    );
+}
+
+#[test]
+fn gate_settings_refuse_unknown_keys() {
+    assert!(serde_json::from_str::<GateConfig>(r#"{"games": 40, "at_limit": "reject", "sprt": {"elo1": 30}}"#).is_ok());
+    assert!(serde_json::from_str::<GateConfig>(r#"{"gamse": 40}"#).is_err());
+    assert!(serde_json::from_str::<GateConfig>(r#"{"sprt": {"elo2": 30}}"#).is_err());
+}
+
+#[test]
+fn a_color_name_is_told() {
+    let result = play(&config(3, 2), &mut *player("random"), &mut *player("random"));
+    assert_eq!(
+        [result.game_list[0].a_color, result.game_list[1].a_color],
+        ["black", "white"]
+    );
+    assert_eq!(result.records[0].mover(0), Color::Black);
+}
