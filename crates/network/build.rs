@@ -1,0 +1,19 @@
+//! Builds the fused-convolution shim and lets this package's tests find libtorch where the build found it.
+
+fn main() {
+    println!("cargo:rerun-if-env-changed=LIBTORCH");
+    println!("cargo:rerun-if-changed=shim/fused.cpp");
+    let Ok(libtorch) = std::env::var("LIBTORCH") else {
+        println!("cargo:warning=LIBTORCH is not set: run scripts/setup-libtorch.sh, or set it to a libtorch 2.11.0");
+        return;
+    };
+    println!("cargo:rustc-link-arg=-Wl,-rpath,{libtorch}/lib");
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .opt_level(2)
+        .warnings(false)
+        .include(format!("{libtorch}/include"))
+        .file("shim/fused.cpp")
+        .compile("tengen_fused");
+}

@@ -1,0 +1,112 @@
+// Convolutions with weights packed once for oneDNN and with bias, addition and ReLU done in the same pass.
+// They exist in libtorch but not in tch; they are called through libtorch's dispatcher, so no oneDNN header is needed.
+// Every function returns null (or a code) on failure and keeps the reason for tengen_fused_error.
+
+#include <ATen/Context.h>
+#include <ATen/Version.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/headeronly/version.h>
+
+#include <optional>
+#include <string>
+
+namespace {
+
+thread_local std::string last_error;
+
+template <class F>
+at::Tensor *guarded(F make) {
+  try {
+    return new at::Tensor(make());
+  } catch (const c10::Error &e) {
+    last_error = e.what_without_backtrace();
+  } catch (const std::exception &e) {
+    last_error = e.what();
+  } catch (...) {
+    last_error = "unknown C++ exception";
+  }
+  return nullptr;
+}
+
+using Scalars = c10::List<std::optional<at::Scalar>>;
+using Ints = at::IntArrayRef;
+
+const auto &reorder() {
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("mkldnn::_reorder_convolution_weight", "")
+          .typed<at::Tensor(const at::Tensor &, Ints, Ints, Ints, int64_t, at::OptionalIntArrayRef)>();
+  return op;
+}
+
+const auto &pointwise() {
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("mkldnn::_convolution_pointwise", "")
+          .typed<at::Tensor(const at::Tensor &, const at::Tensor &, const std::optional<at::Tensor> &, Ints, Ints, Ints,
+                            int64_t, std::string_view, Scalars, std::optional<std::string_view>)>();
+  return op;
+}
+
+const auto &pointwise_add() {
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("mkldnn::_convolution_pointwise_", "binary")
+          .typed<at::Tensor &(at::Tensor &, const at::Tensor &, const at::Tensor &, const std::optional<at::Tensor> &,
+                              Ints, Ints, Ints, int64_t, std::string_view, std::optional<at::Scalar>,
+                              std::optional<std::string_view>, Scalars, std::optional<std::string_view>)>();
+  return op;
+}
+
+const int64_t kOne[] = {1, 1};
+
+}  // namespace
+
+extern "C" {
+
+const char *tengen_fused_error() { return last_error.c_str(); }
+
+const char *tengen_torch_version() { return TORCH_VERSION; }
+
+// The best instructions of libtorch's CPU kernels, such as AVX512.
+const char *tengen_cpu_capability() {
+  static const std::string name = at::get_cpu_capability();
+  return name.c_str();
+}
+
+// Switches off everything that gradients need, on this thread, until the guard is given to tengen_inference_end. Without
+// it each fused convolution goes through a slow fallback, for it has no gradient.
+void *tengen_inference_begin() { return new c10::InferenceMode(true); }
+
+void tengen_inference_end(void *guard) { delete static_cast<c10::InferenceMode *>(guard); }
+
+// The weight of a convolution without stride, packed for inputs of about the given shape [B, C, H, W].
+at::Tensor *tengen_pack(const at::Tensor *weight, int64_t padding, const int64_t *input_shape) {
+  return guarded([&] {
+    const int64_t pads[] = {padding, padding};
+    return reorder().call(*weight, pads, kOne, kOne, 1, at::OptionalIntArrayRef(Ints(input_shape, 4)));
+  });
+}
+
+// conv(input) + bias, then ReLU if asked for.
+at::Tensor *tengen_conv(const at::Tensor *input, const at::Tensor *weight, const at::Tensor *bias, int64_t padding,
+                        int relu) {
+  return guarded([&] {
+    const int64_t pads[] = {padding, padding};
+    return pointwise().call(*input, *weight, *bias, pads, kOne, kOne, 1, relu ? "relu" : "none", Scalars(), "");
+  });
+}
+
+// ReLU(conv(input) + bias + sum), written over sum.
+at::Tensor *tengen_conv_add_relu(at::Tensor *sum, const at::Tensor *input, const at::Tensor *weight,
+                                 const at::Tensor *bias, int64_t padding) {
+  return guarded([&] {
+    const int64_t pads[] = {padding, padding};
+    return pointwise_add().call(*sum, *input, *weight, *bias, pads, kOne, kOne, 1, "add", at::Scalar(1.0), "relu",
+                                Scalars(), "");
+  });
+}
+
+}  // extern "C"

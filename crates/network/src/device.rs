@@ -1,0 +1,259 @@
+//! Where does the network compute? The CPU, or a GPU when libtorch has its CUDA part.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Once, OnceLock};
+use std::thread::{self, ThreadId};
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use serde::{Deserialize, Serialize};
+use tch::Device;
+
+use crate::fused;
+
+/// Which device the user asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceChoice {
+    /// The processor.
+    #[default]
+    Cpu,
+    /// The first GPU, or an error that says why it cannot be used.
+    Cuda,
+    /// The first GPU if one can be used, else the processor.
+    Auto,
+}
+
+impl DeviceChoice {
+    /// The device to compute on. Call it before anything else that uses libtorch: the CUDA part must be loaded first.
+    ///
+    /// # Errors
+    /// Only for [`DeviceChoice::Cuda`]: when libtorch has no CUDA part or finds no GPU.
+    pub fn resolve(self) -> Result<Device, DeviceError> {
+        match self {
+            DeviceChoice::Cpu => Ok(Device::Cpu),
+            DeviceChoice::Cuda => cuda(),
+            DeviceChoice::Auto => Ok(cuda().unwrap_or(Device::Cpu)),
+        }
+    }
+}
+
+fn cuda() -> Result<Device, DeviceError> {
+    load_cuda()?;
+    if tch::Cuda::is_available() {
+        Ok(Device::Cuda(0))
+    } else {
+        Err(DeviceError::NoGpu)
+    }
+}
+
+/// Loads libtorch's CUDA part once. Linking alone never does: the linker drops a library nobody calls.
+#[allow(unsafe_code)]
+fn load_cuda() -> Result<(), DeviceError> {
+    static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
+    let loaded = LOADED.get_or_init(|| {
+        // SAFETY: the library's initialisers only register kernels with the libtorch that is already loaded.
+        let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
+        let library = library.map_err(|error| error.to_string())?;
+        // Registered kernels must stay for the life of the program.
+        std::mem::forget(library);
+        Ok(())
+    });
+    loaded.clone().map_err(DeviceError::NoCudaLibrary)
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceChoice::Cpu => "cpu",
+            DeviceChoice::Cuda => "cuda",
+            DeviceChoice::Auto => "auto",
+        })
+    }
+}
+
+impl FromStr for DeviceChoice {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<DeviceChoice, DeviceError> {
+        match text {
+            "cpu" => Ok(DeviceChoice::Cpu),
+            "cuda" => Ok(DeviceChoice::Cuda),
+            "auto" => Ok(DeviceChoice::Auto),
+            _ => Err(DeviceError::Name(text.to_owned())),
+        }
+    }
+}
+
+/// The number format of the tower; the last layers and all that follows are fp32 in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 32-bit floats: exact, and as fast as bf16 on small networks.
+    #[default]
+    Fp32,
+    /// 16-bit floats with 8 bits of mantissa: on CPUs with AVX512-BF16 1.2 to 2 times as fast from 48 channels on, and
+    /// what a GPU should use. Policy logits differ by about 1 %.
+    Bf16,
+}
+
+impl Precision {
+    /// The element type of the tower's tensors.
+    pub fn kind(self) -> tch::Kind {
+        match self {
+            Precision::Fp32 => tch::Kind::Float,
+            Precision::Bf16 => tch::Kind::BFloat16,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Precision::Fp32 => "fp32",
+            Precision::Bf16 => "bf16",
+        })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Precision, DeviceError> {
+        match text {
+            "fp32" => Ok(Precision::Fp32),
+            "bf16" => Ok(Precision::Bf16),
+            _ => Err(DeviceError::Precision(text.to_owned())),
+        }
+    }
+}
+
+/// Makes libtorch compute on the calling thread alone, here and in threads started later.
+///
+/// Every thread that predicts or trains calls it first: several threads with one torch thread each beat one thread with
+/// several, and torch's own pool next to other busy threads is many times slower.
+pub fn limit_threads() {
+    set_threads(1);
+}
+
+/// Sets how many threads one libtorch operation of this thread may use (1 or more).
+pub fn set_threads(threads: usize) {
+    static INTEROP: Once = Once::new();
+    // libtorch refuses a second call.
+    INTEROP.call_once(|| tch::set_num_interop_threads(1));
+    tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
+}
+
+/// Sets the number of libtorch threads once on each thread that uses its owner, wherever that moves.
+#[derive(Debug)]
+pub struct ThreadLimit {
+    threads: usize,
+    limited: Option<ThreadId>,
+}
+
+impl ThreadLimit {
+    /// A limit to this many threads (1 or more), in force on the calling thread at once.
+    pub fn new(threads: usize) -> ThreadLimit {
+        let mut limit = ThreadLimit { threads, limited: None };
+        limit.apply();
+        limit
+    }
+
+    /// Puts the limit in force on the calling thread. Costs nothing when it already is.
+    pub fn apply(&mut self) {
+        let thread = thread::current().id();
+        if self.limited != Some(thread) {
+            set_threads(self.threads);
+            self.limited = Some(thread);
+        }
+    }
+}
+
+/// What `doctor` says about libtorch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LibtorchInfo {
+    /// The version of the headers this program was built with, such as `2.11.0`.
+    pub version: String,
+    /// The best instructions its CPU kernels use here, such as `AVX512`.
+    pub cpu_capability: String,
+    /// Whether oneDNN, which does the convolutions, is present.
+    pub onednn: bool,
+    /// Whether bf16 is computed by instructions of this processor rather than emulated.
+    pub fast_bf16: bool,
+    /// Whether the CUDA part of libtorch is installed and loads.
+    pub cuda_library: bool,
+    /// Whether it finds a GPU.
+    pub cuda_available: bool,
+    /// Number of GPUs.
+    pub gpus: u32,
+    /// Why CUDA cannot be used, in words, if it cannot.
+    pub cuda_problem: Option<String>,
+}
+
+impl LibtorchInfo {
+    /// Looks. Loads the CUDA part of libtorch if it is installed, which takes up to a second.
+    pub fn collect() -> LibtorchInfo {
+        let problem = cuda().err();
+        let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));
+        LibtorchInfo {
+            version: fused::torch_version(),
+            cpu_capability: fused::cpu_capability(),
+            onednn: tch::utils::has_mkldnn(),
+            fast_bf16: fused::fast_bf16(),
+            cuda_library,
+            cuda_available: problem.is_none(),
+            gpus: if cuda_library {
+                u32::try_from(tch::Cuda::device_count()).unwrap_or(0)
+            } else {
+                0
+            },
+            cuda_problem: problem.map(|problem| problem.to_string()),
+        }
+    }
+}
+
+/// Why a device cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// The libtorch that is installed has no CUDA part.
+    #[error("this libtorch has no CUDA part ({0}): run `scripts/setup-libtorch.sh cuda`, or use `--device cpu`")]
+    NoCudaLibrary(String),
+    /// CUDA is there, a GPU is not.
+    #[error(
+        "libtorch's CUDA part finds no GPU: check `nvidia-smi` and the driver's version (580 or later), \
+         or use `--device cpu`"
+    )]
+    NoGpu,
+    /// The text names no device.
+    #[error("`{0}` is no device: expected cpu, cuda or auto")]
+    Name(String),
+    /// The text names no number format.
+    #[error("`{0}` is no precision: expected fp32 or bf16")]
+    Precision(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for choice in [DeviceChoice::Cpu, DeviceChoice::Cuda, DeviceChoice::Auto] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        for precision in [Precision::Fp32, Precision::Bf16] {
+            assert_eq!(precision.to_string().parse(), Ok(precision));
+        }
+        assert!("gpu".parse::<DeviceChoice>().is_err());
+        assert!("fp16".parse::<Precision>().is_err());
+    }
+
+    #[test]
+    fn auto_always_finds_a_device_and_the_doctor_agrees_with_cuda() {
+        assert!(DeviceChoice::Auto.resolve().is_ok());
+        let info = LibtorchInfo::collect();
+        assert_eq!(info.version, "2.11.0");
+        assert_eq!(info.cuda_available, DeviceChoice::Cuda.resolve().is_ok());
+        assert_eq!(info.cuda_available, info.cuda_problem.is_none());
+    }
+}

@@ -1,0 +1,94 @@
+//! What comes out at the end? Logits for moves and for final margins, and an owner for each point, all in fp32.
+
+use tch::{Kind, Tensor};
+use tengen_rules::MAX_AREA;
+
+use crate::inputs::NetworkInputs;
+use crate::tower::pool;
+
+/// A logit no softmax notices, yet finite, so that zero times its logarithm is zero.
+const NEVER: f64 = -1e30;
+
+/// The linear layers behind the head's convolution, fp32; shapes as in `parameters`.
+#[derive(Debug)]
+pub(crate) struct LastLayers {
+    pub(crate) points_weight: Tensor,
+    pub(crate) points_bias: Tensor,
+    pub(crate) pass_weight: Tensor,
+    pub(crate) pass_bias: Tensor,
+    pub(crate) hidden_weight: Tensor,
+    pub(crate) hidden_bias: Tensor,
+    pub(crate) margin_weight: Tensor,
+    pub(crate) margin_bias: Tensor,
+}
+
+impl LastLayers {
+    /// Collects the layers by their names in `parameters`.
+    pub(crate) fn find(get: impl Fn(&str) -> Tensor) -> LastLayers {
+        LastLayers {
+            points_weight: get("heads.points.weight"),
+            points_bias: get("heads.points.bias"),
+            pass_weight: get("heads.pass.weight"),
+            pass_bias: get("heads.pass.bias"),
+            hidden_weight: get("score.hidden.weight"),
+            hidden_bias: get("score.hidden.bias"),
+            margin_weight: get("score.margin.weight"),
+            margin_bias: get("score.margin.bias"),
+        }
+    }
+}
+
+/// What the network says about a batch of `B` positions on a canvas of `A` points, in fp32, from the mover's view.
+#[derive(Debug)]
+pub struct Outputs {
+    /// `[B, A + 1]`: logits of all moves, pass last; hugely negative off the board.
+    pub policy: Tensor,
+    /// `[B, A]`: -1 (the opponent's at the end) to 1 (the mover's), 0 off the board.
+    pub ownership: Tensor,
+    /// `[B, 2 A + 1]`: logits of the final board margins -A to A in points, without komi; hugely negative where the
+    /// margin exceeds the sample's own board.
+    pub margins: Tensor,
+}
+
+/// From the masked activations of the head's convolution, `[B, 2 h, H, W]`, to the outputs.
+pub(crate) fn last_layers(layers: &LastLayers, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
+    let pooled = pool(head, &inputs.boards);
+    let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
+    let points = points.linear(&layers.points_weight, Some(&layers.points_bias));
+    let pass = pooled.linear(&layers.pass_weight, Some(&layers.pass_bias));
+    let (moves, owners) = (points.select(2, 0), points.select(2, 1).tanh());
+    let (moves, ownership) = match &inputs.boards.mask {
+        Some(mask) => (moves.masked_fill(&mask.flat.eq(0.0), NEVER), owners * &mask.flat),
+        None => (moves, owners),
+    };
+    let margins = margin_logits(layers, &pooled, &ownership, inputs);
+    Outputs {
+        policy: Tensor::cat(&[moves, pass], 1),
+        ownership,
+        margins,
+    }
+}
+
+/// Logits of the final margins. The head knows how far the owned points and the komi together are from a tie.
+fn margin_logits(layers: &LastLayers, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
+    let area = inputs.boards.area();
+    let lead = ownership.detach().sum_dim_intlist([1i64].as_slice(), true, Kind::Float) + inputs.komi.unsqueeze(1);
+    let share = match &inputs.boards.mask {
+        Some(mask) => &lead / &mask.areas,
+        None => &lead / area as f64,
+    };
+    let features = Tensor::cat(&[pooled, &lead.tanh(), &(lead / 4.0).tanh(), &share], 1);
+    let hidden = features.linear(&layers.hidden_weight, Some(&layers.hidden_bias)).relu();
+    let rows = |table: &Tensor| table.narrow(0, MAX_AREA as i64 - area, 2 * area + 1);
+    let logits = hidden.linear(&rows(&layers.margin_weight), Some(&rows(&layers.margin_bias)));
+    match &inputs.boards.mask {
+        Some(mask) => logits.masked_fill(&all_margins(&logits).abs().gt_tensor(&mask.areas), NEVER),
+        None => logits,
+    }
+}
+
+/// The margins -A to A that the last dimension of `[…, 2 A + 1]` stands for, fp32.
+pub(crate) fn all_margins(logits: &Tensor) -> Tensor {
+    let area = (logits.size().last().copied().unwrap_or(1) - 1) / 2;
+    Tensor::arange_start(-area, area + 1, (Kind::Float, logits.device()))
+}

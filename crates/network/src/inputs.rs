@@ -1,0 +1,187 @@
+//! How does a batch of packed bits become tensors on a device?
+
+use tch::{Device, Kind, Tensor};
+use tengen_records::{BIT_PLANES, GLOBALS, InputBatch};
+use tengen_rules::Size;
+
+use crate::device::Precision;
+use crate::parameters::INPUT_PLANES;
+
+/// A batch of `B` encoded positions as tensors, on a canvas of `H` rows and `W` columns.
+#[derive(Debug)]
+pub struct NetworkInputs {
+    /// `[B, 9, H, W]` in channels-last memory: the bit planes and the mask of on-board points, 0 or 1.
+    pub(crate) planes: Tensor,
+    /// `[B, 3]`, fp32.
+    pub(crate) globals: Tensor,
+    /// `[B]`, fp32: points the mover gets.
+    pub(crate) komi: Tensor,
+    /// Which points of the canvas count.
+    pub(crate) boards: Boards,
+}
+
+/// Which points of the canvas are on each sample's board.
+#[derive(Debug)]
+pub(crate) struct Boards {
+    /// The canvas.
+    pub(crate) canvas: Size,
+    /// `None` when every board fills the canvas: the fast path.
+    pub(crate) mask: Option<Mask>,
+}
+
+/// Boards smaller than the canvas.
+#[derive(Debug)]
+pub(crate) struct Mask {
+    /// `[B, 1, H, W]` in the tower's number format: 1 on the board.
+    pub(crate) points: Tensor,
+    /// `[B, H W]`, fp32: 1 on the board.
+    pub(crate) flat: Tensor,
+    /// `[B, 1]`, fp32: points of each board.
+    pub(crate) areas: Tensor,
+}
+
+impl Boards {
+    /// Points of the canvas.
+    pub(crate) fn area(&self) -> i64 {
+        self.canvas.area() as i64
+    }
+}
+
+impl NetworkInputs {
+    /// Unpacks a batch on `device`. Bits travel, floats are made there.
+    pub fn new(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
+        match device {
+            Device::Cpu => NetworkInputs::on_cpu(batch, precision),
+            _ => NetworkInputs::from_bits(batch, device, precision),
+        }
+    }
+
+    /// Points the mover gets, `[B]` in fp32.
+    pub fn komi(&self) -> &Tensor {
+        &self.komi
+    }
+
+    /// Unpacks on the CPU, straight into channels-last memory.
+    fn on_cpu(batch: &InputBatch, precision: Precision) -> NetworkInputs {
+        let mut values = Vec::new();
+        batch.planes_f32_nhwc(&mut values);
+        let (height, width) = sides(batch.canvas());
+        let planes = Tensor::from_slice(&values).view([batch.len() as i64, height, width, INPUT_PLANES as i64]);
+        let planes = planes.permute([0, 3, 1, 2]).to_kind(precision.kind());
+        NetworkInputs::with_planes(batch, planes, Device::Cpu)
+    }
+
+    /// Ships the packed bits and unpacks them on the device.
+    pub(crate) fn from_bits(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
+        let (height, width) = sides(batch.canvas());
+        let (samples, area) = (batch.len() as i64, height * width);
+        let words: Vec<i64> = batch.planes().iter().map(|word| word.cast_signed()).collect();
+        let shape = [samples, BIT_PLANES as i64, batch.words_per_plane() as i64, 1];
+        let words = shipped(&words, device).view(shape);
+        let shifts = Tensor::arange(64, (Kind::Int64, device));
+        let bits = words.bitwise_right_shift(&shifts).bitwise_and(1);
+        let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
+        let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
+        let channels_last = Tensor::cat(&[bits, mask], 1).transpose(1, 2).contiguous();
+        let planes = channels_last
+            .view([samples, height, width, INPUT_PLANES as i64])
+            .permute([0, 3, 1, 2]);
+        NetworkInputs::with_planes(batch, planes, device)
+    }
+
+    fn with_planes(batch: &InputBatch, planes: Tensor, device: Device) -> NetworkInputs {
+        let mask = (!batch.uniform()).then(|| {
+            let areas: Vec<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
+            let points = planes.narrow(1, BIT_PLANES as i64, 1).contiguous();
+            let flat = points.flatten(1, 3).to_kind(Kind::Float);
+            Mask {
+                points,
+                flat,
+                areas: shipped(&areas, device).unsqueeze(1),
+            }
+        });
+        NetworkInputs {
+            planes,
+            globals: shipped(batch.globals(), device).view([batch.len() as i64, GLOBALS as i64]),
+            komi: shipped(batch.komi(), device),
+            boards: Boards {
+                canvas: batch.canvas(),
+                mask,
+            },
+        }
+    }
+}
+
+/// `[B, H W]`, fp32: 1 on each sample's board. Made from each board's width and height, so little travels.
+fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
+    let (height, width) = sides(batch.canvas());
+    if batch.uniform() {
+        return Tensor::ones([batch.len() as i64, height * width], (Kind::Float, device));
+    }
+    let inside = |side: fn(&Size) -> usize, canvas_side: i64| {
+        let lengths: Vec<i64> = batch.sizes().iter().map(|size| side(size) as i64).collect();
+        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&shipped(&lengths, device).unsqueeze(1))
+    };
+    let rows = inside(|size| size.height(), height).unsqueeze(2);
+    let columns = inside(|size| size.width(), width).unsqueeze(1);
+    rows.logical_and(&columns).flatten(1, 2).to_kind(Kind::Float)
+}
+
+/// Copies values to a device: through pinned memory and without waiting where the device is a GPU.
+pub(crate) fn shipped<T: tch::kind::Element>(values: &[T], device: Device) -> Tensor {
+    let tensor = Tensor::from_slice(values);
+    match device {
+        Device::Cpu => tensor,
+        _ => tensor.pin_memory(device).to_device_(device, T::KIND, true, false),
+    }
+}
+
+/// Height and width of a board.
+pub(crate) fn sides(size: Size) -> (i64, i64) {
+    (size.height() as i64, size.width() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_records::Features;
+    use tengen_rules::{Komi, Move, Position};
+
+    fn batch(canvas: &str, boards: &[&str]) -> InputBatch {
+        let size = |text: &str| text.parse::<Size>().expect("a board size");
+        let mut batch = InputBatch::new(size(canvas));
+        for board in boards {
+            let mut position = Position::new(size(board));
+            for _ in 0..6 {
+                let first = position.legal_points().iter().last();
+                position.play(first.map_or(Move::Pass, Move::Play));
+            }
+            batch.push(&Features::of(&position, Komi::from_half_points(7)));
+        }
+        batch
+    }
+
+    /// What a GPU unpacks from bits is what the CPU makes, here computed on the CPU by both ways.
+    #[test]
+    fn both_ways_of_unpacking_agree() {
+        crate::limit_threads();
+        for (canvas, boards) in [
+            ("5x5", ["5x5", "5x5"]),
+            ("19x19", ["19x19", "9x9"]),
+            ("9x7", ["3x7", "9x2"]),
+        ] {
+            let batch = batch(canvas, &boards);
+            for precision in [Precision::Fp32, Precision::Bf16] {
+                let direct = NetworkInputs::on_cpu(&batch, precision);
+                let bits = NetworkInputs::from_bits(&batch, Device::Cpu, precision);
+                assert_eq!(direct.planes, bits.planes);
+                assert_eq!(direct.planes.stride(), bits.planes.stride());
+                assert_eq!(direct.planes.kind(), bits.planes.kind());
+                assert_eq!(direct.boards.mask.is_some(), bits.boards.mask.is_some());
+                if let (Some(a), Some(b)) = (&direct.boards.mask, &bits.boards.mask) {
+                    assert_eq!((&a.points, &a.flat, &a.areas), (&b.points, &b.flat, &b.areas));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Which form of the network trains? All trained values in one flat tensor, so that an optimiser step is a few operations.
+
+use std::convert::Infallible;
+
+use tch::{Device, Kind, Tensor};
+
+use crate::config::NetworkConfig;
+use crate::device::Precision;
+use crate::heads::{LastLayers, Outputs};
+use crate::inputs::{Boards, Mask, NetworkInputs};
+use crate::parameters::{EPSILON, Parameter, Role};
+use crate::tower::{Layers, forward};
+use crate::weights::{Weights, WeightsError};
+
+/// How much each training batch moves the running statistics of batch normalisation.
+const STATISTICS_RATE: f64 = 0.1;
+
+/// Whose mean and variance normalise the activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Those of the batch; the running statistics follow it.
+    Training,
+    /// The running statistics.
+    Evaluation,
+}
+
+/// A network with gradients. Lives on one thread.
+#[derive(Debug)]
+pub struct Network {
+    config: NetworkConfig,
+    device: Device,
+    precision: Precision,
+    parameters: Vec<Parameter>,
+    trained: Tensor,
+    statistics: Tensor,
+    /// For each parameter a view of one of the two flat tensors; trained ones collect gradients.
+    views: Vec<Tensor>,
+    layers: TrainingLayers,
+}
+
+impl Network {
+    /// A network with these weights on a device. `precision` is that of the tower's convolutions; weights stay fp32.
+    pub fn new(weights: &Weights, device: Device, precision: Precision) -> Network {
+        let parameters = weights.parameters().to_vec();
+        let flat = |statistic: bool| {
+            let chosen = parameters
+                .iter()
+                .zip(weights.values())
+                .filter(|(p, _)| (p.role == Role::Statistic) == statistic);
+            let values: Vec<f32> = chosen.flat_map(|(_, values)| values.iter().copied()).collect();
+            Tensor::from_slice(&values).to_device(device)
+        };
+        let (trained, statistics) = (flat(false), flat(true));
+        let views = views(&parameters, &trained, &statistics);
+        let layers = TrainingLayers::new(weights.config(), precision, &parameters, &views);
+        Network {
+            config: weights.config().clone(),
+            device,
+            precision,
+            parameters,
+            trained,
+            statistics,
+            views,
+            layers,
+        }
+    }
+
+    /// The network's shape.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.config
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The number format of the tower's convolutions.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Every tensor's description, in the order of storage.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// All trained values, flat fp32, in the order of [`Network::parameters`] without the statistics. Writing to it
+    /// changes the network.
+    pub fn trained(&self) -> Tensor {
+        self.trained.shallow_clone()
+    }
+
+    /// All running statistics, flat fp32, in the order of [`Network::parameters`]. Writing to it changes the network.
+    pub fn statistics(&self) -> Tensor {
+        self.statistics.shallow_clone()
+    }
+
+    /// What the network says about a batch, with gradients unless they are switched off.
+    pub fn forward(&self, inputs: &NetworkInputs, mode: Mode) -> Outputs {
+        let Ok(outputs) = forward(
+            &Running {
+                layers: &self.layers,
+                mode,
+            },
+            inputs,
+        );
+        outputs
+    }
+
+    /// The gradient of `loss`, a single number, laid out as [`Network::trained`].
+    pub fn gradient(&self, loss: &Tensor) -> Tensor {
+        let trained: Vec<&Tensor> = self
+            .parameters
+            .iter()
+            .zip(&self.views)
+            .filter(|(parameter, _)| parameter.role != Role::Statistic)
+            .map(|(_, view)| view)
+            .collect();
+        let gradients = Tensor::run_backward(&[loss], &trained, false, false);
+        let flat: Vec<Tensor> = gradients.iter().map(|gradient| gradient.reshape([-1])).collect();
+        Tensor::cat(&flat, 0)
+    }
+
+    /// 1 for each trained value that weight decay shrinks, 0 for the others, laid out as [`Network::trained`].
+    pub fn decayed(&self) -> Tensor {
+        let trained = self
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.role != Role::Statistic);
+        let marks = trained.flat_map(|p| std::iter::repeat_n(f32::from(p.role == Role::Weight), p.len()));
+        Tensor::from_slice(&marks.collect::<Vec<f32>>()).to_device(self.device)
+    }
+
+    /// The network's present weights.
+    pub fn weights(&self) -> Weights {
+        self.weights_of(&self.trained, &self.statistics)
+    }
+
+    /// Weights from flat tensors laid out as [`Network::trained`] and [`Network::statistics`], an average for example.
+    ///
+    /// # Panics
+    /// When a tensor has another length.
+    pub fn weights_of(&self, trained: &Tensor, statistics: &Tensor) -> Weights {
+        let mut trained = values(trained).into_iter();
+        let mut statistics = values(statistics).into_iter();
+        let lists = self.parameters.iter().map(|parameter| {
+            let source = if parameter.role == Role::Statistic {
+                &mut statistics
+            } else {
+                &mut trained
+            };
+            source.take(parameter.len()).collect()
+        });
+        Weights::from_values(&self.config, lists.collect()).expect("the flat tensors hold every parameter")
+    }
+
+    /// Takes over other weights of the same architecture, in place.
+    ///
+    /// # Errors
+    /// [`WeightsError::Shape`] when the architectures differ.
+    pub fn set_weights(&mut self, weights: &Weights) -> Result<(), WeightsError> {
+        Weights::from_values(&self.config, weights.values().to_vec())?;
+        let other = Network::new(weights, self.device, self.precision);
+        let _no_grad = tch::no_grad_guard();
+        self.trained.copy_(&other.trained);
+        self.statistics.copy_(&other.statistics);
+        Ok(())
+    }
+}
+
+/// The values of a flat fp32 tensor.
+fn values(tensor: &Tensor) -> Vec<f32> {
+    let tensor = tensor.detach().to_device(Device::Cpu);
+    let mut values = vec![0.0; tensor.numel()];
+    let length = values.len();
+    tensor.copy_data(&mut values, length);
+    values
+}
+
+/// A view of the flat tensors for each parameter.
+fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec<Tensor> {
+    let (mut trained_offset, mut statistics_offset) = (0, 0);
+    let view = |parameter: &Parameter| {
+        let shape: Vec<i64> = parameter.shape.iter().map(|&side| side as i64).collect();
+        let length = parameter.len() as i64;
+        let (flat, offset) = match parameter.role {
+            Role::Statistic => (statistics, &mut statistics_offset),
+            _ => (trained, &mut trained_offset),
+        };
+        let view = flat.narrow(0, *offset, length).view(shape.as_slice()).detach();
+        *offset += length;
+        view.set_requires_grad(parameter.role != Role::Statistic)
+    };
+    parameters.iter().map(view).collect()
+}
+
+/// The network's tensors, by the place where they are used.
+#[derive(Debug)]
+struct TrainingLayers {
+    kind: Kind,
+    stem: NormalisedConv,
+    globals: Tensor,
+    blocks: Vec<Block>,
+    head: NormalisedConv,
+    last: LastLayers,
+}
+
+#[derive(Debug)]
+struct Block {
+    first: NormalisedConv,
+    second: NormalisedConv,
+    pool: Option<Tensor>,
+}
+
+/// A convolution followed by batch normalisation.
+#[derive(Debug)]
+struct NormalisedConv {
+    kind: Kind,
+    weight: Tensor,
+    scale: Tensor,
+    shift: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+}
+
+impl TrainingLayers {
+    fn new(config: &NetworkConfig, precision: Precision, parameters: &[Parameter], views: &[Tensor]) -> TrainingLayers {
+        let find = |name: String| {
+            let number = parameters.iter().position(|parameter| parameter.name == name);
+            number.map(|number| views[number].shallow_clone())
+        };
+        let get = |name: &str| find(name.to_owned()).expect("every layer is in the list of parameters");
+        let kind = precision.kind();
+        let conv = |conv: &str, norm: &str| NormalisedConv {
+            kind,
+            weight: get(&format!("{conv}.weight")),
+            scale: get(&format!("{norm}.scale")),
+            shift: get(&format!("{norm}.shift")),
+            mean: get(&format!("{norm}.mean")),
+            variance: get(&format!("{norm}.variance")),
+        };
+        let block = |block: usize| Block {
+            first: conv(&format!("blocks.{block}.conv1"), &format!("blocks.{block}.norm1")),
+            second: conv(&format!("blocks.{block}.conv2"), &format!("blocks.{block}.norm2")),
+            pool: find(format!("blocks.{block}.pool.weight")),
+        };
+        TrainingLayers {
+            kind,
+            stem: conv("input.conv", "input.norm"),
+            globals: get("input.globals.weight"),
+            blocks: (0..config.blocks).map(block).collect(),
+            head: conv("heads.conv", "heads.norm"),
+            last: LastLayers::find(get),
+        }
+    }
+}
+
+impl NormalisedConv {
+    fn apply(&self, x: &Tensor, mode: Mode, boards: &Boards) -> Tensor {
+        let weight = self.weight.to_kind(self.kind);
+        let padding = weight.size()[2] / 2;
+        let convolved = x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1);
+        match (&boards.mask, mode) {
+            (Some(mask), Mode::Training) => self.masked_norm(&convolved, mask),
+            _ => convolved.batch_norm(
+                Some(&self.scale),
+                Some(&self.shift),
+                Some(&self.mean),
+                Some(&self.variance),
+                mode == Mode::Training,
+                STATISTICS_RATE,
+                EPSILON,
+                true,
+            ),
+        }
+    }
+
+    /// Batch normalisation that counts on-board points only. Values off the board are of no use; the mask zeroes them.
+    fn masked_norm(&self, x: &Tensor, mask: &Mask) -> Tensor {
+        let over = [0i64, 2, 3];
+        let column = |channels: &Tensor| channels.view([1, -1, 1, 1]);
+        let points = mask.points.to_kind(Kind::Float);
+        let x = x.to_kind(Kind::Float);
+        let count = points.sum(Kind::Float);
+        let mean = (&x * &points).sum_dim_intlist(over.as_slice(), false, Kind::Float) / &count;
+        let centered = (x - column(&mean)) * &points;
+        let variance = centered.square().sum_dim_intlist(over.as_slice(), false, Kind::Float) / &count;
+        self.follow(&mean, &(&variance * (&count / (&count - 1.0).clamp_min(1.0))));
+        let normal = centered * column(&(variance + EPSILON).rsqrt());
+        (normal * column(&self.scale) + column(&self.shift)).to_kind(self.kind)
+    }
+
+    fn follow(&self, mean: &Tensor, variance: &Tensor) {
+        let _no_grad = tch::no_grad_guard();
+        let _ = self.mean.shallow_clone().lerp_(mean, STATISTICS_RATE);
+        let _ = self.variance.shallow_clone().lerp_(variance, STATISTICS_RATE);
+    }
+}
+
+/// The layers in one of the two modes.
+struct Running<'a> {
+    layers: &'a TrainingLayers,
+    mode: Mode,
+}
+
+impl Layers for Running<'_> {
+    type Error = Infallible;
+
+    fn blocks(&self) -> usize {
+        self.layers.blocks.len()
+    }
+
+    fn stem(&self, inputs: &NetworkInputs) -> Result<Tensor, Infallible> {
+        let globals = inputs
+            .globals
+            .linear(&self.layers.globals, None::<&Tensor>)
+            .to_kind(self.layers.kind);
+        let planes = self.layers.stem.apply(&inputs.planes, self.mode, &inputs.boards);
+        Ok((planes + globals.unsqueeze(2).unsqueeze(3)).relu_())
+    }
+
+    fn first(&self, block: usize, x: &Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
+        Ok(self.layers.blocks[block].first.apply(x, self.mode, boards).relu_())
+    }
+
+    fn second(&self, block: usize, y: &Tensor, skip: Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
+        Ok((self.layers.blocks[block].second.apply(y, self.mode, boards) + skip).relu_())
+    }
+
+    fn pool_weight(&self, block: usize) -> Option<&Tensor> {
+        self.layers.blocks[block].pool.as_ref()
+    }
+
+    fn head(&self, x: &Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
+        Ok(self.layers.head.apply(x, self.mode, boards).relu_())
+    }
+
+    fn last(&self) -> &LastLayers {
+        &self.layers.last
+    }
+}

@@ -1,0 +1,303 @@
+//! How does a search ask the network? Through a predictor that owns folded weights on one device.
+
+use serde::{Deserialize, Serialize};
+use tch::{Device, Kind, Tensor};
+use tengen_records::InputBatch;
+use tengen_rules::Size;
+use tengen_search::{PredictError, Predictions, Predictor};
+
+use crate::device::{DeviceChoice, DeviceError, Precision, ThreadLimit};
+use crate::folded::{FoldedLayers, Method};
+use crate::fused::{FusedError, InferenceGuard};
+use crate::heads::Outputs;
+use crate::inputs::NetworkInputs;
+use crate::tower::forward;
+use crate::value::Value;
+use crate::weights::Weights;
+
+/// How a predictor computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PredictorOptions {
+    /// The device (usual cpu).
+    pub device: DeviceChoice,
+    /// The number format of the tower (usual fp32 up to 32 channels, bf16 for more and on a GPU).
+    pub precision: Precision,
+    /// Threads of one libtorch operation on the CPU (usual 1: run more predictors instead).
+    pub threads: usize,
+    /// How convolutions are computed (usual auto).
+    pub engine: Engine,
+}
+
+impl Default for PredictorOptions {
+    fn default() -> PredictorOptions {
+        PredictorOptions {
+            device: DeviceChoice::Cpu,
+            precision: Precision::Fp32,
+            threads: 1,
+            engine: Engine::Auto,
+        }
+    }
+}
+
+/// How convolutions are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// Fused on a CPU with oneDNN, else plain.
+    #[default]
+    Auto,
+    /// libtorch's ordinary operations.
+    Plain,
+    /// Packed weights, with bias, addition and ReLU in the same pass. Needs the CPU and oneDNN.
+    Fused,
+}
+
+/// Predicts with a network, on one thread at a time.
+#[derive(Debug)]
+pub struct TorchPredictor {
+    name: String,
+    weights: Weights,
+    options: PredictorOptions,
+    device: Device,
+    method: Method,
+    layers: FoldedLayers,
+    threads: ThreadLimit,
+}
+
+impl TorchPredictor {
+    /// A predictor with these weights.
+    ///
+    /// # Errors
+    /// When the device cannot be used, or the fused engine is asked for where there is none.
+    pub fn new(weights: &Weights, options: PredictorOptions) -> Result<TorchPredictor, PredictorError> {
+        let device = options.device.resolve()?;
+        let threads = ThreadLimit::new(options.threads);
+        let usual_canvas = Size::square(9).expect("9x9 is a board");
+        let can_fuse = device == Device::Cpu && tch::utils::has_mkldnn();
+        let method = match options.engine {
+            Engine::Plain => Method::Plain,
+            Engine::Auto if !can_fuse => Method::Plain,
+            Engine::Auto => Method::Fused(usual_canvas),
+            Engine::Fused if can_fuse => Method::Fused(usual_canvas),
+            Engine::Fused => return Err(PredictorError::NoFusedEngine),
+        };
+        let layers = FoldedLayers::new(weights, device, options.precision.kind(), method)?;
+        let name = weights.config().name();
+        let weights = weights.clone();
+        Ok(TorchPredictor {
+            name,
+            weights,
+            options,
+            device,
+            method,
+            layers,
+            threads,
+        })
+    }
+
+    /// The same predictor under another name, such as a model's id.
+    pub fn with_name(mut self, name: impl Into<String>) -> TorchPredictor {
+        self.name = name.into();
+        self
+    }
+
+    /// Goes on with other weights, which may even be of another architecture.
+    ///
+    /// # Errors
+    /// When libtorch cannot pack them; the old weights then stay.
+    pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
+        self.layers = FoldedLayers::new(weights, self.device, self.options.precision.kind(), self.method)?;
+        self.weights = weights.clone();
+        Ok(())
+    }
+
+    /// Gives the predictor another name.
+    pub fn set_name(&mut self, name: impl Into<String>) {
+        self.name = name.into();
+    }
+
+    /// The weights it predicts with.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// How it computes.
+    pub fn options(&self) -> PredictorOptions {
+        self.options
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The network's outputs for a batch.
+    ///
+    /// # Errors
+    /// [`PredictError::Failed`] with what libtorch said.
+    fn outputs(&mut self, inputs: &NetworkInputs) -> Result<Outputs, PredictError> {
+        forward(&self.layers, inputs).map_err(|error| PredictError::Failed(error.to_string()))
+    }
+
+    /// Prepares the calling thread and, on a new board size, the packed weights.
+    fn prepare(&mut self, canvas: Size) -> Result<(), PredictError> {
+        self.threads.apply();
+        if let Method::Fused(packed) = self.method
+            && packed != canvas
+        {
+            self.method = Method::Fused(canvas);
+            let weights = self.weights.clone();
+            self.set_weights(&weights)
+                .map_err(|error| PredictError::Failed(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Predictor for TorchPredictor {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        out.reset(inputs.len(), inputs.canvas());
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let _inference = InferenceGuard::new();
+        self.prepare(inputs.canvas())?;
+        let tensors = NetworkInputs::new(inputs, self.device, self.options.precision);
+        let outputs = self.outputs(&tensors)?;
+        let value = Value::of(&outputs.margins, &tensors.komi);
+        match self.device {
+            Device::Cpu => read_each(&outputs, &value, out),
+            _ => read_at_once(&outputs, &value, out),
+        }
+        if !inputs.uniform() {
+            forbid_off_board(&mut out.policy_logits);
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn preferred_batch(&self) -> usize {
+        if self.device == Device::Cpu { 64 } else { 1024 }
+    }
+}
+
+/// Copies every output by itself, which costs nothing on the CPU.
+fn read_each(outputs: &Outputs, value: &Value, out: &mut Predictions) {
+    out.ownership.resize(outputs.ownership.numel(), 0.0);
+    let pairs = [
+        (&outputs.policy, &mut out.policy_logits),
+        (&outputs.ownership, &mut out.ownership),
+        (&value.win, &mut out.win),
+        (&value.loss, &mut out.loss),
+        (&value.margin, &mut out.margin),
+    ];
+    for (tensor, values) in pairs {
+        let length = values.len();
+        tensor.copy_data(values, length);
+    }
+}
+
+/// Joins all outputs on the device and copies once, so that the device is waited for once.
+fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
+    let column = |values: &Tensor| values.unsqueeze(1);
+    let parts = [
+        outputs.policy.shallow_clone(),
+        outputs.ownership.shallow_clone(),
+        column(&value.win),
+        column(&value.loss),
+        column(&value.margin),
+    ];
+    let joined = Tensor::cat(&parts, 1).to_kind(Kind::Float).to_device(Device::Cpu);
+    let mut values = vec![0.0f32; joined.numel()];
+    let length = values.len();
+    joined.copy_data(&mut values, length);
+    let moves = outputs.policy.size()[1] as usize;
+    let points = moves - 1;
+    out.ownership.resize(out.win.len() * points, 0.0);
+    for (number, row) in values.chunks_exact(moves + points + 3).enumerate() {
+        out.policy_logits[number * moves..][..moves].copy_from_slice(&row[..moves]);
+        out.ownership[number * points..][..points].copy_from_slice(&row[moves..][..points]);
+        [out.win[number], out.loss[number], out.margin[number]] =
+            [row[moves + points], row[moves + points + 1], row[moves + points + 2]];
+    }
+}
+
+/// The logits of points off the board, which are finite inside the network, become negative infinity.
+fn forbid_off_board(logits: &mut [f32]) {
+    for logit in logits {
+        if *logit < -1e20 {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+}
+
+/// Why a predictor cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictorError {
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The fused engine was asked for, and there is none.
+    #[error("the fused engine needs the CPU and a libtorch with oneDNN: use the engine `auto` or `plain`")]
+    NoFusedEngine,
+    /// libtorch refused the weights.
+    #[error("{0}")]
+    Fused(String),
+}
+
+impl From<FusedError> for PredictorError {
+    fn from(error: FusedError) -> PredictorError {
+        PredictorError::Fused(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::NetworkConfig;
+
+    /// The two ways of reading results agree.
+    #[test]
+    fn reading_at_once_equals_reading_each() {
+        crate::limit_threads();
+        let number = |seed: f64, shape: [i64; 2]| {
+            let count = shape[0] * shape[1];
+            (Tensor::arange(count, (Kind::Float, Device::Cpu)) * seed)
+                .sin()
+                .view(shape)
+        };
+        let flat = |seed: f64| number(seed, [1, 3]).flatten(0, 1);
+        let outputs = Outputs {
+            policy: number(0.3, [3, 5]),
+            ownership: number(0.7, [3, 4]),
+            margins: Tensor::new(),
+        };
+        let value = Value {
+            win: flat(1.1),
+            loss: flat(1.7),
+            margin: flat(2.3),
+        };
+        let mut each = Predictions::default();
+        each.reset(3, Size::square(2).expect("a board"));
+        let mut joined = each.clone();
+        read_each(&outputs, &value, &mut each);
+        read_at_once(&outputs, &value, &mut joined);
+        assert_eq!(each, joined);
+        assert!(each.margin.iter().all(|&value| value != 0.0) || each.margin[0] == 0.0);
+    }
+
+    #[test]
+    fn an_empty_batch_is_answered_and_a_wrong_engine_refused() {
+        let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
+        let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
+        let batch = InputBatch::new(Size::square(5).expect("a board"));
+        let mut out = Predictions::default();
+        predictor.predict(&batch, &mut out).expect("nothing to do");
+        assert!(out.win.is_empty());
+        assert_eq!(predictor.with_name("g000001").name(), "g000001");
+    }
+}

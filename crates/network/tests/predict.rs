@@ -1,0 +1,196 @@
+//! The fast ways of predicting against the plain ones, and small boards on large canvases against exact ones.
+
+mod common;
+
+use common::{assert_close, batch, lively_weights, random_features, size};
+use tch::{Device, Tensor};
+use tengen_network::{
+    Engine, Mode, Network, NetworkConfig, NetworkInputs, Precision, PredictorOptions, TorchPredictor, Value, Weights,
+    limit_threads,
+};
+use tengen_records::InputBatch;
+use tengen_rules::Size;
+use tengen_search::{Predictions, Predictor};
+
+fn predict(weights: &Weights, inputs: &InputBatch, precision: Precision, engine: Engine) -> Predictions {
+    let options = PredictorOptions {
+        precision,
+        engine,
+        ..PredictorOptions::default()
+    };
+    let mut predictor = TorchPredictor::new(weights, options).expect("the CPU");
+    let mut out = Predictions::default();
+    predictor.predict(inputs, &mut out).expect("a good batch");
+    out.check(inputs.len(), inputs.canvas()).expect("finite values");
+    out
+}
+
+fn assert_same(a: &Predictions, b: &Predictions, tolerance: f32) {
+    assert_close(&a.policy_logits, &b.policy_logits, tolerance, "policy");
+    assert_close(&a.ownership, &b.ownership, tolerance, "ownership");
+    assert_close(&a.win, &b.win, tolerance, "win");
+    assert_close(&a.loss, &b.loss, tolerance, "loss");
+    assert_close(&a.margin, &b.margin, 50.0 * tolerance, "margin");
+}
+
+fn values(tensor: &Tensor) -> Vec<f32> {
+    let mut values = vec![0.0; tensor.numel()];
+    let length = values.len();
+    tensor.copy_data(&mut values, length);
+    values
+}
+
+#[test]
+fn a_fresh_network_knows_nothing() {
+    limit_threads();
+    let weights = Weights::random(&NetworkConfig::new(2, 16), 5).expect("a good config");
+    let inputs = batch(size("5x5"), &[size("5x5"); 3]);
+    let out = predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
+    assert!(out.policy_logits.iter().all(|&logit| logit == 0.0));
+    assert!(out.ownership.iter().all(|&owner| owner == 0.0));
+    let komi = inputs.komi();
+    for (sample, margin) in out.margin.iter().enumerate() {
+        assert!((margin - komi[sample]).abs() < 1e-3, "all margins are equally likely");
+    }
+}
+
+#[test]
+fn folded_equals_evaluation_mode_and_fused_equals_plain() {
+    limit_threads();
+    let weights = lively_weights(&NetworkConfig::new(4, 32), 3);
+    for sizes in [
+        vec![size("5x5"); 7],
+        vec![size("7x5"); 3],
+        vec![size("9x9"), size("5x5"), size("7x9")],
+    ] {
+        let canvas = sizes[0];
+        let inputs = batch(canvas, &sizes);
+        let plain = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
+        let fused = predict(&weights, &inputs, Precision::Fp32, Engine::Fused);
+        assert_same(&plain, &fused, 1e-3);
+
+        let _no_grad = tch::no_grad_guard();
+        let network = Network::new(&weights, Device::Cpu, Precision::Fp32);
+        let tensors = NetworkInputs::new(&inputs, Device::Cpu, Precision::Fp32);
+        let outputs = network.forward(&tensors, Mode::Evaluation);
+        assert_close(&values(&outputs.ownership), &plain.ownership, 1e-3, "ownership");
+        let logits = values(&outputs.policy);
+        for (a, b) in logits.iter().zip(&plain.policy_logits) {
+            assert!((a - b).abs() < 1e-3 || *b == f32::NEG_INFINITY && *a < -1e20, "{a} {b}");
+        }
+        let value = Value::of(&outputs.margins, tensors.komi());
+        assert_close(&values(&value.win), &plain.win, 1e-3, "win");
+    }
+}
+
+#[test]
+fn bf16_stays_near_fp32() {
+    limit_threads();
+    let weights = lively_weights(&NetworkConfig::new(4, 32), 3);
+    let inputs = batch(size("5x5"), &[size("5x5"); 8]);
+    let exact = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
+    let scale = exact
+        .policy_logits
+        .iter()
+        .fold(0.0f32, |largest, logit| largest.max(logit.abs()));
+    for engine in [Engine::Plain, Engine::Fused] {
+        let rough = predict(&weights, &inputs, Precision::Bf16, engine);
+        assert_close(&rough.policy_logits, &exact.policy_logits, 0.05 * scale, "policy");
+        assert_close(&rough.win, &exact.win, 0.05, "win");
+    }
+}
+
+/// The rows of a small board cut out of arrays laid out on a canvas.
+fn cut(values: &[f32], canvas: Size, board: Size) -> Vec<f32> {
+    let rows = values.chunks_exact(canvas.width()).take(board.height());
+    rows.flat_map(|row| &row[..board.width()]).copied().collect()
+}
+
+#[test]
+fn a_padded_board_is_predicted_as_on_its_own() {
+    limit_threads();
+    let weights = lively_weights(&NetworkConfig::new(4, 32), 9);
+    for engine in [Engine::Plain, Engine::Fused] {
+        for (canvas, boards) in [("9x9", ["5x5", "9x9", "7x3"]), ("19x19", ["13x13", "5x5", "1x1"])] {
+            let (canvas, boards) = (size(canvas), boards.map(size));
+            let padded = predict(&weights, &batch(canvas, &boards), Precision::Fp32, engine);
+            for (number, &board) in boards.iter().enumerate() {
+                let mut alone = InputBatch::new(board);
+                alone.push(&random_features(board, number as u64, number as i16 * 3 - 4));
+                let exact = predict(&weights, &alone, Precision::Fp32, engine);
+                let row = padded.row(number, canvas);
+                let (points, pass) = row.policy_logits.split_at(canvas.area());
+                let on_board = points.iter().filter(|logit| logit.is_finite()).count();
+                assert_eq!(on_board, board.area());
+                let mut policy = cut(points, canvas, board);
+                policy.extend(pass);
+                assert_close(&policy, &exact.policy_logits, 1e-4, "policy");
+                assert_close(&cut(row.ownership, canvas, board), &exact.ownership, 1e-4, "ownership");
+                assert_close(
+                    &[row.win, row.loss],
+                    &[exact.win[0], exact.loss[0]],
+                    1e-4,
+                    "win and loss",
+                );
+                assert_close(&[row.margin], &exact.margin, 1e-3, "margin");
+            }
+        }
+    }
+}
+
+#[test]
+fn new_weights_take_over_in_place() {
+    limit_threads();
+    let config = NetworkConfig::new(2, 16);
+    let (first, second) = (lively_weights(&config, 1), lively_weights(&config, 2));
+    let inputs = batch(size("5x5"), &[size("5x5"); 4]);
+    let mut predictor = TorchPredictor::new(&first, PredictorOptions::default()).expect("the CPU");
+    let mut out = Predictions::default();
+    for weights in [&first, &second, &first] {
+        predictor.set_weights(weights).expect("good weights");
+        predictor.predict(&inputs, &mut out).expect("a good batch");
+        assert_eq!(out, predict(weights, &inputs, Precision::Fp32, Engine::Auto));
+    }
+}
+
+#[test]
+fn predictions_are_repeatable_and_independent_of_the_thread() {
+    limit_threads();
+    let weights = lively_weights(&NetworkConfig::new(2, 16), 4);
+    let inputs = batch(size("7x7"), &[size("7x7"); 5]);
+    let here = predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
+    let there = std::thread::scope(|scope| {
+        let predict = || predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
+        scope.spawn(predict).join().expect("no panic")
+    });
+    assert_eq!(here, there);
+}
+
+#[test]
+fn half_a_point_of_komi_is_told_apart() {
+    limit_threads();
+    let config = NetworkConfig::new(1, 8);
+    let start = Weights::random(&config, 1).expect("a good config");
+    let mut values = start.values().to_vec();
+    let bias = start
+        .parameters()
+        .iter()
+        .position(|parameter| parameter.name == "score.margin.bias")
+        .expect("listed");
+    values[bias][361 + 25] = 30.0;
+    let weights = Weights::from_values(&config, values).expect("the same shapes");
+    let board = size("5x5");
+    let mut inputs = InputBatch::new(board);
+    for komi in [49, 50, 51] {
+        inputs.push(&tengen_records::Features::of(
+            &tengen_rules::Position::new(board),
+            tengen_rules::Komi::from_half_points(komi),
+        ));
+    }
+    for precision in [Precision::Fp32, Precision::Bf16] {
+        let out = predict(&weights, &inputs, precision, Engine::Auto);
+        assert_close(&out.win, &[1.0, 0.0, 0.0], 1e-4, "win");
+        assert_close(&out.loss, &[0.0, 0.0, 1.0], 1e-4, "loss");
+        assert_close(&out.margin, &[0.5, 0.0, -0.5], 1e-3, "margin");
+    }
+}
