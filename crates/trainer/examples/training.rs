@@ -1,0 +1,95 @@
+//! Measures the training step on random positions: `training NETWORK SIZE [BATCH] [fp32|bf16] [SECONDS]`, for example
+//! `cargo run --release -p tengen-trainer --example training -- b4c32 5x5 128`.
+#![allow(clippy::print_stdout, reason = "the figure is the example's result")]
+
+use std::error::Error;
+use std::time::Instant;
+
+use tengen_network::{DeviceChoice, NetworkConfig};
+use tengen_records::{Features, InputBatch, TrainingBatch};
+use tengen_rules::{Komi, Move, Position, Size};
+use tengen_search::rng;
+use tengen_trainer::{Trainer, TrainerConfig};
+
+/// The allocator of the `tengen` program: glibc's gives large blocks back after each operation and is much slower.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |number: usize, usual: &'static str| arguments.get(number).map_or(usual, String::as_str).to_owned();
+    let network: NetworkConfig = argument(0, "b4c32").parse()?;
+    let size: Size = argument(1, "5x5").parse()?;
+    let batch: usize = argument(2, "128").parse()?;
+    let config = TrainerConfig {
+        batch,
+        precision: argument(3, "fp32").parse()?,
+        ..TrainerConfig::default()
+    };
+    let seconds: f64 = argument(4, "5").parse()?;
+    let mut trainer = Trainer::new(&network, config, DeviceChoice::Cpu, 1)?;
+    let data = random_batch(size, batch);
+    for _ in 0..10 {
+        trainer.step(&data)?;
+    }
+    let (start, cpu_start) = (Instant::now(), cpu_seconds());
+    let mut steps = 0;
+    while start.elapsed().as_secs_f64() < seconds {
+        trainer.step(&data)?;
+        steps += 1;
+    }
+    let (took, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start);
+    let positions = (steps * batch) as f64;
+    println!(
+        "{network} {size} batch {batch}: {:.0} positions/s, {:.0} per CPU second, {:.2} CPU ms a step",
+        positions / took,
+        positions / cpu,
+        cpu * 1e3 / steps as f64
+    );
+    Ok(())
+}
+
+/// Processor time of this thread; only on Linux, elsewhere not a number.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ')
+        .next()
+        .and_then(|nanoseconds| nanoseconds.parse::<f64>().ok())
+        .map_or(f64::NAN, |value| value * 1e-9)
+}
+
+/// Positions after random plays, with random targets.
+fn random_batch(size: Size, count: usize) -> TrainingBatch {
+    let area = size.area();
+    let mut batch = TrainingBatch {
+        inputs: InputBatch::new(size),
+        policy: Vec::new(),
+        policy_weight: vec![1.0; count],
+        board_margin: Vec::new(),
+        value: Vec::new(),
+        ownership: Vec::new(),
+        weight: vec![1.0; count],
+    };
+    for sample in 0..count {
+        let mut rng = rng::stream(7, &[sample as u64]);
+        let mut position = Position::new(size);
+        for _ in 0..rng::below(&mut rng, area) {
+            let legal: Vec<_> = position.legal_points().iter().collect();
+            if !legal.is_empty() {
+                position.play(Move::Play(legal[rng::below(&mut rng, legal.len())]));
+            }
+        }
+        batch.inputs.push(&Features::of(&position, Komi::from_half_points(15)));
+        batch.policy.extend((0..=area).map(|_| 1.0 / (area + 1) as f32));
+        batch
+            .ownership
+            .extend((0..area).map(|_| rng::below(&mut rng, 3) as f32 - 1.0));
+        batch
+            .board_margin
+            .push(rng::below(&mut rng, 2 * area + 1) as i32 - area as i32);
+        batch
+            .value
+            .extend([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]][rng::below(&mut rng, 2)]);
+    }
+    batch
+}

@@ -1,0 +1,176 @@
+//! What must be saved so that training goes on as if it had never stopped? Weights, average, optimiser and step.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `weights.safetensors` | the weights as they stand, a model file like any other |
+//! | `average.safetensors` | the moving average of the weights, likewise |
+//! | `optimizer.safetensors` | for each trained tensor and each moment `<moment>/<tensor>` |
+//! | `trainer.json` | format version, step, optimiser, settings |
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+use tengen_network::{DeviceChoice, NamedTensor, Network, Role, Weights, WeightsError, decode, encode};
+
+use crate::config::TrainerConfig;
+use crate::trainer::{Trainer, TrainerError};
+
+/// Version of the checkpoint files. A program reads exactly one.
+const CHECKPOINT_FORMAT: u32 = 1;
+
+/// Name of the file of weights as they stand.
+pub const WEIGHTS_FILE: &str = "weights.safetensors";
+/// Name of the file of averaged weights.
+pub const AVERAGE_FILE: &str = "average.safetensors";
+/// Name of the file of the optimiser's memory.
+pub const OPTIMIZER_FILE: &str = "optimizer.safetensors";
+/// Name of the file of numbers and settings.
+pub const METADATA_FILE: &str = "trainer.json";
+
+#[derive(Serialize, Deserialize)]
+struct Metadata {
+    format: u32,
+    step: u64,
+    config: TrainerConfig,
+}
+
+impl Trainer {
+    /// The whole state of training, as files by name.
+    pub fn checkpoint(&self) -> BTreeMap<String, Vec<u8>> {
+        let metadata = Metadata {
+            format: CHECKPOINT_FORMAT,
+            step: self.step,
+            config: self.config.clone(),
+        };
+        let metadata = serde_json::to_vec_pretty(&metadata).expect("plain fields always serialize");
+        BTreeMap::from([
+            (WEIGHTS_FILE.to_owned(), self.raw_weights().to_safetensors()),
+            (AVERAGE_FILE.to_owned(), self.ema_weights().to_safetensors()),
+            (OPTIMIZER_FILE.to_owned(), self.moments()),
+            (METADATA_FILE.to_owned(), metadata),
+        ])
+    }
+
+    /// A trainer that goes on where the checkpoint was made. On the CPU with one thread the next steps are bit for bit
+    /// those that would have followed.
+    ///
+    /// `config` are the settings from now on; `None` keeps those of the checkpoint. With another optimiser its memory
+    /// starts afresh.
+    ///
+    /// # Errors
+    /// When a file is missing, damaged or of another version, or the device cannot be used.
+    pub fn restore<B: AsRef<[u8]>>(
+        files: &BTreeMap<String, B>,
+        config: Option<TrainerConfig>,
+        device: DeviceChoice,
+    ) -> Result<Trainer, CheckpointError> {
+        let file = |name: &'static str| files.get(name).map(B::as_ref).ok_or(CheckpointError::Missing(name));
+        let metadata = metadata(file(METADATA_FILE)?)?;
+        let same_optimizer = config
+            .as_ref()
+            .is_none_or(|config| config.optimizer == metadata.config.optimizer);
+        let weights = Weights::from_safetensors(file(WEIGHTS_FILE)?)?;
+        let average = Weights::from_safetensors(file(AVERAGE_FILE)?)?;
+        if average.config() != weights.config() {
+            return Err(CheckpointError::Damaged(
+                "weights and average are of different networks".to_owned(),
+            ));
+        }
+        let mut trainer = Trainer::from_weights(&weights, config.unwrap_or(metadata.config), device)?;
+        let average = Network::new(&average, trainer.device(), trainer.config.precision);
+        trainer.average.trained = average.trained();
+        trainer.average.statistics = average.statistics();
+        trainer.step = metadata.step;
+        if same_optimizer {
+            trainer.set_moments(decode(file(OPTIMIZER_FILE)?)?.0)?;
+        }
+        Ok(trainer)
+    }
+
+    /// The optimiser's memory as a safetensors file.
+    fn moments(&self) -> Vec<u8> {
+        let mut tensors = Vec::new();
+        for (moment, tensor) in &self.optimizer.moments {
+            let flat = self.network.weights_of(tensor, &self.network.statistics());
+            for (parameter, values) in flat.parameters().iter().zip(flat.values()) {
+                if parameter.role != Role::Statistic {
+                    let (name, shape) = (format!("{moment}/{}", parameter.name), parameter.shape.clone());
+                    tensors.push(NamedTensor {
+                        name,
+                        shape,
+                        values: values.clone(),
+                    });
+                }
+            }
+        }
+        let views: Vec<_> = tensors
+            .iter()
+            .map(|tensor| (tensor.name.as_str(), tensor.shape.as_slice(), tensor.values.as_slice()))
+            .collect();
+        encode(&views, "{\"content\":\"optimizer\"}".to_owned())
+    }
+
+    fn set_moments(&mut self, tensors: Vec<NamedTensor>) -> Result<(), CheckpointError> {
+        let mut tensors: BTreeMap<String, NamedTensor> = tensors
+            .into_iter()
+            .map(|tensor| (tensor.name.clone(), tensor))
+            .collect();
+        let trained: Vec<_> = self
+            .network
+            .parameters()
+            .iter()
+            .filter(|parameter| parameter.role != Role::Statistic)
+            .collect();
+        for (moment, target) in &mut self.optimizer.moments {
+            let mut flat = Vec::with_capacity(target.numel());
+            for parameter in &trained {
+                let name = format!("{moment}/{}", parameter.name);
+                match tensors.remove(&name) {
+                    Some(tensor) if tensor.shape == parameter.shape => flat.extend(tensor.values),
+                    _ => return Err(CheckpointError::Damaged(format!("no tensor {name} of the right shape"))),
+                }
+            }
+            *target = Tensor::from_slice(&flat).to_device(target.device());
+        }
+        Ok(())
+    }
+}
+
+fn metadata(bytes: &[u8]) -> Result<Metadata, CheckpointError> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let wrong = |error: serde_json::Error| CheckpointError::Damaged(format!("{METADATA_FILE}: {error}"));
+    let version: Version = serde_json::from_slice(bytes).map_err(wrong)?;
+    if version.format != CHECKPOINT_FORMAT {
+        return Err(CheckpointError::Format { found: version.format });
+    }
+    serde_json::from_slice(bytes).map_err(wrong)
+}
+
+/// Why training cannot go on from a checkpoint.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// A file is not there.
+    #[error("the checkpoint lacks its file {0}")]
+    Missing(&'static str),
+    /// The files contradict each other or cannot be understood.
+    #[error("the checkpoint is damaged: {0}")]
+    Damaged(String),
+    /// Written by another version of the program.
+    #[error(
+        "the checkpoint has format {found}, this program reads format {CHECKPOINT_FORMAT}: use the Tengen that wrote it"
+    )]
+    Format {
+        /// The format number found.
+        found: u32,
+    },
+    /// A tensor file cannot be used.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The trainer cannot be made.
+    #[error(transparent)]
+    Trainer(#[from] TrainerError),
+}

@@ -1,0 +1,139 @@
+//! How does a gradient change the weights? On one flat tensor, so that a step is a handful of operations.
+
+use tch::Tensor;
+
+use crate::config::{Optimizer, TrainerConfig};
+
+/// Keeps the denominator of AdamW from zero.
+const ADAM_EPSILON: f64 = 1e-8;
+
+/// The memory of an optimiser: one flat tensor for each running mean, laid out as the trained weights.
+#[derive(Debug)]
+pub(crate) struct OptimizerState {
+    /// Names and tensors, in a fixed order.
+    pub(crate) moments: Vec<(&'static str, Tensor)>,
+    /// 1 where weight decay applies.
+    decayed: Tensor,
+}
+
+impl OptimizerState {
+    /// A fresh memory, all zero. `decayed` is 1 for each weight that weight decay shrinks.
+    pub(crate) fn new(optimizer: Optimizer, decayed: Tensor) -> OptimizerState {
+        let names: &[&'static str] = match optimizer {
+            Optimizer::AdamW => &["mean", "square"],
+            Optimizer::Sgd => &["momentum"],
+        };
+        let moments = names.iter().map(|&name| (name, decayed.zeros_like())).collect();
+        OptimizerState { moments, decayed }
+    }
+
+    /// Changes `weights` in place by one step; `step` counts from 0. Gradients must be switched off.
+    pub(crate) fn apply(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, step: u64) {
+        let rate = config.learning_rate_at(step);
+        let shrink = &self.decayed * (-rate * config.weight_decay) + 1.0;
+        let _ = weights.g_mul_(&shrink);
+        match config.optimizer {
+            Optimizer::AdamW => self.adam(weights, gradient, config, rate, step),
+            Optimizer::Sgd => self.momentum(weights, gradient, config, rate),
+        }
+    }
+
+    /// Kingma and Ba (2015), algorithm 1.
+    fn adam(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, rate: f64, step: u64) {
+        let power = i32::try_from(step + 1).unwrap_or(i32::MAX);
+        let (correction1, correction2) = (1.0 - config.beta1.powi(power), 1.0 - config.beta2.powi(power));
+        let [(_, mean), (_, square)] = self.moments.as_mut_slice() else {
+            unreachable!("AdamW keeps two moments");
+        };
+        let _ = mean.lerp_(gradient, 1.0 - config.beta1);
+        let _ = square.lerp_(&gradient.square(), 1.0 - config.beta2);
+        let denominator = square.sqrt() * (1.0 / correction2.sqrt()) + ADAM_EPSILON;
+        let _ = weights.g_sub_(&(&*mean / denominator * (rate / correction1)));
+    }
+
+    fn momentum(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, rate: f64) {
+        let [(_, momentum)] = self.moments.as_mut_slice() else {
+            unreachable!("SGD keeps one moment");
+        };
+        let _ = momentum.g_mul_scalar_(config.momentum);
+        let _ = momentum.g_add_(gradient);
+        let _ = weights.g_sub_(&(&*momentum * rate));
+    }
+}
+
+/// Shortens a gradient to at most `limit` (0: no limit) without reading its norm back. Returns the norm before.
+pub(crate) fn clip(gradient: &mut Tensor, limit: f64) -> Tensor {
+    let norm = gradient.norm();
+    if limit > 0.0 {
+        let factor = (limit / (&norm + 1e-6)).clamp_max(1.0);
+        let _ = gradient.g_mul_(&factor);
+    }
+    norm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Device, Kind};
+
+    fn read(tensor: &Tensor) -> Vec<f32> {
+        let mut values = vec![0.0; tensor.numel()];
+        let length = values.len();
+        tensor.copy_data(&mut values, length);
+        values
+    }
+
+    #[test]
+    fn adam_follows_its_formula() {
+        tengen_network::limit_threads();
+        let config = TrainerConfig {
+            warmup_steps: 0,
+            learning_rate: 0.1,
+            weight_decay: 0.5,
+            ..TrainerConfig::default()
+        };
+        let mut state = OptimizerState::new(Optimizer::AdamW, Tensor::from_slice(&[1.0f32, 0.0]));
+        let mut weights = Tensor::from_slice(&[2.0f32, 2.0]);
+        let (mut m, mut v, mut expected) = ([0.0f64; 2], [0.0f64; 2], [2.0f64, 2.0]);
+        for step in 0..5u64 {
+            let gradient = [0.3 * (step as f64 + 1.0), -0.7];
+            state.apply(
+                &mut weights,
+                &Tensor::from_slice(&gradient.map(|g| g as f32)),
+                &config,
+                step,
+            );
+            for index in 0..2 {
+                let decay = if index == 0 { 0.05 } else { 0.0 };
+                m[index] = 0.9 * m[index] + 0.1 * gradient[index];
+                v[index] = 0.99 * v[index] + 0.01 * gradient[index] * gradient[index];
+                let power = step as i32 + 1;
+                let (m_hat, v_hat) = (
+                    m[index] / (1.0 - 0.9f64.powi(power)),
+                    v[index] / (1.0 - 0.99f64.powi(power)),
+                );
+                expected[index] = expected[index] * (1.0 - decay) - 0.1 * m_hat / (v_hat.sqrt() + 1e-8);
+            }
+        }
+        for (found, expected) in read(&weights).iter().zip(expected) {
+            assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn clipping_keeps_the_direction() {
+        tengen_network::limit_threads();
+        let mut gradient = Tensor::from_slice(&[3.0f32, 4.0]);
+        assert_eq!(read(&clip(&mut gradient, 10.0)), [5.0]);
+        assert_eq!(read(&gradient), [3.0, 4.0]);
+        let _ = clip(&mut gradient, 1.0);
+        let values = read(&gradient);
+        assert!(
+            (values[0] - 0.6).abs() < 1e-5 && (values[1] - 0.8).abs() < 1e-5,
+            "{values:?}"
+        );
+        let mut zero = Tensor::zeros([2], (Kind::Float, Device::Cpu));
+        let _ = clip(&mut zero, 1.0);
+        assert_eq!(read(&zero), [0.0, 0.0]);
+    }
+}

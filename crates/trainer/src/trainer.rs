@@ -1,0 +1,207 @@
+//! What happens in one training step?
+
+use tch::{Device, Tensor};
+use tengen_network::{
+    DeviceChoice, DeviceError, Mode, Network, NetworkConfig, NetworkInputs, ThreadLimit, Weights, WeightsError,
+};
+use tengen_records::TrainingBatch;
+
+use crate::config::{TrainerConfig, TrainerConfigError};
+use crate::loss::{Losses, Terms};
+use crate::optimizer::{OptimizerState, clip};
+use crate::targets::Targets;
+
+/// A network in training. Lives on one thread.
+#[derive(Debug)]
+pub struct Trainer {
+    pub(crate) config: TrainerConfig,
+    pub(crate) network: Network,
+    pub(crate) optimizer: OptimizerState,
+    pub(crate) average: Average,
+    pub(crate) step: u64,
+    threads: ThreadLimit,
+}
+
+/// Moving averages of the trained weights and of the running statistics, flat.
+#[derive(Debug)]
+pub(crate) struct Average {
+    pub(crate) trained: Tensor,
+    pub(crate) statistics: Tensor,
+}
+
+impl Trainer {
+    /// A trainer of a fresh network; the same seed gives the same network.
+    ///
+    /// # Errors
+    /// When a setting is out of its range or the device cannot be used.
+    pub fn new(
+        network: &NetworkConfig,
+        config: TrainerConfig,
+        device: DeviceChoice,
+        seed: u64,
+    ) -> Result<Trainer, TrainerError> {
+        Trainer::from_weights(&Weights::random(network, seed)?, config, device)
+    }
+
+    /// A trainer that goes on from given weights with a fresh optimiser, at step 0.
+    ///
+    /// # Errors
+    /// When a setting is out of its range or the device cannot be used.
+    pub fn from_weights(
+        weights: &Weights,
+        config: TrainerConfig,
+        device: DeviceChoice,
+    ) -> Result<Trainer, TrainerError> {
+        config.validate()?;
+        let device = device.resolve()?;
+        let threads = ThreadLimit::new(config.threads);
+        let network = Network::new(weights, device, config.precision);
+        let optimizer = OptimizerState::new(config.optimizer, network.decayed());
+        let average = Average {
+            trained: network.trained().copy(),
+            statistics: network.statistics().copy(),
+        };
+        Ok(Trainer {
+            config,
+            network,
+            optimizer,
+            average,
+            step: 0,
+            threads,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &TrainerConfig {
+        &self.config
+    }
+
+    /// Steps made since the network was new.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Where the network is trained.
+    pub fn device(&self) -> Device {
+        self.network.device()
+    }
+
+    /// One step: forward, losses, gradient, optimiser, average. On the CPU with one thread it is exactly repeatable.
+    ///
+    /// # Errors
+    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, [`TrainerError::Diverged`] when
+    /// the loss is no longer a number; the weights are then of no use.
+    pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
+        check(batch)?;
+        self.threads.apply();
+        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
+        let targets = Targets::new(batch, self.device());
+        let outputs = self.network.forward(&inputs, Mode::Training);
+        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
+        let mut gradient = self.network.gradient(&terms.total);
+
+        let _no_grad = tch::no_grad_guard();
+        let norm = clip(&mut gradient, self.config.clip_norm);
+        self.optimizer
+            .apply(&mut self.network.trained(), &gradient, &self.config, self.step);
+        self.average.follow(&self.network, 1.0 - self.config.average);
+        let losses = terms.read(&norm, self.config.learning_rate_at(self.step));
+        self.step += 1;
+        if losses.total.is_finite() && losses.gradient_norm.is_finite() {
+            Ok(losses)
+        } else {
+            Err(TrainerError::Diverged { step: self.step })
+        }
+    }
+
+    /// The losses of a batch under the averaged weights, without learning from it: a validation.
+    ///
+    /// # Errors
+    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together.
+    pub fn validate(&self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
+        check(batch)?;
+        let _no_grad = tch::no_grad_guard();
+        let network = Network::new(&self.ema_weights(), self.device(), self.config.precision);
+        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
+        let targets = Targets::new(batch, self.device());
+        let outputs = network.forward(&inputs, Mode::Evaluation);
+        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
+        Ok(terms.read(&terms.total.zeros_like(), self.config.learning_rate_at(self.step)))
+    }
+
+    /// The moving average of the weights and of the running statistics: what plays and what is published.
+    pub fn ema_weights(&self) -> Weights {
+        self.network.weights_of(&self.average.trained, &self.average.statistics)
+    }
+
+    /// The weights as they stand, without averaging.
+    pub fn raw_weights(&self) -> Weights {
+        self.network.weights()
+    }
+}
+
+impl Average {
+    fn follow(&mut self, network: &Network, rate: f64) {
+        let _ = self.trained.lerp_(&network.trained(), rate);
+        let _ = self.statistics.lerp_(&network.statistics(), rate);
+    }
+}
+
+/// Checks that a batch's arrays belong together and every margin is possible.
+fn check(batch: &TrainingBatch) -> Result<(), TrainerError> {
+    let samples = batch.inputs.len();
+    if samples == 0 {
+        return Err(TrainerError::Batch("it holds no sample".to_owned()));
+    }
+    let area = batch.inputs.canvas().area();
+    let arrays = [
+        ("policy", batch.policy.len(), samples * (area + 1)),
+        ("policy_weight", batch.policy_weight.len(), samples),
+        ("board_margin", batch.board_margin.len(), samples),
+        ("value", batch.value.len(), samples * 3),
+        ("ownership", batch.ownership.len(), samples * area),
+        ("weight", batch.weight.len(), samples),
+    ];
+    for (name, found, expected) in arrays {
+        if found != expected {
+            return Err(TrainerError::Batch(format!(
+                "`{name}` holds {found} values, expected {expected}"
+            )));
+        }
+    }
+    let sizes = batch.inputs.sizes();
+    match batch
+        .board_margin
+        .iter()
+        .zip(sizes)
+        .find(|(margin, size)| margin.unsigned_abs() as usize > size.area())
+    {
+        Some((margin, size)) => Err(TrainerError::Batch(format!(
+            "a margin of {margin} points on a {size} board"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Why training cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainerError {
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Config(#[from] TrainerConfigError),
+    /// The network's description or its weights are wrong.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The training batch cannot be used.
+    #[error("the training batch cannot be used: {0}")]
+    Batch(String),
+    /// The loss is no longer a number.
+    #[error("training diverged at step {step}: go back to a checkpoint and use a smaller learning rate")]
+    Diverged {
+        /// Steps made, the failed one included.
+        step: u64,
+    },
+}

@@ -1,0 +1,238 @@
+//! Does it learn, and does it resume exactly?
+
+use std::collections::BTreeMap;
+
+use tch::Device;
+use tengen_network::{DeviceChoice, Mode, Network, NetworkConfig, NetworkInputs, Precision};
+use tengen_records::{Features, InputBatch, TrainingBatch};
+use tengen_rules::{Komi, Move, Position, Size};
+use tengen_search::rng;
+use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};
+
+/// A checkpoint.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Random positions of the given sizes on one canvas, each with its own random targets.
+fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
+    let canvas: Size = canvas.parse().expect("a board size");
+    let mut batch = TrainingBatch {
+        inputs: InputBatch::new(canvas),
+        policy: Vec::new(),
+        policy_weight: vec![1.0; sizes.len()],
+        board_margin: Vec::new(),
+        value: Vec::new(),
+        ownership: Vec::new(),
+        weight: vec![1.0; sizes.len()],
+    };
+    for (sample, size) in sizes.iter().enumerate() {
+        push_sample(
+            &mut batch,
+            canvas,
+            size.parse().expect("a board size"),
+            &mut rng::stream(seed, &[sample as u64]),
+        );
+    }
+    batch
+}
+
+fn push_sample(batch: &mut TrainingBatch, canvas: Size, size: Size, rng: &mut rng::Rng) {
+    let mut position = Position::new(size);
+    for _ in 0..rng::below(rng, size.area()) {
+        let legal: Vec<_> = position.legal_points().iter().collect();
+        if !legal.is_empty() {
+            position.play(Move::Play(legal[rng::below(rng, legal.len())]));
+        }
+    }
+    let komi = Komi::from_half_points(15);
+    let features = Features::of(&position, komi);
+    let margin = rng::below(rng, 2 * size.area() + 1) as i32 - size.area() as i32;
+    let result = if margin as f32 + features.komi > 0.0 {
+        [1.0, 0.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
+    batch.inputs.push(&features);
+    batch.board_margin.push(margin);
+    batch.value.extend(result);
+    let mut policy = vec![0.0; canvas.area() + 1];
+    let mut ownership = vec![0.0; canvas.area()];
+    let target = rng::below(rng, size.area());
+    policy[target / size.width() * canvas.width() + target % size.width()] = 1.0;
+    for row in 0..size.height() {
+        for column in 0..size.width() {
+            ownership[row * canvas.width() + column] = rng::below(rng, 3) as f32 - 1.0;
+        }
+    }
+    batch.policy.extend(policy);
+    batch.ownership.extend(ownership);
+}
+
+fn trainer(config: TrainerConfig) -> Trainer {
+    Trainer::new(&NetworkConfig::new(2, 16), config, DeviceChoice::Cpu, 11).expect("good settings")
+}
+
+fn quick() -> TrainerConfig {
+    TrainerConfig {
+        warmup_steps: 5,
+        learning_rate: 1e-2,
+        average: 0.9,
+        ..TrainerConfig::default()
+    }
+}
+
+#[test]
+fn the_first_losses_are_those_of_ignorance() {
+    let batch = batch("5x5", &["5x5"; 16], 1);
+    let losses = trainer(quick()).step(&batch).expect("a good batch");
+    assert!((losses.policy - 26f64.ln()).abs() < 1e-4, "{losses:?}");
+    assert!((losses.policy_entropy - 26f64.ln()).abs() < 1e-4, "{losses:?}");
+    assert!((losses.margin - 51f64.ln()).abs() < 1e-4, "{losses:?}");
+    let owned = batch
+        .ownership
+        .iter()
+        .map(|owner| f64::from(owner * owner))
+        .sum::<f64>()
+        / (16.0 * 25.0);
+    assert!((losses.ownership - owned).abs() < 1e-5, "{losses:?}");
+    let total = losses.policy + losses.value + 0.25 * losses.margin + 0.5 * losses.ownership;
+    assert!((losses.total - total).abs() < 1e-4, "{losses:?}");
+}
+
+#[test]
+fn a_tiny_batch_is_learned_by_heart() {
+    for (config, sizes) in [
+        (quick(), ["5x5"; 8]),
+        (
+            TrainerConfig {
+                optimizer: Optimizer::Sgd,
+                learning_rate: 0.05,
+                ..quick()
+            },
+            ["5x5"; 8],
+        ),
+        (
+            TrainerConfig {
+                precision: Precision::Bf16,
+                ..quick()
+            },
+            ["5x5"; 8],
+        ),
+        (quick(), ["5x5", "3x3", "5x4", "4x5", "5x5", "3x5", "2x2", "4x4"]),
+    ] {
+        let batch = batch("5x5", &sizes, 2);
+        let mut trainer = trainer(config.clone());
+        let first = trainer.step(&batch).expect("a good batch");
+        let mut last = first;
+        for _ in 0..200 {
+            last = trainer.step(&batch).expect("a good batch");
+        }
+        assert!(
+            last.policy < 0.05 && last.value < 0.05 && last.margin < 0.3,
+            "{config:?} {first:?} {last:?}"
+        );
+        assert!(last.ownership < 0.1 * first.ownership, "{first:?} {last:?}");
+    }
+}
+
+#[test]
+fn averaged_weights_follow_and_predict_what_was_learned() {
+    let batch = batch("5x5", &["5x5"; 8], 3);
+    let mut trainer = trainer(quick());
+    let before = trainer.ema_weights();
+    for _ in 0..200 {
+        trainer.step(&batch).expect("a good batch");
+    }
+    assert_ne!(trainer.ema_weights(), before);
+    assert!(trainer.ema_weights().all_finite());
+    let losses = trainer.validate(&batch).expect("a good batch");
+    assert!(losses.policy < 0.5, "{losses:?}");
+}
+
+#[test]
+fn a_restored_trainer_goes_on_bit_for_bit() {
+    for optimizer in [Optimizer::AdamW, Optimizer::Sgd] {
+        let batches: Vec<_> = (0..6).map(|seed| batch("5x5", &["5x5"; 8], seed)).collect();
+        let mut straight = trainer(TrainerConfig { optimizer, ..quick() });
+        for batch in &batches[..3] {
+            straight.step(batch).expect("a good batch");
+        }
+        let files = straight.checkpoint();
+        let mut resumed = Trainer::restore(&files, None, DeviceChoice::Cpu).expect("our own files");
+        assert_eq!(resumed.steps(), 3);
+        assert_eq!(resumed.checkpoint(), files);
+        for batch in &batches[3..] {
+            assert_eq!(
+                straight.step(batch).expect("a good batch"),
+                resumed.step(batch).expect("a good batch")
+            );
+        }
+        assert_eq!(straight.checkpoint(), resumed.checkpoint());
+    }
+}
+
+#[test]
+fn damaged_checkpoints_are_refused() {
+    let files = trainer(quick()).checkpoint();
+    let restore = |change: &dyn Fn(&mut Files)| {
+        let mut changed = files.clone();
+        change(&mut changed);
+        Trainer::restore(&changed, None, DeviceChoice::Cpu)
+            .map(|_| ())
+            .expect_err("changed")
+    };
+    let missing = restore(&|files| drop(files.remove(OPTIMIZER_FILE)));
+    assert!(matches!(missing, CheckpointError::Missing(OPTIMIZER_FILE)), "{missing}");
+    let other = restore(&|files| {
+        let text = String::from_utf8(files[METADATA_FILE].clone()).expect("JSON is text");
+        files.insert(
+            METADATA_FILE.to_owned(),
+            text.replace("\"format\": 1", "\"format\": 7").into_bytes(),
+        );
+    });
+    assert!(matches!(other, CheckpointError::Format { found: 7 }), "{other}");
+    let cut = restore(&|files| files.get_mut(OPTIMIZER_FILE).expect("there").truncate(100));
+    assert!(matches!(cut, CheckpointError::Weights(_)), "{cut}");
+}
+
+#[test]
+fn impossible_batches_are_refused() {
+    let good = batch("5x5", &["5x5"; 2], 1);
+    let mut trainer = trainer(quick());
+    let mut refused = |change: &dyn Fn(&mut TrainingBatch)| {
+        let mut batch = good.clone();
+        change(&mut batch);
+        match trainer.step(&batch) {
+            Err(TrainerError::Batch(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused(&|batch| batch.board_margin[1] = 26).contains("26 points"));
+    assert!(refused(&|batch| batch.policy.truncate(3)).contains("policy"));
+    assert!(refused(&|batch| batch.inputs.clear()).contains("no sample"));
+}
+
+/// Masked batch normalisation on a padded canvas gives the outputs and statistics of the exact canvas.
+#[test]
+fn training_on_a_padded_canvas_equals_training_on_the_exact_one() {
+    tengen_network::limit_threads();
+    let trainer = trainer(quick());
+    let weights = trainer.raw_weights();
+    let run = |canvas: &str| {
+        let network = Network::new(&weights, Device::Cpu, Precision::Fp32);
+        let batch = batch(canvas, &["5x5"; 6], 4);
+        let _no_grad = tch::no_grad_guard();
+        let inputs = NetworkInputs::new(&batch.inputs, Device::Cpu, Precision::Fp32);
+        network.forward(&inputs, Mode::Training);
+        network.weights()
+    };
+    let (exact, padded) = (run("5x5"), run("7x6"));
+    for (parameter, (a, b)) in exact
+        .parameters()
+        .iter()
+        .zip(exact.values().iter().zip(padded.values()))
+    {
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() < 1e-4, "{}: {a} {b}", parameter.name);
+        }
+    }
+}
