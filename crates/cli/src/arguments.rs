@@ -1,0 +1,67 @@
+//! Values that several commands take from the command line, checked once with one clear sentence each.
+
+use tengen_evaluator::{PlayerSpec, SpecError};
+use tengen_rules::Size;
+
+/// A duration in seconds: any positive number, `0.5` or `30`.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
+        _ => Err(format!("{text:?} is no positive number of seconds")),
+    }
+}
+
+/// A count of at least one.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(count) => Ok(count),
+        Err(_) => Err(format!("{text:?} is no whole number from 1 to {}", u32::MAX)),
+    }
+}
+
+/// Counts of at least one, separated by commas, such as `1,8,64`.
+pub(crate) fn counts(text: &str) -> Result<Vec<u32>, String> {
+    text.split(',').map(|part| count(part.trim())).collect()
+}
+
+/// A board: `9` is 9x9, `7x5` is 7 wide and 5 high.
+pub(crate) fn size(text: &str) -> Result<Size, String> {
+    text.parse::<Size>()
+        .map_err(|error| format!("{error}; a board is written 9 or 7x5, each side from 1 to 19"))
+}
+
+/// A player in one line of text, such as `store:data/runs/demo,visits=64`.
+pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
+    text.parse().map(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_no_duration() {
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for wrong in ["0", "-1", "nan", "inf", "", "1s"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn reads_lists_of_counts() {
+        assert_eq!(counts("1, 8,64"), Ok(vec![1, 8, 64]));
+        for wrong in ["", "1,,2", "0", "1,x", "99999999999"] {
+            assert!(counts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn reads_boards() {
+        assert_eq!(size("9").unwrap(), size("9x9").unwrap());
+        assert_eq!(size("7x5").unwrap().height(), 5);
+        for wrong in ["", "0", "20", "9x", "9x20", "axb"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

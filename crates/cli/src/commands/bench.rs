@@ -1,0 +1,225 @@
+//! `tengen bench`: the workloads of the speed figures, each a measured loop of a few seconds.
+
+mod data;
+mod games;
+#[cfg(feature = "torch")]
+mod network;
+mod rules;
+mod search;
+#[cfg(feature = "torch")]
+mod selfplay;
+#[cfg(feature = "torch")]
+mod train;
+
+use crate::{arguments, output};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Measure a workload: rules, search, self-play, network, training or data
+#[derive(clap::Subcommand)]
+pub(crate) enum Bench {
+    Rules(rules::Args),
+    Search(search::Args),
+    #[cfg(feature = "torch")]
+    Selfplay(selfplay::Args),
+    #[cfg(feature = "torch")]
+    Network(network::Args),
+    #[cfg(feature = "torch")]
+    Train(train::Args),
+    Data(data::Args),
+}
+
+/// Runs one benchmark.
+pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
+    match bench {
+        Bench::Rules(args) => rules::run(args),
+        Bench::Search(args) => search::run(args),
+        #[cfg(feature = "torch")]
+        Bench::Selfplay(args) => selfplay::run(args),
+        #[cfg(feature = "torch")]
+        Bench::Network(args) => network::run(args),
+        #[cfg(feature = "torch")]
+        Bench::Train(args) => train::run(args),
+        Bench::Data(args) => data::run(args),
+    }
+}
+
+/// What every benchmark takes.
+#[derive(clap::Args)]
+pub(crate) struct Common {
+    /// How long to measure
+    #[arg(long, default_value = "10", value_parser = arguments::seconds)]
+    seconds: f64,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Common {
+    /// A stop watch for the measured part.
+    fn start(&self) -> Watch {
+        Watch {
+            start: Instant::now(),
+            length: Duration::from_secs_f64(self.seconds),
+        }
+    }
+}
+
+/// Says when the measured time is over and how long it was.
+#[derive(Clone, Copy)]
+struct Watch {
+    start: Instant,
+    length: Duration,
+}
+
+impl Watch {
+    /// Whether the measured time is over.
+    fn over(&self) -> bool {
+        self.start.elapsed() >= self.length
+    }
+
+    /// Seconds since the start.
+    fn elapsed(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+/// What a benchmark found. Figures that do not apply are left out.
+struct Figures {
+    /// What was done, such as `search 9x9, 64 visits, 2 threads`.
+    workload: String,
+    /// Seconds of the measured part.
+    seconds: f64,
+    /// Every figure by its name, in the order it is shown in.
+    values: Vec<(String, Value, Audience)>,
+}
+
+/// Who is told a figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    All,
+    People,
+    Scripts,
+}
+
+impl Figures {
+    /// No figures yet.
+    fn new(workload: impl Into<String>, seconds: f64) -> Figures {
+        Figures {
+            workload: workload.into(),
+            seconds,
+            values: Vec::new(),
+        }
+    }
+
+    /// Adds `count` per second under `name`.
+    fn rate(&mut self, name: &str, count: f64) -> &mut Figures {
+        let rate = count / self.seconds;
+        self.value(name, rate)
+    }
+
+    /// Adds a figure as it is.
+    fn value(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
+        self.add(name, value.into(), Audience::All)
+    }
+
+    /// Adds a figure that only people are shown.
+    fn shown(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
+        self.add(name, value.into(), Audience::People)
+    }
+
+    /// Adds a figure that only stands in the JSON.
+    fn hidden(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
+        self.add(name, value.into(), Audience::Scripts)
+    }
+
+    fn add(&mut self, name: &str, value: Value, audience: Audience) -> &mut Figures {
+        self.values.push((name.to_owned(), value, audience));
+        self
+    }
+
+    /// Prints the figures, with the process's peak memory.
+    fn print(&mut self, json: bool) -> anyhow::Result<()> {
+        self.value("peak_memory_bytes", peak_memory_bytes());
+        if json {
+            return output::json(&self.to_json());
+        }
+        output::result(format!("{} ({})", self.workload, output::duration(self.seconds)));
+        for (name, value, _) in self
+            .values
+            .iter()
+            .filter(|(_, _, audience)| *audience != Audience::Scripts)
+        {
+            output::result(format!("  {:<34} {:>16}", name.replace('_', " "), for_people(value)));
+        }
+        Ok(())
+    }
+
+    /// Everything as one JSON object.
+    fn to_json(&self) -> Value {
+        let mut object = serde_json::json!({ "workload": self.workload, "seconds": self.seconds });
+        for (name, value, _) in self
+            .values
+            .iter()
+            .filter(|(_, _, audience)| *audience != Audience::People)
+        {
+            object[name] = value.clone();
+        }
+        object
+    }
+}
+
+/// One figure for people: large ones in whole numbers with separators.
+fn for_people(value: &Value) -> String {
+    match value {
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => output::thousands(whole),
+            (None, Some(figure)) if figure >= 1000.0 => output::thousands(figure.round() as u64),
+            (None, Some(figure)) => format!("{figure:.2}"),
+            (None, None) => number.to_string(),
+        },
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The most memory the process ever held, in bytes; 0 where the system does not say.
+pub(crate) fn peak_memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kibibytes = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"));
+    kibibytes
+        .and_then(|number| number.trim().parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_for_people_and_machines() {
+        for (value, text) in [
+            (serde_json::json!(1234.6), "1,235"),
+            (serde_json::json!(12.345), "12.35"),
+            (serde_json::json!(7), "7"),
+        ] {
+            assert_eq!(for_people(&value), text);
+        }
+        let mut figures = Figures::new("test", 2.0);
+        figures.rate("moves_per_second", 10.0);
+        let json = figures.to_json();
+        assert_eq!(json["moves_per_second"], 5.0);
+        assert_eq!(json["workload"], "test");
+    }
+
+    #[test]
+    fn peak_memory_is_known() {
+        assert!(peak_memory_bytes() > 1 << 20);
+    }
+}

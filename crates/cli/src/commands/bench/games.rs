@@ -1,0 +1,79 @@
+//! Games for the benchmarks that need some: self-play in which the search has no network.
+
+use anyhow::Context;
+use std::sync::Arc;
+use tengen_records::GameRecord;
+use tengen_rules::Size;
+use tengen_search::{SearchConfig, UniformPredictor};
+use tengen_selfplay::{
+    BoardShare, Clock, Counters, FairKomi, Group, GroupSetup, ModelUpdate, PredictorFactory, RunIdentity,
+    SelfPlayConfig,
+};
+
+/// Visits per move of these games: enough for honest policy targets.
+const VISITS: u32 = 8;
+
+/// Plays `count` games to their end and returns those with a result.
+pub(super) fn play(size: Size, count: u32, seed: u64) -> anyhow::Result<Vec<GameRecord>> {
+    let config = config(size, count.min(256), SearchConfig::default());
+    let setup = GroupSetup {
+        run: identity(seed),
+        session: 0,
+        number: 0,
+        quota: Some(u64::from(count)),
+    };
+    let factory: PredictorFactory = Arc::new(|_| Ok(Box::new(UniformPredictor)));
+    let mut group = Group::new(
+        &config,
+        setup,
+        model("uniform", VISITS, factory),
+        Arc::new(Counters::new()),
+    )?;
+    let mut games = Vec::new();
+    while !group.is_done() {
+        let finished = group
+            .step(&mut UniformPredictor)
+            .context("self-play without a network failed")?;
+        games.extend(finished.into_iter().map(|game| game.record));
+    }
+    games.retain(GameRecord::is_finished);
+    anyhow::ensure!(
+        !games.is_empty(),
+        "none of {count} games on {size} ended before the ply limit"
+    );
+    Ok(games)
+}
+
+/// Self-play on one board with usual settings.
+pub(super) fn config(size: Size, games_per_group: u32, search: SearchConfig) -> SelfPlayConfig {
+    let boards = vec![BoardShare {
+        size: size.to_string(),
+        share: 1.0,
+    }];
+    SelfPlayConfig {
+        boards,
+        games_per_group,
+        search,
+        ..SelfPlayConfig::default()
+    }
+}
+
+/// What all games of a benchmark have in common.
+pub(super) fn identity(seed: u64) -> RunIdentity {
+    RunIdentity {
+        seed,
+        config_id: "bench".to_owned(),
+        clock: Clock::Fixed(0),
+    }
+}
+
+/// A model that is never replaced.
+pub(super) fn model(id: &str, visits: u32, predictor: PredictorFactory) -> ModelUpdate {
+    ModelUpdate {
+        generation: 0,
+        model_id: id.to_owned(),
+        visits,
+        fair_komi: FairKomi::new(),
+        predictor,
+    }
+}

@@ -1,0 +1,87 @@
+//! `tengen bench train`: training steps on games that were played without a network.
+
+use super::{Common, Figures, games};
+use crate::arguments;
+use crate::players::DeviceArgs;
+use anyhow::Context;
+use tengen_network::NetworkConfig;
+use tengen_records::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch};
+use tengen_rules::Size;
+use tengen_trainer::{Trainer, TrainerConfig};
+
+/// Train a network on sample games, as a run does
+///
+/// Prints positions per second of whole training steps: forward, losses, gradient, optimiser and moving average. The
+/// batches are drawn beforehand; `tengen bench data` measures that part.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen bench train --network b6c96 --size 9 --batch 256 --threads 2
+  tengen bench train --network b10c128 --size 9 --batch 1024 --device cuda --dtype bf16 --json")]
+pub(crate) struct Args {
+    /// Blocks and channels
+    #[arg(long, default_value = "b6c96")]
+    network: NetworkConfig,
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
+    #[arg(long, default_value = "9", value_parser = arguments::size)]
+    size: Size,
+    /// Positions per step
+    #[arg(long, default_value_t = 256, value_parser = arguments::count, value_name = "N")]
+    batch: u32,
+    /// Threads of libtorch
+    #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "T")]
+    threads: u32,
+    #[command(flatten)]
+    device: DeviceArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Batches that are drawn beforehand and taken in turn.
+const BATCHES: u64 = 8;
+
+/// Games the batches are drawn from.
+const GAMES: u32 = 32;
+
+/// Measures training.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let options = args.device.predictor_options();
+    let batches = batches(&args)?;
+    let config = TrainerConfig {
+        batch: args.batch as usize,
+        precision: options.precision,
+        threads: args.threads as usize,
+        ..TrainerConfig::default()
+    };
+    let mut trainer = Trainer::new(&args.network, config, options.device, args.common.seed)?;
+    // The first step chooses kernels and takes memory.
+    let mut losses = trainer.step(&batches[0])?;
+    let watch = args.common.start();
+    let mut steps = 0;
+    while !watch.over() {
+        losses = trainer.step(&batches[steps % batches.len()])?;
+        steps += 1;
+    }
+    let (device, dtype) = (args.device.device.name(), args.device.dtype.name());
+    let workload = format!(
+        "training {} {}, batch {}, {} threads, {device} {dtype}",
+        args.network, args.size, args.batch, args.threads
+    );
+    Figures::new(workload, watch.elapsed())
+        .rate("positions_per_second", steps as f64 * f64::from(args.batch))
+        .rate("steps_per_second", steps as f64)
+        .value("mean_batch", f64::from(args.batch))
+        .value("last_loss", losses.total)
+        .print(args.common.json)
+}
+
+/// Batches of sample games.
+fn batches(args: &Args) -> anyhow::Result<Vec<TrainingBatch>> {
+    let games = games::play(args.size, GAMES, args.common.seed)?;
+    let mut source = SampleSource::new(SampleConfig::default());
+    source.add_games("bench", &games)?;
+    let draw = |number| source.draw(args.batch as usize, args.common.seed + number, SymmetryMode::Canonical);
+    (0..BATCHES)
+        .map(draw)
+        .collect::<Option<_>>()
+        .context("the sample games have no position to train on")
+}

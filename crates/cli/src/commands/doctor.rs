@@ -1,0 +1,51 @@
+//! `tengen doctor`: what this machine offers, measured, with advice in sentences.
+
+#[cfg(feature = "torch")]
+mod speed;
+mod system;
+
+use crate::{arguments, output};
+use serde_json::json;
+
+/// Look at this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
+///
+/// Prints what was found, a table of network evaluations per second for two networks by batch size, and what to do
+/// with it. Takes a few seconds.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen doctor
+  tengen doctor --seconds 20 --json")]
+pub(crate) struct Args {
+    /// How long to measure in all
+    #[arg(long, default_value = "4", value_parser = arguments::seconds)]
+    seconds: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks and measures.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let system = system::System::look();
+    let mut advice = system.advice();
+    let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "system": system });
+    #[cfg(feature = "torch")]
+    let torch = {
+        let torch = speed::Torch::measure(args.seconds)?;
+        advice.extend(torch.advice());
+        report["torch"] = serde_json::to_value(&torch)?;
+        torch
+    };
+    #[cfg(not(feature = "torch"))]
+    advice.push("This tengen was built without libtorch: it can neither train nor run networks.".to_owned());
+    report["advice"] = json!(advice);
+    if args.json {
+        return output::json(&report);
+    }
+    system.print();
+    #[cfg(feature = "torch")]
+    torch.print();
+    output::result("");
+    advice.iter().for_each(output::result);
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! What libtorch is and how fast it is here.
+
+use super::system::loaded_library;
+use crate::output;
+use anyhow::Context;
+use serde::Serialize;
+use tengen_network::{
+    DeviceChoice, LibtorchInfo, NetworkConfig, Precision, PredictorOptions, TorchPredictor, Weights, raw_inference,
+};
+use tengen_rules::Size;
+
+/// libtorch and its measured speed.
+#[derive(Serialize)]
+pub(super) struct Torch {
+    /// What libtorch says about itself.
+    #[serde(flatten)]
+    info: LibtorchInfo,
+    /// Where its library lies.
+    path: String,
+    /// Evaluations per second, one thread for the processor.
+    measured: Vec<Speed>,
+}
+
+/// The speed of one network, device, number format and batch size.
+#[derive(Serialize)]
+struct Speed {
+    network: &'static str,
+    size: String,
+    device: &'static str,
+    dtype: String,
+    batch: usize,
+    evaluations_per_second: f64,
+}
+
+/// Networks that are measured, and the boards they are usual on.
+const NETWORKS: [(&str, usize); 2] = [("b4c32", 5), ("b6c96", 9)];
+
+/// Batch sizes on the processor.
+const CPU_BATCHES: [usize; 4] = [1, 8, 64, 256];
+
+/// Batch sizes on a GPU.
+const CUDA_BATCHES: [usize; 4] = [1, 64, 1024, 4096];
+
+impl Torch {
+    /// Looks and measures for about this long.
+    pub(super) fn measure(seconds: f64) -> anyhow::Result<Torch> {
+        let info = LibtorchInfo::collect();
+        let devices: &[_] = match info.cuda_available {
+            true => &[
+                (DeviceChoice::Cpu, "cpu", CPU_BATCHES),
+                (DeviceChoice::Cuda, "cuda", CUDA_BATCHES),
+            ],
+            false => &[(DeviceChoice::Cpu, "cpu", CPU_BATCHES)],
+        };
+        let measurements = devices.len() * NETWORKS.len() * 2 * CPU_BATCHES.len();
+        let each = seconds / measurements as f64;
+        let mut measured = Vec::new();
+        for &(device, name, batches) in devices {
+            for (network, side) in NETWORKS {
+                for precision in [Precision::Fp32, Precision::Bf16] {
+                    let options = PredictorOptions {
+                        device,
+                        precision,
+                        ..PredictorOptions::default()
+                    };
+                    measured.extend(speeds(network, side, name, options, &batches, each)?);
+                }
+            }
+        }
+        let path = loaded_library("libtorch_cpu").unwrap_or_else(|| "unknown".to_owned());
+        Ok(Torch { info, path, measured })
+    }
+
+    /// What follows for the user.
+    pub(super) fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        for (network, _) in NETWORKS {
+            let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
+            let factor = bf16 / fp32.max(1e-9);
+            advice.push(match factor > 1.15 {
+                true => format!("bf16 is {factor:.1} times as fast as fp32 for {network}: use --dtype bf16 for it."),
+                false => format!("bf16 gains nothing for {network} here ({factor:.2} times fp32): stay with fp32."),
+            });
+        }
+        match &self.info.cuda_problem {
+            Some(problem) => advice.push(format!("No GPU is used: {problem}.")),
+            None => {
+                let factor = self.best("cuda", "b6c96", "bf16") / self.best("cpu", "b6c96", "bf16").max(1e-9);
+                advice.push(format!(
+                    "The GPU evaluates b6c96 {factor:.0} times as fast as one core: use --device cuda --dtype bf16 and \
+                     groups of 256 games or more."
+                ));
+            }
+        }
+        advice
+    }
+
+    /// The best of all batch sizes, evaluations per second.
+    fn best(&self, device: &str, network: &str, dtype: &str) -> f64 {
+        let rows = self
+            .measured
+            .iter()
+            .filter(|s| s.device == device && s.network == network && s.dtype == dtype);
+        rows.map(|speed| speed.evaluations_per_second).fold(0.0, f64::max)
+    }
+
+    /// Prints it for people.
+    pub(super) fn print(&self) {
+        let info = &self.info;
+        output::result(format!("libtorch    {} at {}", info.version, self.path));
+        let onednn = if info.onednn { "with" } else { "without" };
+        let bf16 = if info.fast_bf16 {
+            "computes bf16 itself"
+        } else {
+            "emulates bf16"
+        };
+        output::result(format!(
+            "kernels     {} {onednn} oneDNN; the processor {bf16}",
+            info.cpu_capability
+        ));
+        match &info.cuda_problem {
+            None => output::result(format!("CUDA        {} GPUs", info.gpus)),
+            Some(problem) => output::result(format!("CUDA        none: {problem}")),
+        }
+        output::result("\nevaluations per second (processor: one thread)");
+        output::result(format!(
+            "{:<8} {:<6} {:<6} {:<6} {:>7} {:>14}",
+            "network", "board", "device", "dtype", "batch", "per second"
+        ));
+        for speed in &self.measured {
+            let rate = output::thousands(speed.evaluations_per_second.round() as u64);
+            output::result(format!(
+                "{:<8} {:<6} {:<6} {:<6} {:>7} {rate:>14}",
+                speed.network, speed.size, speed.device, speed.dtype, speed.batch
+            ));
+        }
+    }
+}
+
+/// Measures one network at every batch size.
+fn speeds(
+    network: &'static str,
+    side: usize,
+    device: &'static str,
+    options: PredictorOptions,
+    batches: &[usize],
+    seconds: f64,
+) -> anyhow::Result<Vec<Speed>> {
+    let config: NetworkConfig = network.parse()?;
+    let size = Size::square(side)?;
+    let mut predictor = TorchPredictor::new(&Weights::random(&config, 1)?, options)?;
+    let measured = raw_inference(&mut predictor, size, batches, seconds, 1).context("the network failed")?;
+    let dtype = options.precision.to_string();
+    let speed = |row: &tengen_network::BatchSpeed| Speed {
+        network,
+        size: size.to_string(),
+        device,
+        dtype: dtype.clone(),
+        batch: row.batch,
+        evaluations_per_second: row.positions_per_second,
+    };
+    Ok(measured.iter().map(speed).collect())
+}

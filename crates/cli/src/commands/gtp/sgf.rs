@@ -1,0 +1,25 @@
+//! `loadsgf`: the main line of a game file.
+
+use anyhow::Context;
+use tengen_gtp::LoadedGame;
+use tengen_records::read_sgf;
+use tengen_rules::{Color, Move};
+
+/// Reads the first game of a file up to a move number, where 1 is the position before the first move.
+pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let mut games = read_sgf(&String::from_utf8_lossy(&bytes)).with_context(|| format!("{path} is no SGF"))?;
+    let game = games.swap_remove(0);
+    let setup = game
+        .setup
+        .iter()
+        .filter_map(|&(color, point)| Some((color?, Move::Play(point))));
+    let mut turns: Vec<(Color, Move)> = setup.collect();
+    let played = move_number.map_or(game.moves.len(), |number| number.saturating_sub(1));
+    turns.extend(game.moves.into_iter().take(played));
+    Ok(LoadedGame {
+        size: game.size,
+        komi: game.komi,
+        turns,
+    })
+}

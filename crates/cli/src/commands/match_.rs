@@ -1,0 +1,266 @@
+//! `tengen match`: two players, many games, honest statistics.
+
+mod files;
+mod progress;
+
+use crate::arguments;
+use crate::interrupt::Interrupt;
+use crate::output::{self, usage};
+use crate::players::{DeviceArgs, Loader};
+use anyhow::Context;
+use progress::Progress;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use tengen_evaluator::{
+    AColor, MatchConfig, MatchContext, MatchEvent, MatchResult, Openings, Player, PlayerSpec, Refusal, SprtConfig,
+    SprtState, WinTieLoss, run_match,
+};
+use tengen_records::now_ms;
+use tengen_rules::{Komi, Size};
+
+/// Let two players play many games and say who is stronger, and how sure that is
+///
+/// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is judged by
+/// the exact Tromp-Taylor rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
+/// reason kept. Prints points, wins by colour and the Elo difference with its 95 % interval; while it runs the score
+/// so far stands on stderr. The same seed and players give the same games. Ctrl-C ends the match with the games
+/// finished so far.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen match --a store:data/runs/demo,visits=64 --b random --size 5 --komi 24.5 --a-color black
+  tengen match --a store:data/runs/big --b store:data/runs/big@g000012 --sprt 0,50 --out data/matches/big-12
+  tengen match --a uniform,visits=200 --b gtp:\"gnugo --mode gtp --chinese-rules\" --size 9 --games 20 --json
+
+PLAYER is one of
+  model:PATH         a model folder or a .safetensors file (the path alone works too)
+  store:DIR          the champion of a run store (its folder alone works too)
+  store:DIR@g000012  the model of that generation
+  gtp:COMMAND        any engine that speaks GTP; quote the command to add options
+  random             random plays that spare own eyes
+  uniform            a search that knows the rules and nothing else
+with options such as ,visits=64 ,noise=on ,temperature=0.5 ,name=X; for engines ,move_s=10 ,engines=2")]
+pub(crate) struct Args {
+    /// The first player; Elo and margins are seen from here
+    #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
+    a: Box<PlayerSpec>,
+    /// The second player
+    #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
+    b: Box<PlayerSpec>,
+    /// Games to play; the most games when --sprt may end the match [default: 100; with --sprt 2000]
+    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    games: Option<u32>,
+    /// Stop as soon as it is clear (5 % errors) whether A is ELO0 or ELO1 stronger
+    #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, value_parser = sprt)]
+    sprt: Option<SprtConfig>,
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
+    #[arg(long, default_value = "9", value_parser = arguments::size)]
+    size: Size,
+    /// Points for White, in halves; whole numbers allow ties
+    #[arg(long, default_value = "7", allow_hyphen_values = true)]
+    komi: Komi,
+    /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, or first-moves+random:PLIES
+    #[arg(long, default_value = "random:4")]
+    openings: Openings,
+    /// A's colour: in turn (pairs of games), or always the same
+    #[arg(long, value_enum, default_value_t = Color::Alternate)]
+    a_color: Color,
+    /// Seed of openings and players
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Games played side by side
+    #[arg(long, default_value_t = 64, value_parser = arguments::count, value_name = "N")]
+    concurrency: u32,
+    /// Plies after which a game stops without a result [default: 4 per point and 40]
+    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    max_plies: Option<u32>,
+    /// What it costs an engine to refuse a legal move, as many do with suicide
+    #[arg(long, value_enum, default_value_t = Refused::Loss)]
+    refused_moves: Refused,
+    /// A new folder for result.json, games.sgf and the games as a shard
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The colour of player A.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Color {
+    /// Black first, then White, with the same opening
+    Alternate,
+    /// Black in every game
+    Black,
+    /// White in every game
+    White,
+}
+
+/// What becomes of a game whose engine refuses a legal move.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Refused {
+    /// The engine loses
+    Loss,
+    /// The game does not count
+    Void,
+}
+
+/// Reads the two hypotheses of a sequential test.
+fn sprt(text: &str) -> Result<SprtConfig, String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    let Some([elo0, elo1]) = numbers.as_deref() else {
+        return Err("expected two numbers such as 0,50".to_owned());
+    };
+    let config = SprtConfig {
+        elo0: *elo0,
+        elo1: *elo1,
+        ..SprtConfig::default()
+    };
+    config.validate().map(|()| config)
+}
+
+impl Args {
+    /// The settings of the match.
+    fn config(&self) -> anyhow::Result<MatchConfig> {
+        let usual_games = if self.sprt.is_some() { 2000 } else { 100 };
+        let config = MatchConfig {
+            size: self.size,
+            komi: self.komi,
+            games: self.games.map_or(usual_games, |games| games as usize),
+            openings: self.openings,
+            a_color: match self.a_color {
+                Color::Alternate => AColor::Alternate,
+                Color::Black => AColor::Black,
+                Color::White => AColor::White,
+            },
+            seed: self.seed,
+            parallel: self.concurrency as usize,
+            max_plies: self.max_plies.unwrap_or(0) as usize,
+            refused_moves: match self.refused_moves {
+                Refused::Loss => Refusal::Loss,
+                Refused::Void => Refusal::Void,
+            },
+            sprt: self.sprt,
+            pairs_per_look: 0,
+        };
+        config.validate().map_err(usage)?;
+        Ok(config)
+    }
+}
+
+/// Plays a match.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let config = args.config()?;
+    if let Some(folder) = &args.out {
+        files::require_new(folder)?;
+    }
+    let loader = Loader::new(&args.device)?;
+    let mut a = loader.player(&args.a)?;
+    let mut b = loader.player(&args.b)?;
+    let interrupt = Interrupt::listen("ending the match with the games finished so far")?;
+    let start_ms = now_ms();
+    let context = MatchContext {
+        match_id: format!("match-{start_ms}-{}", args.seed),
+        config_id: "match".to_owned(),
+        start_time_ms: i64::try_from(start_ms).unwrap_or(i64::MAX),
+    };
+    let result = play(&config, &mut *a, &mut *b, &context, &interrupt)?;
+    if let Some(folder) = &args.out {
+        files::write(folder, &context, &result)
+            .with_context(|| format!("cannot write the match to {}", folder.display()))?;
+    }
+    if args.json {
+        return output::json(&result);
+    }
+    print(&result);
+    Ok(())
+}
+
+/// Plays the games and shows the score so far.
+fn play(
+    config: &MatchConfig,
+    a: &mut dyn Player,
+    b: &mut dyn Player,
+    context: &MatchContext,
+    interrupt: &Interrupt,
+) -> anyhow::Result<MatchResult> {
+    let mut progress = Progress::new(config);
+    let mut observer = |event: &MatchEvent<'_>| {
+        progress.show(event);
+        match interrupt.requested() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let result = run_match(config, a, b, context, &mut observer);
+    progress.finish();
+    Ok(result?)
+}
+
+/// Prints the result as a table.
+fn print(result: &MatchResult) {
+    let MatchResult { a, b, games, .. } = result;
+    let estimate = &result.estimate;
+    output::result(format!(
+        "{a} against {b}, {} komi {}, {games} games",
+        result.size, result.komi
+    ));
+    output::result(format!("{:<12} {:>6} {:>6} {:>6}", "", "wins", "ties", "losses"));
+    let row = |name: &str, counts: &WinTieLoss| {
+        output::result(format!(
+            "{name:<12} {:>6} {:>6} {:>6}",
+            counts.wins, counts.ties, counts.losses
+        ));
+    };
+    row("A as Black", &result.a_black);
+    row("A as White", &result.a_white);
+    row("A in all", &result.a_total);
+    output::result(format!("points {} : {}", result.a_points, result.b_points));
+    output::result(format!(
+        "Elo {:+.0}, 95 % between {:+.0} and {:+.0}; A is the stronger with probability {:.3}",
+        estimate.elo, estimate.elo_low, estimate.elo_high, estimate.los
+    ));
+    if let Some(sprt) = &result.sprt {
+        let verdict = match sprt.state {
+            SprtState::Accepted => format!("A is at least {} Elo stronger", sprt.config.elo1),
+            SprtState::Rejected => format!("A is at most {} Elo stronger", sprt.config.elo0),
+            SprtState::Open => "not decided".to_owned(),
+        };
+        let (llr, low, high) = (sprt.llr, sprt.lower, sprt.upper);
+        output::result(format!(
+            "sequential test: {verdict} (log-likelihood ratio {llr:.2} in {low:.2} to {high:.2})"
+        ));
+    }
+    if let Some(margin) = result.mean_a_margin {
+        let full = result.a_full_board_wins;
+        output::result(format!(
+            "mean margin {margin:+.1} points for A; A owned the whole board in {full} games; {:.0} plies a game",
+            result.mean_plies
+        ));
+    }
+    print_exceptions(result);
+}
+
+/// Prints what did not go its usual way.
+fn print_exceptions(result: &MatchResult) {
+    for (count, what) in [
+        (result.faults, "games lost by a fault"),
+        (result.unfinished, "games met the ply limit and have no result"),
+        (result.void, "games do not count"),
+        (result.resigned, "games were resigned"),
+    ] {
+        if count > 0 {
+            output::result(format!("{count} {what}"));
+        }
+    }
+    for report in result.fault_reports.iter().take(5) {
+        output::result(format!(
+            "  game {}, player {}, ply {}: {}",
+            report.game, report.player, report.ply, report.fault.reason
+        ));
+    }
+    if result.stopped {
+        output::result("the match was stopped before its end");
+    }
+}

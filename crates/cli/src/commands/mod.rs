@@ -1,0 +1,68 @@
+//! One subcommand, one file, a verb each: its arguments (`Args`) and what it does with them (`run`).
+
+mod bench;
+mod data;
+mod doctor;
+#[cfg(feature = "torch")]
+mod gate;
+mod gtp;
+mod match_;
+mod report;
+mod rules;
+#[cfg(feature = "torch")]
+mod run;
+#[cfg(feature = "torch")]
+mod selfplay;
+#[cfg(feature = "torch")]
+mod stage;
+#[cfg(feature = "torch")]
+mod train;
+mod verify;
+
+/// What the program can do.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    #[cfg(feature = "torch")]
+    Run(run::Args),
+    #[cfg(feature = "torch")]
+    Selfplay(selfplay::Args),
+    #[cfg(feature = "torch")]
+    Train(train::Args),
+    #[cfg(feature = "torch")]
+    Gate(gate::Args),
+    Match(match_::Args),
+    Gtp(gtp::Args),
+    #[command(subcommand)]
+    Data(data::Data),
+    #[command(subcommand)]
+    Rules(rules::Rules),
+    Report(report::Args),
+    Verify(verify::Args),
+    Doctor(doctor::Args),
+    #[command(subcommand)]
+    Bench(bench::Bench),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            #[cfg(feature = "torch")]
+            Command::Run(args) => run::run(args),
+            #[cfg(feature = "torch")]
+            Command::Selfplay(args) => selfplay::run(args),
+            #[cfg(feature = "torch")]
+            Command::Train(args) => train::run(args),
+            #[cfg(feature = "torch")]
+            Command::Gate(args) => gate::run(args),
+            Command::Match(args) => match_::run(args),
+            Command::Gtp(args) => gtp::run(args),
+            Command::Data(command) => data::run(command),
+            Command::Rules(command) => rules::run(command),
+            Command::Report(args) => report::run(args),
+            Command::Verify(args) => verify::run(args),
+            Command::Doctor(args) => doctor::run(args),
+            Command::Bench(command) => bench::run(command),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `tengen report`: one HTML page about a store.
+
+use crate::output::{json, result, say, usage};
+use crate::report::{Refresh, write_report};
+use std::path::PathBuf;
+use tengen_records::{Create, Store};
+
+/// Write one self-contained HTML page about a store: curves, verdicts, costs, games to click through
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The store: a folder
+    #[arg(long, value_name = "DIR")]
+    store: String,
+    /// The page to write [default: report.html in the store]
+    #[arg(long, value_name = "FILE.html")]
+    out: Option<PathBuf>,
+    /// Print what was written as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the page and says where it is.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let store = Store::open(&args.store, Create::Never)?;
+    let inside = || store.local_path().map(|folder| folder.join("report.html"));
+    let out = args
+        .out
+        .or_else(inside)
+        .ok_or_else(|| usage("this store is no folder: say with --out where to write"))?;
+    let summary = write_report(&store, &out, Refresh::Never)?;
+    for problem in &summary.problems {
+        say(format!("warning: {problem}"));
+    }
+    if args.json {
+        return json(&summary);
+    }
+    result(summary.path.display().to_string());
+    Ok(())
+}

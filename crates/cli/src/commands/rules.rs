@@ -1,0 +1,29 @@
+//! `tengen rules`: the rules core from outside: counts, facts, scores, diagrams.
+
+mod count;
+mod score;
+mod show;
+mod verify;
+
+/// Ask the rules core: counts, published facts, scores, diagrams
+#[derive(clap::Subcommand)]
+pub(crate) enum Rules {
+    Perft(count::Perft),
+    Positions(count::Positions),
+    Games(count::Games),
+    Score(score::Args),
+    Show(show::Args),
+    Verify(verify::Args),
+}
+
+/// Does what was asked.
+pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
+    match command {
+        Rules::Perft(args) => count::perft(args),
+        Rules::Positions(args) => count::positions(args),
+        Rules::Games(args) => count::games(args),
+        Rules::Score(args) => score::run(args),
+        Rules::Show(args) => show::run(args),
+        Rules::Verify(args) => verify::run(args),
+    }
+}

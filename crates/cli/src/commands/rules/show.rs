@@ -1,0 +1,168 @@
+//! `tengen rules show`: a board as a diagram, with the points the side to move may not play and why.
+
+use crate::{arguments, output};
+use anyhow::bail;
+use serde_json::json;
+use tengen_rules::{Color, Komi, Move, Position, Rules, Size, format_point};
+
+/// Draw the board after some moves, with every point that may not be played and the rule that refuses it
+///
+/// Prints the diagram (X is Black, O is White, . is empty, ! is empty and refused), the side to move, the area of
+/// both sides as the board stands, and the refused points with their reasons.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen rules show --size 5 --moves \"C3 C4 D4 pass\"
+  tengen rules show --size 2 --moves \"A1 B1 B2\"          A2 and B1 are refused to White
+  tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json")]
+pub(crate) struct Args {
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
+    #[arg(long, default_value = "9", value_parser = arguments::size)]
+    size: Size,
+    /// Moves from the empty board, Black first, in turn: points such as C3, or pass
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "MOVES")]
+    moves: String,
+    /// The rule set
+    #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
+    rules: Rules,
+    /// Points for White, in halves
+    #[arg(long, default_value = "0", allow_hyphen_values = true)]
+    komi: Komi,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Draws a board.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let mut position = Position::with_rules(args.size, args.rules);
+    replay(&mut position, &args.moves)?;
+    let refused = refused_points(&position);
+    let area = position.area();
+    let margin = position.margin(args.komi);
+    if args.json {
+        let illegal: Vec<_> = refused
+            .iter()
+            .map(|(point, reason)| json!({ "point": point, "reason": reason }))
+            .collect();
+        return output::json(&json!({
+            "size": args.size.to_string(),
+            "rules": position.rules().to_string(),
+            "turns": position.ply(),
+            "over": position.is_over(),
+            "to_move": color_name(position.to_move()),
+            "board": rows(&position, &|_| false),
+            "illegal": illegal,
+            "black_area": area.black.len(),
+            "white_area": area.white.len(),
+            "margin": margin.points(),
+        }));
+    }
+    output::result(diagram(&position));
+    let turns = position.ply();
+    match position.is_over() {
+        true => output::result(format!("after {turns} turns the game is over")),
+        false => output::result(format!(
+            "after {turns} turns, {} to move",
+            color_name(position.to_move())
+        )),
+    }
+    let (black, white) = (area.black.len(), area.white.len());
+    output::result(format!(
+        "area as it stands: Black {black}, White {white}, neither {}; with komi {} {}",
+        args.size.area() - black - white,
+        args.komi,
+        lead(margin.points()),
+    ));
+    for (point, reason) in refused {
+        output::result(format!("{point} is refused: {reason}"));
+    }
+    Ok(())
+}
+
+/// Plays moves written in turn, separated by blanks or commas.
+pub(super) fn replay(position: &mut Position, moves: &str) -> anyhow::Result<()> {
+    for text in moves.split([' ', ',', '\t', '\n']).filter(|text| !text.is_empty()) {
+        let turn = position.ply() + 1;
+        let Ok(mv) = Move::parse(position.size(), text) else {
+            return Err(output::usage(format!(
+                "turn {turn}: {text:?} is neither a point of the {} board nor \"pass\"",
+                position.size()
+            )));
+        };
+        let color = color_name(position.to_move());
+        if let Err(reason) = position.try_play(mv) {
+            bail!("turn {turn}, {color} {text}, is illegal: {reason}");
+        }
+    }
+    Ok(())
+}
+
+/// The empty points the side to move may not play, with their reasons, in reading order.
+fn refused_points(position: &Position) -> Vec<(String, String)> {
+    if position.is_over() {
+        return Vec::new();
+    }
+    let size = position.size();
+    let reason = |point| {
+        position
+            .legality(Move::Play(point))
+            .err()
+            .map(|reason| reason.to_string())
+    };
+    position
+        .empty_points()
+        .iter()
+        .filter_map(|point| reason(point).map(|reason| (format_point(size, point), reason)))
+        .collect()
+}
+
+/// The board as text with coordinates; refused points are marked.
+fn diagram(position: &Position) -> String {
+    let size = position.size();
+    let letters: Vec<String> = "ABCDEFGHJKLMNOPQRST"
+        .chars()
+        .take(size.width())
+        .map(String::from)
+        .collect();
+    let header = format!("   {}", letters.join(" "));
+    let legal = position.legal_points();
+    let mut lines = vec![header.clone()];
+    let refused = |point| !position.is_over() && !legal.contains(point);
+    for (row, text) in rows(position, &refused).iter().enumerate() {
+        let number = size.height() - row;
+        let cells: Vec<String> = text.chars().map(String::from).collect();
+        lines.push(format!("{number:>2} {} {number}", cells.join(" ")));
+    }
+    lines.push(header);
+    lines.join("\n")
+}
+
+/// The board's rows from the top: `X`, `O`, `.`, and `!` for empty points that `marked` says.
+fn rows(position: &Position, marked: &dyn Fn(tengen_rules::Point) -> bool) -> Vec<String> {
+    let size = position.size();
+    let cell = |point| match position.at(point) {
+        Some(Color::Black) => 'X',
+        Some(Color::White) => 'O',
+        None if marked(point) => '!',
+        None => '.',
+    };
+    let cells: Vec<char> = size.points().map(cell).collect();
+    cells.chunks(size.width()).map(|row| row.iter().collect()).collect()
+}
+
+/// `black` or `white`.
+pub(super) fn color_name(color: Color) -> &'static str {
+    match color {
+        Color::Black => "black",
+        Color::White => "white",
+    }
+}
+
+/// A margin in points, Black minus White, in words.
+pub(super) fn lead(margin: f32) -> String {
+    match margin {
+        m if m > 0.0 => format!("Black is ahead by {m}"),
+        m if m < 0.0 => format!("White is ahead by {}", -m),
+        _ => "nobody is ahead".to_owned(),
+    }
+}

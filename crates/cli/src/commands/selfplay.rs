@@ -1,0 +1,177 @@
+//! `tengen selfplay`: games of a store's champion against itself.
+
+use crate::commands::stage::StageArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{bars, say, thousands};
+use crate::run::{Opened, selfplay};
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tengen_network::ModelInfo;
+use tengen_records::{Collection, GameRecord, GamesOf, ShardInfo};
+use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
+
+/// Play self-play games of the store's champion and publish them there
+///
+/// The games depend on the run's seed, --session and the model only: any number of threads gives the same games.
+/// Several processes may play into one store at once, each with a --session of its own.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen selfplay --store data/runs/five --games 1000
+  tengen selfplay --store data/runs/new --config configs/5x5.toml --games 200 --threads 4 --json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    stage: StageArgs,
+    /// Games to play
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    games: u64,
+    /// Worker threads [default: loop.workers of the configuration]
+    #[arg(long, value_parser = crate::arguments::count)]
+    threads: Option<u32>,
+    /// Keeps the games of different starts apart [default: the time in milliseconds]
+    #[arg(long)]
+    session: Option<u64>,
+    /// Write this start time (milliseconds since 1970) into every game, so that the games are the same to the byte
+    #[arg(long, value_name = "MS")]
+    fixed_time: Option<i64>,
+    /// Print what was done as one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct Done {
+    games: u64,
+    finished: u64,
+    unfinished: u64,
+    positions: u64,
+    evaluations: u64,
+    seconds: f64,
+    model: String,
+    shards: Vec<String>,
+}
+
+/// Plays the games.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let run = args.stage.open()?;
+    let interrupt = Interrupt::listen("Stopping after the groups in progress…")?;
+    let model = champion(&run)?;
+    let mut identity = selfplay::identity(&run);
+    if let Some(ms) = args.fixed_time {
+        identity.clock = Clock::Fixed(ms);
+    }
+    let setup = GenerateSetup {
+        run: identity,
+        session: args.session.unwrap_or_else(tengen_records::now_ms),
+        games: args.games,
+        threads: args.threads.map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
+    };
+    let counters = Arc::new(Counters::new());
+    let began = Instant::now();
+    let mut sink = Sink { run: &run, generation: model.generation, sequence: 0, shards: Vec::new(), error: None };
+    let stop = AtomicBool::new(false);
+    let ended = AtomicBool::new(false);
+    let games = std::thread::scope(|scope| {
+        scope.spawn(|| watch(args.games, &counters, &interrupt, &stop, &ended));
+        let games = generate(&run.config.selfplay, &setup, &model, &counters, &stop, |games| {
+            if sink.publish(&games).is_err() {
+                stop.store(true, Ordering::SeqCst);
+            }
+        });
+        ended.store(true, Ordering::SeqCst);
+        games
+    })?;
+    if let Some(error) = sink.error {
+        return Err(error).context("publishing self-play games");
+    }
+    let counts = counters.values();
+    let done = Done {
+        games,
+        finished: counts.games,
+        unfinished: counts.unfinished,
+        positions: sink.shards.iter().map(ShardInfo::positions).sum(),
+        evaluations: counts.evaluations,
+        seconds: began.elapsed().as_secs_f64(),
+        model: model.model_id,
+        shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
+    };
+    if args.json {
+        return crate::output::json(&done);
+    }
+    crate::output::result(format!(
+        "{} games ({} unfinished), {} positions, {} evaluations in {:.1} s with {}",
+        thousands(done.games),
+        done.unfinished,
+        thousands(done.positions),
+        thousands(done.evaluations),
+        done.seconds,
+        done.model
+    ));
+    Ok(())
+}
+
+/// The champion with the komi it thinks fair.
+fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
+    let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+    let info: ModelInfo = serde_json::from_value(run.store.model_info(&champion.model_id)?.into())?;
+    let mut komi = FairKomi::new();
+    for size in run.config.sizes()? {
+        if let Some(fair) = info.fair_komi(size) {
+            komi.set(size, f64::from(fair.points()));
+        }
+    }
+    let positions: u64 = run.store.list_shards(&GamesOf::SelfPlay)?.iter().map(ShardInfo::positions).sum();
+    let visits = run.config.visits_at(positions);
+    let weights = run.weights(&champion.model_id)?;
+    Ok(selfplay::update(weights, run.options, champion.generation, champion.model_id, visits, komi))
+}
+
+/// Publishes each finished group as a shard.
+struct Sink<'a> {
+    run: &'a Opened,
+    generation: u32,
+    sequence: u64,
+    shards: Vec<ShardInfo>,
+    error: Option<anyhow::Error>,
+}
+
+impl Sink<'_> {
+    fn publish(&mut self, games: &[GameRecord]) -> Result<(), ()> {
+        let collection = Collection::SelfPlay { generation: self.generation };
+        let worker = format!("p{}", std::process::id());
+        match self.run.store.publish_games(&collection, &worker, self.sequence, games) {
+            Ok(shard) => {
+                self.shards.push(shard);
+                self.sequence += 1;
+                Ok(())
+            }
+            Err(error) => {
+                self.error.get_or_insert(error.into());
+                Err(())
+            }
+        }
+    }
+}
+
+/// Shows the progress until all is done and passes an interrupt on.
+fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBool, ended: &AtomicBool) {
+    let bar = bars().add(ProgressBar::new(games));
+    let style = ProgressStyle::with_template("[{bar:40}] {pos}/{len} games, {msg}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let began = Instant::now();
+    while !ended.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(100));
+        let counts = counters.values();
+        bar.set_position(counts.games + counts.unfinished);
+        let rate = counts.evaluations as f64 / began.elapsed().as_secs_f64();
+        bar.set_message(format!("{} evaluations/s", thousands(rate as u64)));
+        if interrupt.requested() && !stop.swap(true, Ordering::SeqCst) {
+            say("the groups in progress are given up; those published are kept");
+        }
+    }
+    bar.finish_and_clear();
+}

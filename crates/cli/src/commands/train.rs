@@ -1,0 +1,134 @@
+//! `tengen train`: training on a store's games.
+
+use crate::commands::stage::StageArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{bars, thousands};
+use crate::run::Training;
+use crate::run::ledger::Clock;
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+use tengen_records::{GamesOf, ShardInfo};
+
+/// How often the store is looked at for new games.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Train on the store's games and publish the result as a model
+///
+/// Goes on from the store's newest checkpoint. Without --steps it trains until the reuse ratio of the configuration is
+/// met for the games that are there; with --follow it waits for more games and never ends by itself.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen train --store data/runs/five --steps 1000
+  tengen train --store data/runs/five --follow       beside `tengen selfplay` in other processes")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    stage: StageArgs,
+    /// Steps to train, whatever the reuse ratio says
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "follow")]
+    steps: Option<u64>,
+    /// Wait for more games; publish a model every `loop.candidate_every_steps`
+    #[arg(long)]
+    follow: bool,
+    /// Print what was done as one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct Done {
+    steps: u64,
+    steps_made: u64,
+    samples_per_second: f64,
+    total_loss: Option<f64>,
+    policy_loss: Option<f64>,
+    value_loss: Option<f64>,
+    margin_loss: Option<f64>,
+    ownership_loss: Option<f64>,
+    model: Option<String>,
+}
+
+/// Trains.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let run = args.stage.open()?;
+    let _lock = run.store.lock_run()?;
+    let interrupt = Interrupt::listen("Stopping: writing a checkpoint…")?;
+    let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
+    let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
+    if training.positions() == 0 && !args.follow {
+        bail!("{} holds no self-play games yet: play some with `tengen selfplay`", run.store.location());
+    }
+    let first = training.steps();
+    let last = args.steps.map(|steps| first + steps);
+    let bar = progress(args.steps);
+    let (began, mut looked) = (Instant::now(), Instant::now());
+    let mut generation = run.store.list_models()?.last().map_or(0, |model| model.generation);
+    let (mut losses, mut model) = (None, None);
+    while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
+        if args.follow && looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            let known: HashSet<String> = training.known_shards();
+            let all = run.store.list_shards(&GamesOf::SelfPlay)?;
+            training.take_in(all.into_iter().filter(|shard: &ShardInfo| !known.contains(&shard.path)).collect())?;
+        }
+        if !(training.may_step() || args.steps.is_some()) {
+            if !args.follow {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        }
+        let now = training.step()?;
+        bar.inc(1);
+        bar.set_message(format!("loss {:.3}", now.total));
+        losses = Some(now);
+        if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
+            generation += 1;
+            model = Some(training.publish(generation, &clock.read(0))?.0.id);
+        }
+        training.checkpoint_if_due(|| clock.read(0))?;
+    }
+    bar.finish_and_clear();
+    let made = training.steps() - first;
+    if made > 0 {
+        training.checkpoint(&clock.read(0))?;
+        if !args.follow {
+            model = Some(training.publish(generation + 1, &clock.read(0))?.0.id);
+        }
+    }
+    let done = Done {
+        steps: training.steps(),
+        steps_made: made,
+        samples_per_second: (made * run.config.training.batch as u64) as f64 / began.elapsed().as_secs_f64(),
+        total_loss: losses.map(|losses| losses.total),
+        policy_loss: losses.map(|losses| losses.policy),
+        value_loss: losses.map(|losses| losses.value),
+        margin_loss: losses.map(|losses| losses.margin),
+        ownership_loss: losses.map(|losses| losses.ownership),
+        model,
+    };
+    if args.json {
+        return crate::output::json(&done);
+    }
+    let loss = done.total_loss.map_or("no step".to_owned(), |loss| format!("loss {loss:.3}"));
+    let model = done.model.as_deref().unwrap_or("none");
+    crate::output::result(format!(
+        "{} steps made, {} in all, {loss}, {} samples/s; new model: {model}",
+        thousands(made),
+        thousands(done.steps),
+        thousands(done.samples_per_second as u64)
+    ));
+    Ok(())
+}
+
+fn progress(steps: Option<u64>) -> ProgressBar {
+    let (bar, template) = match steps {
+        Some(steps) => (ProgressBar::new(steps), "[{bar:40}] {pos}/{len} steps, {msg}, {eta} left"),
+        None => (ProgressBar::new_spinner(), "{spinner} {pos} steps, {per_sec}, {msg}"),
+    };
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bars().add(bar)
+}

@@ -1,0 +1,71 @@
+//! `tengen verify`: a player held against what is known about a small board.
+
+use crate::players::{DeviceArgs, Loader};
+use crate::{arguments, output, theory};
+use anyhow::bail;
+use serde_json::Value;
+use tengen_evaluator::PlayerSpec;
+
+/// Hold a model against what is known about a small board
+///
+/// 5x5 is solved: Black's first move C3 takes the whole board. Asked are the first move at komi 24.5, the sign of
+/// the value at komi 24.5 and 25.5, +25 against every first reply with the same network as White, and +25 as Black
+/// against two players without a network. 7x7 is believed, not proved, to be worth +9: first move, signs at komi 8.5
+/// and 9.5, wins as Black. Prints every question with both answers; exits with 1 where the model contradicts theory.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen verify --model store:data/runs/demo --board 5x5
+  tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 --board 5x5 --games 20 --json
+
+--model takes what `tengen match` calls a PLAYER; without ,visits=N it searches 64 visits per move.")]
+pub(crate) struct Args {
+    /// Who is asked
+    #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
+    model: Box<PlayerSpec>,
+    /// The board
+    #[arg(long, value_enum, default_value_t = Board::FiveByFive)]
+    board: Board,
+    /// Games against each player without a network
+    #[arg(long, default_value_t = 100, value_parser = arguments::count, value_name = "N")]
+    games: u32,
+    /// Seed of the games
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The boards about which something is known.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Board {
+    /// Solved
+    #[value(name = "5x5", alias = "5")]
+    FiveByFive,
+    /// Believed
+    #[value(name = "7x7", alias = "7")]
+    SevenBySeven,
+}
+
+/// Asks the player.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let loader = Loader::new(&args.device)?;
+    let games = args.games as usize;
+    let report = match args.board {
+        Board::FiveByFive => theory::five_by_five(&args.model, &loader, games, args.seed)?,
+        Board::SevenBySeven => theory::seven_by_seven(&args.model, &loader, games, args.seed)?,
+    };
+    if args.json {
+        let mut object = serde_json::to_value(&report)?;
+        object["passed"] = Value::Bool(report.passed());
+        output::json(&object)?;
+    } else {
+        report.lines().iter().for_each(output::result);
+    }
+    match report.passed() {
+        true => Ok(()),
+        false => bail!("{} contradicts the theory of {}", report.player, report.board),
+    }
+}

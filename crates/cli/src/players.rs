@@ -1,0 +1,264 @@
+//! From what people write after `--model` and inside a PLAYER to a predictor that plays.
+
+use anyhow::{Context, bail};
+use std::path::Path;
+use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerSpec, PredictorLoader};
+use tengen_records::{Create, Store};
+use tengen_search::Predictor;
+
+/// Where networks compute.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct DeviceArgs {
+    /// Where networks compute: the processor, the first GPU, or the GPU if there is one
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    pub(crate) device: DeviceName,
+    /// Numbers networks compute with; bf16 is faster from about 48 channels on and on a GPU
+    #[arg(long, value_enum, default_value_t = Dtype::Fp32)]
+    pub(crate) dtype: Dtype,
+}
+
+/// A device, by its name on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DeviceName {
+    /// The processor
+    #[default]
+    Cpu,
+    /// The first GPU
+    Cuda,
+    /// The first GPU if one can be used, else the processor
+    Auto,
+}
+
+/// A number format, by its name on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Dtype {
+    /// 32-bit floats
+    #[default]
+    Fp32,
+    /// 16-bit floats with the range of 32-bit ones
+    Bf16,
+}
+
+impl DeviceName {
+    /// The name as written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            DeviceName::Cpu => "cpu",
+            DeviceName::Cuda => "cuda",
+            DeviceName::Auto => "auto",
+        }
+    }
+}
+
+impl Dtype {
+    /// The name as written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Dtype::Fp32 => "fp32",
+            Dtype::Bf16 => "bf16",
+        }
+    }
+}
+
+#[cfg(feature = "torch")]
+impl DeviceArgs {
+    /// How a predictor computes with these options, with one thread of its own.
+    pub(crate) fn predictor_options(self) -> tengen_network::PredictorOptions {
+        use tengen_network::{DeviceChoice, Precision, PredictorOptions};
+        let device = match self.device {
+            DeviceName::Cpu => DeviceChoice::Cpu,
+            DeviceName::Cuda => DeviceChoice::Cuda,
+            DeviceName::Auto => DeviceChoice::Auto,
+        };
+        let precision = match self.dtype {
+            Dtype::Fp32 => Precision::Fp32,
+            Dtype::Bf16 => Precision::Bf16,
+        };
+        PredictorOptions {
+            device,
+            precision,
+            ..PredictorOptions::default()
+        }
+    }
+}
+
+/// Loads networks onto one device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loader {
+    // Without libtorch there is no network to load.
+    #[cfg_attr(not(feature = "torch"), allow(dead_code))]
+    device: DeviceArgs,
+}
+
+impl Loader {
+    /// A loader for the device that was asked for.
+    ///
+    /// # Errors
+    /// When that device cannot be used, before anything else is done.
+    pub(crate) fn new(device: &DeviceArgs) -> anyhow::Result<Loader> {
+        #[cfg(feature = "torch")]
+        device.predictor_options().device.resolve()?;
+        Ok(Loader { device: *device })
+    }
+
+    /// The network of a source, with its name.
+    pub(crate) fn model(&self, source: &ModelSource) -> anyhow::Result<LoadedModel> {
+        let (name, files) = match source {
+            ModelSource::Path(path) => (name_of(Path::new(path)), Files::of_path(Path::new(path))?),
+            ModelSource::Store { location, generation } => {
+                let store = Store::open(location, Create::Never)?;
+                let id = find_model(&store, *generation)?;
+                let files = store.load_model(&id)?;
+                (
+                    id,
+                    Files {
+                        weights: files.weights.to_vec(),
+                        info: Some(files.info),
+                    },
+                )
+            }
+        };
+        let predictor = self
+            .build(&name, &files)
+            .with_context(|| format!("cannot use the model {name}"))?;
+        Ok(LoadedModel { predictor, name })
+    }
+
+    /// The player that a text names.
+    pub(crate) fn player(&self, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
+        let mut loader = *self;
+        Ok(tengen_evaluator::build_player(spec, &mut loader)?)
+    }
+
+    #[cfg(feature = "torch")]
+    fn build(&self, name: &str, files: &Files) -> anyhow::Result<Box<dyn Predictor>> {
+        let weights = files.to_weights()?;
+        let predictor = tengen_network::TorchPredictor::new(&weights, self.device.predictor_options())?;
+        Ok(Box::new(predictor.with_name(name)))
+    }
+
+    #[cfg(not(feature = "torch"))]
+    fn build(&self, _name: &str, files: &Files) -> anyhow::Result<Box<dyn Predictor>> {
+        let bytes = files.weights.len() + files.info.as_ref().map_or(0, serde_json::Map::len);
+        bail!(
+            "this tengen was built without libtorch and cannot run a network: build it with the feature torch ({bytes})"
+        )
+    }
+}
+
+impl PredictorLoader for Loader {
+    fn load(&mut self, source: &ModelSource) -> Result<LoadedModel, String> {
+        self.model(source).map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// The id of the champion, or of the model with this generation.
+fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> {
+    let location = store.location();
+    let Some(generation) = generation else {
+        return match store.champion()? {
+            Some((_, promotion)) => Ok(promotion.model_id),
+            None => bail!("the store at {location} has no champion yet: let `tengen run` go on, or name a generation"),
+        };
+    };
+    let models = store.list_models()?;
+    match models.iter().rev().find(|model| model.generation == generation) {
+        Some(model) => Ok(model.id.clone()),
+        None => {
+            let last = models.last().map_or("it has no model".to_owned(), |model| {
+                format!("the last is {}", model.id)
+            });
+            bail!("the store at {location} has no model of generation {generation}; {last}")
+        }
+    }
+}
+
+/// What people call a model that lies at a path: its folder's name, or the file's without its ending.
+fn name_of(path: &Path) -> String {
+    let name = if path.is_dir() {
+        path.file_name()
+    } else {
+        path.file_stem()
+    };
+    name.map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// A model's bytes.
+struct Files {
+    /// The weights in safetensors format.
+    weights: Vec<u8>,
+    /// The keys of `model.json`, where there is one.
+    info: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+impl Files {
+    /// Reads a model folder or a bare weights file.
+    fn of_path(path: &Path) -> anyhow::Result<Files> {
+        let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        if !path.is_dir() {
+            return Ok(Files {
+                weights: read(path)?,
+                info: None,
+            });
+        }
+        let info_path = path.join("model.json");
+        let info = serde_json::from_slice(&read(&info_path)?)
+            .with_context(|| format!("{} is no description of a model", info_path.display()))?;
+        Ok(Files {
+            weights: read(&path.join("weights.safetensors"))?,
+            info: Some(info),
+        })
+    }
+
+    /// The weights, after every check that they belong to the description and to this version.
+    #[cfg(feature = "torch")]
+    fn to_weights(&self) -> anyhow::Result<tengen_network::Weights> {
+        let Some(info) = &self.info else {
+            return Ok(tengen_network::Weights::from_safetensors(&self.weights)?);
+        };
+        let mut info = info.clone();
+        for added_by_store in ["store_format", "model_id", "generation", "weights_bytes"] {
+            info.remove(added_by_store);
+        }
+        let text = serde_json::to_vec(&info)?;
+        Ok(tengen_network::Model::from_files(&self.weights, &text)?.weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_players_without_a_network_need_none() {
+        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        for text in ["random", "uniform,visits=3"] {
+            assert_eq!(
+                loader.player(&text.parse().unwrap()).unwrap().name(),
+                text.split(',').next().unwrap()
+            );
+        }
+    }
+
+    #[test]
+    fn missing_models_are_named() {
+        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let refuse = |source: &ModelSource| format!("{:#}", loader.model(source).err().unwrap());
+        assert!(refuse(&ModelSource::Path(path.clone())).contains("model.json"));
+        assert!(refuse(&ModelSource::Path("/no/such/file".to_owned())).contains("/no/such/file"));
+        let store = Store::open(&format!("{path}/store"), Create::Always).unwrap();
+        let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
+        store.put_run_info(&run).unwrap();
+        let source = |generation| ModelSource::Store {
+            location: store.location().to_owned(),
+            generation,
+        };
+        assert!(refuse(&source(None)).contains("no champion"));
+        assert!(refuse(&source(Some(3))).contains("no model of generation 3"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Does the search's value mean what it says? Predicted values in bins against the results of the games.
+
+use super::plot::{Axis, Plot, Series, Shape, Tone};
+use super::replay::outcome_value;
+use tengen_records::{GameRecord, OPENING};
+
+const BINS: usize = 20;
+/// Bins with fewer positions say nothing.
+const LEAST_POSITIONS: u64 = 20;
+
+/// Sums over the positions whose value fell into one bin.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    positions: u64,
+    predicted: f64,
+    result: f64,
+}
+
+/// Values in bins, from −1 to 1.
+#[derive(Default)]
+struct Bins([Bin; BINS]);
+
+impl Bins {
+    fn add(&mut self, predicted: f32, result: f32) {
+        let bin = ((predicted + 1.0) / 2.0 * BINS as f32).clamp(0.0, BINS as f32 - 1.0) as usize;
+        self.0[bin].positions += 1;
+        self.0[bin].predicted += f64::from(predicted);
+        self.0[bin].result += f64::from(result);
+    }
+
+    /// (mean predicted, mean result) of the bins with enough positions.
+    fn curve(&self) -> Vec<(f64, f64)> {
+        let full = self.0.iter().filter(|bin| bin.positions >= LEAST_POSITIONS);
+        full.map(|bin| (bin.predicted / bin.positions as f64, bin.result / bin.positions as f64))
+            .collect()
+    }
+}
+
+/// Calibration of the search and of the network alone over these games; only finished games and searched turns
+/// count, each from its mover's view.
+pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
+    let (mut search, mut network) = (Bins::default(), Bins::default());
+    for game in games {
+        let Some(black) = outcome_value(game) else { continue };
+        for (ply, record) in game.plies.iter().enumerate() {
+            if record.root_visits == 0 || record.has(OPENING) {
+                continue;
+            }
+            let result = if ply.is_multiple_of(2) { black } else { -black };
+            search.add(record.root_value, result);
+            network.add(record.network_value, result);
+        }
+    }
+    Plot {
+        title: "Value calibration",
+        caption: "Recent self-play: what search and network expected before each move, in 20 bins, against how the \
+                  game ended. On the dashed line a value means what it says.",
+        x: Axis::showing("expected: P(win) − P(loss) of the mover", &[-1.0, 1.0]),
+        y: Axis::showing("mean result (1 won, −1 lost)", &[-1.0, 1.0]),
+        series: vec![
+            Series::new("perfect", Tone::Gray, Shape::Reference, vec![(-1.0, -1.0), (1.0, 1.0)]),
+            Series::new("network", Tone::Orange, Shape::Dots, network.curve()),
+            Series::new("search", Tone::Blue, Shape::Dots, search.curve()),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_meet_their_results_in_bins() {
+        let mut bins = Bins::default();
+        for i in 0..40 {
+            bins.add(0.5, if i % 4 == 0 { -1.0 } else { 1.0 });
+            bins.add(1.0, 1.0);
+        }
+        bins.add(-1.0, 1.0);
+        assert_eq!(bins.curve(), [(0.5, 0.5), (1.0, 1.0)]);
+    }
+}

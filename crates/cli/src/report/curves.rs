@@ -1,0 +1,384 @@
+//! The curves of a run, drawn from its events.
+
+use super::plot::{Axis, Plot, Series, Shape, Tone};
+use crate::metrics::{Event, Measured, Rating, Selfplay, Train};
+use std::collections::BTreeMap;
+
+/// The events of a run, sorted by kind.
+#[derive(Default)]
+pub(super) struct Curves<'a> {
+    train: Vec<(f64, &'a Train)>,
+    selfplay: Vec<(f64, &'a Selfplay)>,
+    /// The newest rating of each model, by its evaluations.
+    ratings: Vec<Rating>,
+    /// Seconds of the run so far.
+    seconds: f64,
+}
+
+impl<'a> Curves<'a> {
+    /// Sorts events that are ordered by time. Where a run was resumed from an older checkpoint, what it had measured
+    /// beyond that checkpoint is dropped.
+    pub(super) fn of(events: &'a [Event]) -> Curves<'a> {
+        let mut curves = Curves::default();
+        for event in events {
+            let at = event.elapsed_seconds;
+            curves.seconds = curves.seconds.max(at);
+            match &event.measured {
+                Measured::Train(train) => {
+                    while curves.train.pop_if(|last| last.1.step >= train.step).is_some() {}
+                    curves.train.push((at, train));
+                }
+                Measured::Selfplay(selfplay) => {
+                    curves.selfplay.push((at, selfplay));
+                }
+                Measured::Gate(_) | Measured::Model(_) | Measured::Rating(_) => {}
+            }
+        }
+        curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));
+        curves.ratings = newest_ratings(events);
+        curves
+    }
+
+    /// The newest training event.
+    pub(super) fn last_train(&self) -> Option<&Train> {
+        self.train.last().map(|last| last.1)
+    }
+
+    /// The newest self-play event.
+    pub(super) fn last_selfplay(&self) -> Option<&Selfplay> {
+        self.selfplay.last().map(|last| last.1)
+    }
+
+    /// The newest rating of each model, cheapest model first.
+    pub(super) fn ratings(&self) -> &[Rating] {
+        &self.ratings
+    }
+
+    /// Seconds of work so far.
+    pub(super) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Training events whose total loss was no number.
+    pub(super) fn broken_losses(&self) -> usize {
+        self.train
+            .iter()
+            .filter(|(_, train)| !train.total_loss.is_finite())
+            .count()
+    }
+
+    /// Elo over evaluations and over processor time.
+    pub(super) fn strength(&self) -> Vec<Plot> {
+        let over = |title, caption, label, cost: fn(&Rating) -> f64| {
+            let point = |rating: &Rating| {
+                let width = rating.low.is_finite() && rating.high.is_finite();
+                let (low, high) = if width {
+                    (rating.low, rating.high)
+                } else {
+                    (rating.elo, rating.elo)
+                };
+                (cost(rating), rating.elo, low, high)
+            };
+            let points: Vec<_> = self.ratings.iter().map(point).collect();
+            let series = vec![Series::banded("Elo with 95 % interval", Tone::Blue, &points)];
+            Plot {
+                title,
+                caption,
+                x: Axis::showing(label, &[0.0]),
+                y: Axis::new("Elo"),
+                series,
+            }
+        };
+        vec![
+            over(
+                "Strength over evaluations",
+                "Every dot is a model, rated in matches against other models of this run.",
+                "network evaluations since zero",
+                |rating| rating.evaluations as f64,
+            ),
+            over(
+                "Strength over processor time",
+                "The same models over everything they cost: self-play, training and the gate.",
+                "CPU seconds since zero",
+                |rating| rating.cpu_seconds,
+            ),
+        ]
+    }
+
+    /// Losses and the health of the optimiser, over steps.
+    pub(super) fn training(&self) -> Vec<Plot> {
+        let curve = |name, tone, figure: fn(&Train) -> f64| {
+            let points = self
+                .train
+                .iter()
+                .map(|(_, train)| (train.step as f64, figure(train)))
+                .collect();
+            Series::new(name, tone, Shape::Line, points)
+        };
+        let plot = |title, caption, y, series| Plot {
+            title,
+            caption,
+            x: Axis::new("optimiser steps"),
+            y,
+            series,
+        };
+        vec![
+            plot(
+                "Losses",
+                "Cross-entropies of policy, final margin and result, ownership per point, and the weighted sum that \
+                 training minimises.",
+                Axis::showing("loss, nats", &[0.0]),
+                vec![
+                    curve("total", Tone::Gray, |train| train.total_loss),
+                    curve("policy", Tone::Blue, |train| train.policy_loss),
+                    curve("margin", Tone::Orange, |train| train.margin_loss),
+                    curve("value", Tone::Teal, |train| train.value_loss),
+                    curve("ownership", Tone::Purple, |train| train.ownership_loss),
+                ],
+            ),
+            plot(
+                "Policy entropy",
+                "How undecided the network's policy is. A sudden fall to zero means it stopped exploring.",
+                Axis::showing("entropy, nats", &[0.0]),
+                vec![curve("network policy", Tone::Blue, |train| train.policy_entropy)],
+            ),
+            plot(
+                "Gradient norm",
+                "Before clipping.",
+                Axis::showing("norm", &[0.0]),
+                vec![curve("gradient", Tone::Blue, |train| train.grad_norm)],
+            ),
+            plot(
+                "Learning rate",
+                "Of the last step of each interval.",
+                Axis::showing("learning rate", &[0.0]),
+                vec![curve("learning rate", Tone::Blue, |train| train.learning_rate)],
+            ),
+        ]
+    }
+
+    /// What the self-play games look like, over the run's time.
+    pub(super) fn games(&self) -> Vec<Plot> {
+        let x = || Axis::showing(self.time_label(), &[0.0]);
+        let plot = |title, caption, y, series| Plot {
+            title,
+            caption,
+            x: x(),
+            y,
+            series,
+        };
+        vec![
+            plot(
+                "Game length",
+                "Mean length of finished self-play games.",
+                Axis::showing("plies", &[0.0]),
+                vec![self.selfplay_curve("plies", Tone::Blue, |games| games.mean_plies)],
+            ),
+            plot(
+                "Shares of games",
+                "Unfinished games met the ply limit and have no result. Ties count half for Black.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                vec![
+                    self.selfplay_curve("won by Black", Tone::Blue, |games| games.black_win_share * 100.0),
+                    self.selfplay_curve("unfinished", Tone::Orange, |games| games.unfinished_share * 100.0),
+                ],
+            ),
+            plot(
+                "Komi and margin",
+                "The komi believed fair, and the mean margin (Black minus White after komi) of the games played.",
+                Axis::showing("points", &[0.0]),
+                vec![
+                    self.selfplay_curve("fair komi", Tone::Teal, |games| games.fair_komi),
+                    self.selfplay_curve("mean margin", Tone::Blue, |games| games.mean_margin),
+                ],
+            ),
+        ]
+    }
+
+    /// Speeds and sizes over the run's time.
+    pub(super) fn throughput(&self) -> Vec<Plot> {
+        let x = || Axis::showing(self.time_label(), &[0.0]);
+        let plot = |title, caption, y, series| Plot {
+            title,
+            caption,
+            x: x(),
+            y,
+            series,
+        };
+        let trained = |(at, train): &(f64, &Train)| (at / self.time_unit(), train.positions_per_second);
+        let trained = self.train.iter().map(trained).collect();
+        vec![
+            plot(
+                "Network evaluations",
+                "Positions self-play asked the network about.",
+                Axis::showing("per second", &[0.0]),
+                vec![self.selfplay_curve("evaluations", Tone::Blue, |games| games.evaluations_per_second)],
+            ),
+            plot(
+                "Positions",
+                "Plies played by self-play, and samples trained on.",
+                Axis::showing("per second", &[0.0]),
+                vec![
+                    Series::new("trained on", Tone::Orange, Shape::Line, trained),
+                    self.selfplay_curve("played", Tone::Blue, |games| games.positions_per_second),
+                ],
+            ),
+            plot(
+                "Training window",
+                "Positions of the newest games, from which samples are drawn.",
+                Axis::showing("positions", &[0.0]),
+                vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
+            ),
+            plot(
+                "Evaluation cache",
+                "Share of the positions asked for that were already known.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                vec![self.selfplay_curve("answered by the cache", Tone::Blue, |games| {
+                    games.cache_hit_share * 100.0
+                })],
+            ),
+        ]
+    }
+
+    fn selfplay_curve(&self, name: &'static str, tone: Tone, figure: fn(&Selfplay) -> f64) -> Series {
+        let points = self
+            .selfplay
+            .iter()
+            .map(|(at, games)| (at / self.time_unit(), figure(games)))
+            .collect();
+        Series::new(name, tone, Shape::Line, points)
+    }
+
+    /// Seconds of one unit of the time axes.
+    fn time_unit(&self) -> f64 {
+        match self.seconds {
+            seconds if seconds < 300.0 => 1.0,
+            seconds if seconds < 3.0 * 3600.0 => 60.0,
+            _ => 3600.0,
+        }
+    }
+
+    fn time_label(&self) -> &'static str {
+        match self.time_unit() {
+            unit if unit > 60.0 => "hours of the run",
+            unit if unit > 1.0 => "minutes of the run",
+            _ => "seconds of the run",
+        }
+    }
+}
+
+/// The newest rating of each model, by what the model cost. A model that no rating names counts with the strength it
+/// was published with.
+pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
+    let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
+    for event in events {
+        match &event.measured {
+            Measured::Model(model) => {
+                let Some(elo) = model.elo else { continue };
+                newest.entry(&model.model_id).or_insert(Rating {
+                    model_id: model.model_id.clone(),
+                    elo,
+                    low: f64::NAN,
+                    high: f64::NAN,
+                    evaluations: model.evaluations,
+                    cpu_seconds: model.cpu_seconds,
+                });
+            }
+            Measured::Rating(rating) => {
+                newest.insert(&rating.model_id, rating.clone());
+            }
+            Measured::Train(_) | Measured::Selfplay(_) | Measured::Gate(_) => {}
+        }
+    }
+    let mut ratings: Vec<_> = newest.into_values().collect();
+    ratings.sort_by(|a, b| {
+        a.evaluations
+            .cmp(&b.evaluations)
+            .then_with(|| a.model_id.cmp(&b.model_id))
+    });
+    ratings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Model;
+
+    fn events(measured: Vec<Measured>) -> Vec<Event> {
+        let at = |(i, measured)| Event {
+            time_ms: i as i64,
+            elapsed_seconds: i as f64,
+            measured,
+        };
+        measured.into_iter().enumerate().map(at).collect()
+    }
+
+    #[test]
+    fn steps_done_again_after_a_crash_count_once() {
+        let steps = [10, 20, 30, 20, 30, 40].map(|step| {
+            Measured::Train(Train {
+                step,
+                ..Train::default()
+            })
+        });
+        let events = events(steps.into());
+        let curves = Curves::of(&events);
+        let steps: Vec<_> = curves
+            .train
+            .iter()
+            .map(|(at, train)| (*at as u64, train.step))
+            .collect();
+        assert_eq!(steps, [(0, 10), (3, 20), (4, 30), (5, 40)]);
+        assert_eq!(curves.broken_losses(), 4);
+    }
+
+    #[test]
+    fn the_newest_rating_of_a_model_counts() {
+        let rating = |model_id: &str, elo, evaluations| {
+            Measured::Rating(Rating {
+                model_id: model_id.into(),
+                elo,
+                evaluations,
+                ..Rating::default()
+            })
+        };
+        let model = |model_id: &str, elo, evaluations| {
+            Measured::Model(Model {
+                model_id: model_id.into(),
+                elo,
+                evaluations,
+                ..Model::default()
+            })
+        };
+        let events = events(vec![
+            model("b", Some(1.0), 20),
+            rating("b", 5.0, 20),
+            rating("a", 0.0, 10),
+            rating("b", 7.0, 20),
+            model("c", Some(9.0), 30),
+            model("d", None, 40),
+        ]);
+        let found: Vec<_> = newest_ratings(&events)
+            .into_iter()
+            .map(|rating| (rating.model_id, rating.elo))
+            .collect();
+        assert_eq!(found, [("a".into(), 0.0), ("b".into(), 7.0), ("c".into(), 9.0)]);
+    }
+
+    #[test]
+    fn a_run_without_events_has_empty_plots() {
+        let curves = Curves::of(&[]);
+        for plot in [
+            curves.strength(),
+            curves.training(),
+            curves.games(),
+            curves.throughput(),
+        ]
+        .iter()
+        .flatten()
+        {
+            let figure = plot.figure().into_string();
+            assert!(figure.contains("Nothing measured yet"), "{figure}");
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Curves with labelled axes as inline SVG.
+//!
+//! Drawn at twice the size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The colours
+//! are plain values in the SVG; the page's style sheet replaces them by name for dark screens.
+
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use std::fmt::Write;
+
+/// Size of the drawing, twice the size on the screen.
+const WIDTH: u32 = 1080;
+const HEIGHT: u32 = 600;
+/// Curves with more points are averaged down to this many.
+const MAX_POINTS: usize = 240;
+/// Points of a curve that show their values under the mouse.
+const MAX_HOVERS: usize = 60;
+
+const INK: RGBColor = RGBColor(0x5f, 0x66, 0x6d);
+const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
+
+/// The colour of a curve. The style sheet knows the same values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Blue,
+    Orange,
+    Teal,
+    Purple,
+    Gray,
+}
+
+impl Tone {
+    fn color(self) -> RGBColor {
+        match self {
+            Tone::Blue => RGBColor(0x2a, 0x78, 0xd6),
+            Tone::Orange => RGBColor(0xd9, 0x61, 0x0f),
+            Tone::Teal => RGBColor(0x0f, 0x9a, 0x78),
+            Tone::Purple => RGBColor(0x7a, 0x5b, 0xd0),
+            Tone::Gray => RGBColor(0x8a, 0x90, 0x96),
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Blue => "blue",
+            Tone::Orange => "orange",
+            Tone::Teal => "teal",
+            Tone::Purple => "purple",
+            Tone::Gray => "gray",
+        }
+    }
+}
+
+/// One axis: what it counts and what it must at least show.
+pub(super) struct Axis {
+    /// Quantity and unit, such as `steps` or `loss, nats`.
+    pub(super) label: &'static str,
+    /// Values that must lie on the axis.
+    pub(super) shows: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis that shows just its data.
+    pub(super) fn new(label: &'static str) -> Axis {
+        Axis {
+            label,
+            shows: Vec::new(),
+        }
+    }
+
+    /// An axis that also shows these values.
+    pub(super) fn showing(label: &'static str, values: &[f64]) -> Axis {
+        Axis {
+            label,
+            shows: values.to_vec(),
+        }
+    }
+}
+
+/// How the points of a curve are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Line,
+    /// A line with a dot on every point.
+    Dots,
+    /// A dashed line that nobody measured, for comparison.
+    Reference,
+}
+
+/// One curve.
+pub(super) struct Series {
+    pub(super) name: &'static str,
+    pub(super) tone: Tone,
+    pub(super) shape: Shape,
+    /// Points (x, y) by rising x.
+    pub(super) points: Vec<(f64, f64)>,
+    /// An interval around the curve: (x, low, high).
+    pub(super) band: Vec<(f64, f64, f64)>,
+}
+
+impl Series {
+    /// A curve without an interval. What is not finite is left out, and long curves are averaged down.
+    pub(super) fn new(name: &'static str, tone: Tone, shape: Shape, points: Vec<(f64, f64)>) -> Series {
+        Series {
+            name,
+            tone,
+            shape,
+            points: thinned(points),
+            band: Vec::new(),
+        }
+    }
+
+    /// A curve with an interval, from (x, y, low, high). Of very many points only some are kept, none is averaged.
+    pub(super) fn banded(name: &'static str, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
+        let finite = |p: &&(f64, f64, f64, f64)| [p.0, p.1, p.2, p.3].into_iter().all(f64::is_finite);
+        let step = points.len().div_ceil(MAX_POINTS).max(1);
+        // Counted from the end: the newest point is always among them.
+        let mut kept: Vec<_> = points.iter().filter(finite).rev().step_by(step).collect();
+        kept.reverse();
+        let (points, band) = kept
+            .into_iter()
+            .map(|&(x, y, low, high)| ((x, y), (x, low, high)))
+            .unzip();
+        Series {
+            name,
+            tone,
+            shape: Shape::Dots,
+            points,
+            band,
+        }
+    }
+}
+
+/// Curves over one pair of axes.
+pub(super) struct Plot {
+    pub(super) title: &'static str,
+    /// One sentence that says what is seen.
+    pub(super) caption: &'static str,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series>,
+}
+
+impl Plot {
+    /// The plot as a figure with title, legend and caption; a sentence in its place when there is nothing to draw.
+    pub(super) fn figure(&self) -> Markup {
+        let measured = self.series.iter().filter(|series| series.shape != Shape::Reference);
+        let enough = measured.map(|series| series.points.len()).max().unwrap_or(0) > 0;
+        html! {
+            figure {
+                h3 { (self.title) }
+                @if enough {
+                    @if self.series.len() > 1 { div.legend {
+                        @for series in self.series.iter().filter(|series| !series.points.is_empty()) {
+                            span { i.(series.tone.class()).dashed[series.shape == Shape::Reference] {} (series.name) }
+                        }
+                    } }
+                    @match self.svg() {
+                        Ok(svg) => (PreEscaped(svg)),
+                        Err(error) => p.none { "This plot could not be drawn: " (error) },
+                    }
+                } @else {
+                    p.none { "Nothing measured yet." }
+                }
+                figcaption { (self.caption) }
+            }
+        }
+    }
+
+    /// The drawing alone.
+    fn svg(&self) -> Result<String, String> {
+        let mut svg = String::new();
+        let hovers = {
+            let area = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+            let hovers = self.draw(&area).map_err(|error| error.to_string())?;
+            area.present().map_err(|error| error.to_string())?;
+            hovers
+        };
+        let body = svg.split_once('>').map(|(_, body)| body).unwrap_or_default();
+        let body = body.trim_end().strip_suffix("</svg>").unwrap_or(body);
+        let head = format!(
+            r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">"#,
+            self.title
+        );
+        Ok(format!("{head}{body}{hovers}</svg>"))
+    }
+
+    /// Draws everything and returns the invisible marks that show values under the mouse.
+    fn draw(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+    ) -> Result<String, DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>> {
+        let (x, y) = (self.x_range(), self.y_range());
+        let mut chart = ChartBuilder::on(area)
+            .margin(12)
+            .margin_right(34)
+            .x_label_area_size(88)
+            .y_label_area_size(132)
+            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+        let text = ("sans-serif", 30).into_font().color(&INK);
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID.stroke_width(2))
+            .axis_style(INK.stroke_width(2))
+            .label_style(text.clone())
+            .axis_desc_style(text)
+            .x_labels(7)
+            .y_labels(6)
+            .x_label_formatter(&|value| tick(*value, (x.1 - x.0) / 7.0, x.1))
+            .y_label_formatter(&|value| tick(*value, (y.1 - y.0) / 6.0, y.1))
+            .x_desc(self.x.label)
+            .y_desc(self.y.label)
+            .draw()?;
+        for series in &self.series {
+            draw_series(&mut chart, series)?;
+        }
+        let mut hovers = String::new();
+        for series in self.series.iter().filter(|series| series.shape != Shape::Reference) {
+            for &(px, py) in series
+                .points
+                .iter()
+                .step_by(series.points.len().div_ceil(MAX_HOVERS).max(1))
+            {
+                let (left, top) = chart.backend_coord(&(px, py));
+                let alone = |value: f64| tick(value, value.abs() / 100.0, value.abs());
+                let said = format!("{}: {} at {} {}", series.name, alone(py), alone(px), self.x.label);
+                let _ = write!(
+                    hovers,
+                    r#"<circle class="hover" cx="{left}" cy="{top}" r="14"><title>{said}</title></circle>"#
+                );
+            }
+        }
+        Ok(hovers)
+    }
+
+    fn x_range(&self) -> (f64, f64) {
+        let points = self
+            .series
+            .iter()
+            .flat_map(|series| series.points.iter().map(|point| point.0));
+        let (low, high) = extent(points.chain(self.x.shows.iter().copied()));
+        if low < high { (low, high) } else { padded(low, high) }
+    }
+
+    fn y_range(&self) -> (f64, f64) {
+        let points = self
+            .series
+            .iter()
+            .flat_map(|series| series.points.iter().map(|point| point.1));
+        let bands = self
+            .series
+            .iter()
+            .flat_map(|series| series.band.iter().flat_map(|band| [band.1, band.2]));
+        let (low, high) = extent(points.chain(bands).chain(self.y.shows.iter().copied()));
+        let (below, above) = padded(low, high);
+        // An end that the axis was asked to show is a natural bound, such as 0 or 100 %.
+        let bound = |end: f64| self.y.shows.contains(&end) && low < high;
+        (
+            if bound(low) { low } else { below },
+            if bound(high) { high } else { above },
+        )
+    }
+}
+
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+fn draw_series<'b>(
+    chart: &mut Chart<'_, 'b>,
+    series: &Series,
+) -> Result<(), DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>> {
+    let color = series.tone.color();
+    if !series.band.is_empty() {
+        let upper = series.band.iter().map(|&(x, _, high)| (x, high));
+        let lower = series.band.iter().rev().map(|&(x, low, _)| (x, low));
+        let outline: Vec<_> = upper.chain(lower).collect();
+        chart.draw_series([Polygon::new(outline, color.mix(0.16).filled())])?;
+        let bars = series
+            .band
+            .iter()
+            .map(|&(x, low, high)| PathElement::new([(x, low), (x, high)], color.mix(0.5).stroke_width(2)));
+        chart.draw_series(bars)?;
+    }
+    let points = series.points.iter().copied();
+    match series.shape {
+        Shape::Reference => {
+            chart.draw_series(DashedLineSeries::new(points.clone(), 12, 8, color.stroke_width(2)))?;
+        }
+        Shape::Line | Shape::Dots => {
+            chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(4)))?;
+        }
+    }
+    // A curve of one point would be invisible as a line.
+    if series.shape == Shape::Dots || series.points.len() == 1 {
+        chart.draw_series(points.map(|point| Circle::new(point, 7, color.filled())))?;
+    }
+    Ok(())
+}
+
+/// Smallest and largest finite value; 0 and 1 when there is none.
+fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    if low <= high { (low, high) } else { (0.0, 1.0) }
+}
+
+/// Some room around a range; a range of one value becomes one that can be drawn.
+fn padded(low: f64, high: f64) -> (f64, f64) {
+    let room = if low < high {
+        (high - low) * 0.06
+    } else {
+        (low.abs() * 0.1).max(0.5)
+    };
+    (low - room, high + room)
+}
+
+/// Finite points only, neighbours averaged until at most [`MAX_POINTS`] are left.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let finite: Vec<_> = points
+        .into_iter()
+        .filter(|(x, y)| x.is_finite() && y.is_finite())
+        .collect();
+    let bucket = finite.len().div_ceil(MAX_POINTS).max(1);
+    let mean = |part: &[(f64, f64)]| {
+        let (x, y) = part
+            .iter()
+            .fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
+        (x / part.len() as f64, y / part.len() as f64)
+    };
+    finite.chunks(bucket).map(mean).collect()
+}
+
+/// A number on an axis that goes up to `largest` with ticks about `step` apart: `0.25`, `40`, `15k`, `1.2M`.
+fn tick(value: f64, step: f64, largest: f64) -> String {
+    let (scale, unit) = match largest {
+        _ if largest >= 1e9 => (1e9, "G"),
+        _ if largest >= 1e6 => (1e6, "M"),
+        _ if largest >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let (value, step) = (value / scale, step / scale);
+    if value == 0.0 {
+        return "0".into();
+    }
+    let decimals = if step > 0.0 {
+        (-step.log10()).ceil().clamp(0.0, 6.0) as usize
+    } else {
+        0
+    };
+    let text = format!("{value:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{}{unit}", if text == "-0" { "0" } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot(series: Series) -> String {
+        let (x, y) = (Axis::new("steps"), Axis::showing("nats", &[0.0]));
+        Plot {
+            title: "Loss",
+            caption: "Less is better.",
+            x,
+            y,
+            series: vec![series],
+        }
+        .figure()
+        .into_string()
+    }
+
+    fn line(points: Vec<(f64, f64)>) -> String {
+        plot(Series::new("loss", Tone::Blue, Shape::Line, points))
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        let cases = [
+            (0.0, 0.1, 1.0, "0"),
+            (0.25, 0.05, 1.0, "0.25"),
+            (-0.5, 0.25, 0.5, "-0.5"),
+            (40.0, 10.0, 90.0, "40"),
+            (1500.0, 500.0, 3000.0, "1500"),
+            (5000.0, 5000.0, 30_000.0, "5k"),
+            (200_000.0, 200_000.0, 1_100_000.0, "0.2M"),
+            (1_000_000.0, 200_000.0, 1_100_000.0, "1M"),
+            (-0.0001, 10.0, 20.0, "0"),
+        ];
+        for (value, step, largest, text) in cases {
+            assert_eq!(tick(value, step, largest), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_plot_names_its_axes_and_values() {
+        let page = line((0..10).map(|i| (f64::from(i), f64::from(i * i))).collect());
+        for part in [
+            "<svg class=\"plot\"",
+            "steps",
+            "nats",
+            "Loss",
+            "<title>loss: 81 at 9 steps</title>",
+            "Less is",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn odd_data_draws() {
+        assert!(line(vec![]).contains("Nothing measured yet"));
+        assert!(line(vec![(1.0, f64::NAN)]).contains("Nothing measured yet"));
+        assert!(line(vec![(1.0, 5.0)]).contains("<circle"));
+        assert!(line(vec![(1.0, 5.0), (1.0, 5.0)]).contains("<svg"));
+        let one = Series::banded("elo", Tone::Teal, &[(1.0, 0.0, -9.0, 9.0), (2.0, 0.0, f64::NAN, 9.0)]);
+        assert_eq!((one.points.len(), one.band.len()), (1, 1));
+        assert!(plot(one).contains("<svg"));
+    }
+
+    #[test]
+    fn long_curves_stay_small() {
+        let points: Vec<_> = (0..100_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
+        assert!(thinned(points.clone()).len() <= MAX_POINTS);
+        assert!(line(points).len() < 20_000);
+        let points: Vec<_> = (0..10_000).map(|i| (f64::from(i), 0.0, -1.0, 1.0)).collect();
+        let series = Series::banded("elo", Tone::Teal, &points);
+        assert_eq!(series.points.last(), Some(&(9_999.0, 0.0)));
+        assert!(plot(series).len() < 100_000);
+    }
+}

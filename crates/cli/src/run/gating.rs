@@ -1,0 +1,322 @@
+//! The gate's side of the loop: a candidate meets the champion, the verdict and its games go into the store, and the
+//! champion changes or stays.
+//!
+//! A match is named by its two models. Its `result.json` is written after its games and before the promotion, so that
+//! after a crash either the match is played again or the verdict that stands is carried out.
+
+use crate::metrics::{Gate, Rating};
+use crate::run::Opened;
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use tengen_evaluator::{
+    GateVerdict, MatchConfig, MatchContext, MatchEvent, PoolConfig, PoolGames, SearchPlayer, rate_pool, run_gate,
+};
+use tengen_network::{ModelInfo, TorchPredictor, Weights};
+use tengen_records::{Collection, GamesOf, MatchFile, Promotion, Put, now_ms};
+use tengen_rules::{Komi, Size};
+use tengen_search::SearchConfig;
+
+/// A model that wants to be champion.
+pub(crate) struct Candidate {
+    /// Its name in the store.
+    pub(crate) id: String,
+    /// Its weights, where they are at hand.
+    pub(crate) weights: Option<Weights>,
+}
+
+/// The part of a verdict that is read back.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Settled {
+    /// Whether the candidate became champion.
+    #[serde(default)]
+    pub(crate) promoted: bool,
+    pub(crate) candidate: String,
+    pub(crate) champion: String,
+    decision: String,
+    reason: String,
+    result: Option<Score>,
+}
+
+/// The part of a match result that is read back.
+#[derive(Clone, Debug, Deserialize)]
+struct Score {
+    games: u64,
+    a_points: f64,
+    a_total: Points,
+    elo: f64,
+    elo_low: f64,
+    elo_high: f64,
+    sprt: Option<Llr>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Points {
+    wins: u64,
+    ties: u64,
+    losses: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Llr {
+    llr: f64,
+}
+
+impl Settled {
+    /// The verdict in one line.
+    pub(crate) fn in_words(&self) -> String {
+        let verdict = if self.promoted { "promoted" } else { "rejected" };
+        match &self.result {
+            Some(score) => format!(
+                "{} {verdict}: {} of {} points against {}, Elo {:+.0} ({:+.0} to {:+.0})",
+                self.candidate, score.a_points, score.games, self.champion, score.elo, score.elo_low, score.elo_high
+            ),
+            None => format!("{} {verdict} without a match", self.candidate),
+        }
+    }
+
+    /// The verdict as an event.
+    pub(crate) fn event(&self) -> Gate {
+        let mut event = Gate {
+            candidate: self.candidate.clone(),
+            champion: self.champion.clone(),
+            promoted: self.promoted,
+            reason: self.reason.clone(),
+            ..Gate::default()
+        };
+        if let Some(score) = &self.result {
+            event.games = score.games;
+            event.points_share = score.a_points / score.games.max(1) as f64;
+            (event.elo, event.elo_low, event.elo_high) = (score.elo, score.elo_low, score.elo_high);
+            event.llr = score.sprt.map_or(f64::NAN, |sprt| sprt.llr);
+        }
+        event
+    }
+}
+
+/// The newest model that may still become champion: it is newer than the champion and no verdict stands on it, or one
+/// that was not carried out.
+pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
+    let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+    let Some(newest) = run.store.list_models()?.pop() else { return Ok(None) };
+    let match_id = match_id(&newest.id, &champion.model_id);
+    let open = match run.store.match_file(&match_id, MatchFile::Result)? {
+        Some(bytes) => parse(&match_id, &bytes)?.decision == "promote",
+        None => true,
+    };
+    let newer = newest.id != champion.model_id && newest.generation > champion.generation;
+    Ok((newer && open).then_some(Candidate { id: newest.id, weights: None }))
+}
+
+fn match_id(candidate: &str, champion: &str) -> String {
+    format!("gate-{candidate}-vs-{champion}")
+}
+
+fn parse(match_id: &str, bytes: &[u8]) -> anyhow::Result<Settled> {
+    serde_json::from_slice(bytes).with_context(|| format!("matches/{match_id}/result.json is no verdict of a gate"))
+}
+
+/// Plays gates, one after the other.
+pub(crate) struct Gating<'a> {
+    run: &'a Opened,
+    /// The champion's weights, read once.
+    champion: Option<(String, Weights)>,
+}
+
+impl<'a> Gating<'a> {
+    /// The gate of a run.
+    pub(crate) fn new(run: &'a Opened) -> Gating<'a> {
+        Gating { run, champion: None }
+    }
+
+    /// Settles a candidate: by the verdict that stands, else by a match. Tells how it goes through `tell`. `None` when
+    /// `stop` ended the match before it could decide.
+    pub(crate) fn settle(
+        &mut self,
+        candidate: &Candidate,
+        tell: &dyn Fn(String),
+        stop: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Option<Settled>> {
+        let store = &self.run.store;
+        let (number, champion) = store.champion()?.context("the store has no champion")?;
+        let id = match_id(&candidate.id, &champion.model_id);
+        let stands = match store.match_file(&id, MatchFile::Result)? {
+            Some(bytes) => bytes.to_vec(),
+            None => {
+                tracing::info!("gate begins: {} against {}", candidate.id, champion.model_id);
+                let Some(verdict) = self.play(&id, candidate, &champion.model_id, tell, stop)? else { return Ok(None) };
+                self.publish(&id, &verdict)?
+            }
+        };
+        let mut settled = parse(&id, &stands)?;
+        if settled.decision == "promote" {
+            let promotion = Promotion {
+                model_id: candidate.id.clone(),
+                generation: generation_of(&candidate.id),
+                promoted_ms: now_ms(),
+                match_id: Some(id),
+                verdict: without_lists(serde_json::from_slice(&stands)?),
+            };
+            settled.promoted = store.promote(number + 1, &promotion)? == Put::Created;
+        }
+        tracing::info!("gate ended: {}", settled.in_words());
+        Ok(Some(settled))
+    }
+
+    fn play(
+        &mut self,
+        id: &str,
+        candidate: &Candidate,
+        champion: &str,
+        tell: &dyn Fn(String),
+        stop: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Option<GateVerdict>> {
+        let gate = &self.run.config.gate;
+        let match_config = self.match_config(&candidate.id)?;
+        let spec = serde_json::json!({
+            "kind": "gate", "candidate": candidate.id, "champion": champion, "gate": gate, "match": match_config,
+        });
+        self.run.store.put_match_file(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
+        let candidate_weights = match &candidate.weights {
+            Some(weights) => weights.clone(),
+            None => self.run.weights(&candidate.id)?,
+        };
+        let mut a = self.player(&candidate.id, &candidate_weights)?;
+        let champion_weights = self.champion_weights(champion)?;
+        let mut b = self.player(champion, &champion_weights)?;
+        let context = MatchContext {
+            match_id: id.to_owned(),
+            config_id: self.run.config_id.clone(),
+            start_time_ms: now_ms() as i64,
+        };
+        let (mut points, mut games) = (0.0, 0u64);
+        let mut observe = |event: &MatchEvent<'_>| {
+            if let MatchEvent::GameFinished { game } = event {
+                games += 1;
+                points += game.a_points().unwrap_or(0.0);
+                tell(format!("{} against {champion}: {points} of {games} points", candidate.id));
+            }
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let verdict = run_gate(gate, &match_config, &mut a, &mut b, &context, &mut observe)?;
+        Ok((verdict.decision != tengen_evaluator::Decision::Undecided).then_some(verdict))
+    }
+
+    /// The gate's match: on the run's first board, at the komi the candidate thinks fair there.
+    fn match_config(&self, candidate: &str) -> anyhow::Result<MatchConfig> {
+        let sizes = self.run.config.sizes()?;
+        let size: Size = *sizes.first().context("the configuration names no board")?;
+        let info: ModelInfo = serde_json::from_value(Value::Object(self.run.store.model_info(candidate)?))?;
+        let komi = info.fair_komi(size).unwrap_or(Komi::from_half_points(0));
+        let bound = 2 * size.area() as i16;
+        let komi = Komi::from_half_points(komi.half_points().clamp(-bound, bound));
+        let seed = self.run.config.seed ^ u64::from(generation_of(candidate)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Ok(self.run.config.gate.match_config(size, komi, seed))
+    }
+
+    fn champion_weights(&mut self, id: &str) -> anyhow::Result<Weights> {
+        if self.champion.as_ref().is_none_or(|(known, _)| known != id) {
+            self.champion = Some((id.to_owned(), self.run.weights(id)?));
+        }
+        Ok(self.champion.as_ref().expect("just set").1.clone())
+    }
+
+    fn player(&self, id: &str, weights: &Weights) -> anyhow::Result<SearchPlayer> {
+        let predictor = TorchPredictor::new(weights, self.run.options)?.with_name(id);
+        let search = SearchConfig {
+            visits: self.run.config.gate.visits,
+            noise: false,
+            ..self.run.config.selfplay.search.clone()
+        };
+        Ok(SearchPlayer::new(id.to_owned(), Box::new(predictor), search))
+    }
+
+    /// Puts the games and then the verdict into the store; returns the verdict's file.
+    fn publish(&self, id: &str, verdict: &GateVerdict) -> anyhow::Result<Vec<u8>> {
+        let store = &self.run.store;
+        if let Some(result) = &verdict.result {
+            let sgf = tengen_records::write_sgf_collection(&result.records);
+            store.put_match_file(id, MatchFile::Games, sgf)?;
+            let collection = Collection::Match { id: id.to_owned() };
+            // Remains of a gate that was killed before its verdict; the same games are played again.
+            let before = store.list_all_shards(&GamesOf::Match(id.to_owned()))?;
+            if before.is_empty() && !result.records.is_empty() {
+                store.publish_games(&collection, "gate", 0, &result.records)?;
+            }
+        }
+        let bytes = serde_json::to_vec_pretty(verdict)?;
+        store.put_match_file(id, MatchFile::Result, bytes)?;
+        // Whoever was first: what the store says now counts.
+        let stands = store.match_file(id, MatchFile::Result)?;
+        Ok(stands.context("a verdict was written a moment ago and is gone")?.to_vec())
+    }
+
+    /// The ratings of all models that have met in gates, oldest first; the first of them is 0.
+    pub(crate) fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
+        ratings(self.run)
+    }
+}
+
+/// The ratings of all models that have met in gates, oldest first; the first model is 0.
+pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut results = Vec::new();
+    for id in run.store.list_matches()?.into_iter().filter(|id| id.starts_with("gate-")) {
+        let Some(bytes) = run.store.match_file(&id, MatchFile::Result)? else { continue };
+        let settled = parse(&id, &bytes)?;
+        if let Some(score) = settled.result {
+            results.push((settled.candidate, settled.champion, score.a_total));
+        }
+    }
+    for (a, b, _) in &results {
+        for id in [a, b] {
+            numbers.entry(id.clone()).or_default();
+        }
+    }
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    numbers.values_mut().enumerate().for_each(|(number, slot)| *slot = number);
+    let games: Vec<PoolGames> = results
+        .iter()
+        .map(|(a, b, Points { wins, ties, losses })| PoolGames {
+            first: numbers[a],
+            second: numbers[b],
+            wins: *wins,
+            ties: *ties,
+            losses: *losses,
+        })
+        .collect();
+    let rated = rate_pool(numbers.len(), &games, PoolConfig::default())?;
+    numbers
+        .into_iter()
+        .zip(rated.players)
+        .map(|((model_id, _), rating)| {
+            let info: ModelInfo = serde_json::from_value(Value::Object(run.store.model_info(&model_id)?))?;
+            Ok(Rating {
+                model_id,
+                elo: rating.rating,
+                low: rating.low,
+                high: rating.high,
+                evaluations: info.cost.evaluations,
+                cpu_seconds: info.cost.cpu_seconds,
+            })
+        })
+        .collect()
+}
+
+/// The generation in a model's name.
+fn generation_of(id: &str) -> u32 {
+    let digits = id.strip_prefix('g').and_then(|rest| rest.split('-').next());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// A verdict without its lists of games, which stand in the match's own files.
+fn without_lists(mut verdict: Value) -> Value {
+    if let Some(result) = verdict.get_mut("result").and_then(Value::as_object_mut) {
+        result.remove("game_list");
+    }
+    verdict
+}

@@ -1,0 +1,63 @@
+//! What a run has cost since zero, over all resumes.
+
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// What a run has cost since its beginning, pauses between resumes not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ledger {
+    /// Seconds of self-play and training.
+    pub(crate) elapsed_seconds: f64,
+    /// Seconds of processor time, all threads together.
+    pub(crate) cpu_seconds: f64,
+    /// Seconds in which a GPU was held; 0 on a CPU.
+    pub(crate) gpu_seconds: f64,
+    /// Network evaluations in self-play.
+    pub(crate) evaluations: u64,
+}
+
+/// Continues a [`Ledger`] from a moment on.
+pub(crate) struct Clock {
+    before: Ledger,
+    began: Instant,
+    cpu_began: f64,
+    on_gpu: bool,
+}
+
+impl Clock {
+    /// Goes on from what earlier processes of the run cost.
+    pub(crate) fn start(before: Ledger, on_gpu: bool) -> Clock {
+        Clock { before, began: Instant::now(), cpu_began: process_cpu_seconds(), on_gpu }
+    }
+
+    /// The ledger now, given the evaluations made since the clock started.
+    pub(crate) fn read(&self, evaluations: u64) -> Ledger {
+        let elapsed = self.began.elapsed().as_secs_f64();
+        Ledger {
+            elapsed_seconds: self.before.elapsed_seconds + elapsed,
+            cpu_seconds: self.before.cpu_seconds + process_cpu_seconds() - self.cpu_began,
+            gpu_seconds: self.before.gpu_seconds + if self.on_gpu { elapsed } else { 0.0 },
+            evaluations: self.before.evaluations + evaluations,
+        }
+    }
+}
+
+/// Processor time of this process so far, in seconds.
+fn process_cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_on_from_before() {
+        let before = Ledger { elapsed_seconds: 10.0, cpu_seconds: 20.0, gpu_seconds: 3.0, evaluations: 5 };
+        let now = Clock::start(before, false).read(7);
+        assert_eq!((now.evaluations, now.gpu_seconds), (12, 3.0));
+        assert!(now.elapsed_seconds >= 10.0 && now.cpu_seconds >= 20.0);
+    }
+}

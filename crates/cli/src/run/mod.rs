@@ -1,0 +1,49 @@
+//! The loop on one machine: self-play workers, publisher, trainer and gate side by side over one store.
+//!
+//! ```text
+//! workers --games--> publisher --shards--> store --shards--> trainer --weights--> workers
+//!                                                               `--candidates--> gate --promotions--> store
+//! ```
+//!
+//! What a process knows beyond the store is in its checkpoint; everything else is found again from the store alone, so
+//! a run goes on after any end.
+
+mod finish;
+mod gating;
+pub(crate) mod ledger;
+mod opened;
+mod publisher;
+mod screen;
+pub(crate) mod selfplay;
+mod session;
+mod status;
+mod summary;
+mod training;
+
+pub(crate) use finish::finish;
+pub(crate) use gating::{Gating, left_over};
+pub(crate) use ledger::Ledger;
+pub(crate) use opened::Opened;
+pub(crate) use session::work;
+pub(crate) use summary::Summary;
+pub(crate) use training::Training;
+
+use crate::config::RunConfig;
+use crate::interrupt::Interrupt;
+use crate::players::DeviceArgs;
+
+/// Runs a configuration in the store at `location` until its budget is spent; `None` when somebody stopped it before.
+pub(crate) fn run(
+    config: &RunConfig,
+    location: &str,
+    device: &DeviceArgs,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<Summary>> {
+    let run = Opened::open(config, location, device)?;
+    let _lock = run.store.lock_run()?;
+    run.first_model()?;
+    if !work(&run, interrupt)? {
+        return Ok(None);
+    }
+    finish(&run, interrupt)
+}

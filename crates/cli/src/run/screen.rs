@@ -1,0 +1,86 @@
+//! The one screen of a run: a line each for self-play, training and the gate, and a bar for the budget. Where stderr
+//! is no terminal, the same lines are printed every few seconds.
+
+use crate::output::{bars, duration, interactive, say};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// How often the lines are printed where nobody looks at a terminal.
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// What the screen shows at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    /// Games, speed and lengths.
+    pub(crate) selfplay: String,
+    /// Step, losses and window.
+    pub(crate) training: String,
+    /// The running or the last gate.
+    pub(crate) gate: String,
+    /// The share of the budget that is spent, 0 to 1; none where the run has no end.
+    pub(crate) spent: Option<f64>,
+    /// Seconds left by that share.
+    pub(crate) seconds_left: Option<f64>,
+}
+
+/// Draws the [`View`].
+pub(crate) struct Screen {
+    lines: [ProgressBar; 3],
+    budget: ProgressBar,
+    printed: Option<Instant>,
+}
+
+impl Screen {
+    /// Opens the screen under a title.
+    pub(crate) fn open(title: &str) -> Screen {
+        say(title);
+        let line = |name: &str| {
+            let bar = bars().add(ProgressBar::new_spinner());
+            bar.set_style(style(&format!("{{spinner}} {name:<9} {{msg}}")));
+            bar
+        };
+        let lines = [line("self-play"), line("training"), line("gate")];
+        let budget = bars().add(ProgressBar::new(1000));
+        budget.set_style(style("  [{bar:40}] {percent:>3} %  {msg}"));
+        Screen { lines, budget, printed: None }
+    }
+
+    /// Shows `view`.
+    pub(crate) fn show(&mut self, view: &View) {
+        let left = match view.seconds_left {
+            Some(seconds) => format!("{} left", duration(seconds)),
+            None => "no end set; Ctrl-C stops cleanly".to_owned(),
+        };
+        if !interactive() {
+            self.print(view, &left);
+            return;
+        }
+        for (line, text) in self.lines.iter().zip([&view.selfplay, &view.training, &view.gate]) {
+            line.set_message(text.clone());
+            line.tick();
+        }
+        self.budget.set_position((view.spent.unwrap_or(0.0) * 1000.0) as u64);
+        self.budget.set_message(left);
+    }
+
+    fn print(&mut self, view: &View, left: &str) {
+        if self.printed.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
+            return;
+        }
+        self.printed = Some(Instant::now());
+        let spent = view.spent.map_or(String::new(), |spent| format!("{:3.0} %, ", spent * 100.0));
+        say(format!("self-play  {}\ntraining   {}\ngate       {}\n           {spent}{left}", view.selfplay, view.training, view.gate));
+    }
+
+    /// Takes the lines away.
+    pub(crate) fn close(&self) {
+        for line in &self.lines {
+            line.finish_and_clear();
+        }
+        self.budget.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}

@@ -1,0 +1,367 @@
+//! One process's share of a run: threads for self-play, publishing, training and the gate, until the budget is spent
+//! or somebody stops it.
+
+use crate::interrupt::Interrupt;
+use crate::metrics::{self, Event, Measured, Metrics};
+use crate::output::say;
+use crate::run::gating::{self, Candidate, Gating};
+use crate::run::ledger::Clock;
+use crate::run::publisher::Publisher;
+use crate::run::screen::Screen;
+use crate::run::status::Status;
+use crate::run::training::Training;
+use crate::run::{Opened, selfplay};
+use anyhow::Context;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+use tengen_network::Weights;
+use tengen_records::{GameRecord, ShardInfo};
+use tengen_selfplay::{FinishedGame, Generator};
+
+/// How often the screen is drawn and ends are looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How often figures are recorded.
+const METRICS_EVERY: Duration = Duration::from_secs(5);
+/// How often the report is rewritten.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
+/// How long the trainer sleeps when it has to wait for games.
+const TRAINER_NAP: Duration = Duration::from_millis(20);
+
+/// What the threads share.
+struct Shared<'a> {
+    run: &'a Opened,
+    generator: &'a Generator,
+    clock: &'a Clock,
+    metrics: &'a Metrics,
+    status: &'a Mutex<Status>,
+    stop: AtomicBool,
+    /// Number of the newest model.
+    generation: AtomicU32,
+    /// Searched positions of the games published by this process, in the generator's count.
+    published: AtomicU64,
+}
+
+/// Works until the budget is spent (true) or an interrupt (false).
+pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> {
+    let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
+    let on_gpu = run.options.device.resolve()?.is_cuda();
+    let budget = &run.config.budget;
+    if budget.spent(&before, training.games(), training.steps()) >= 1.0 {
+        return Ok(true);
+    }
+    let clock = Clock::start(before, on_gpu);
+    let metrics = Metrics::open(&run.folder()?)?;
+    let status = Mutex::new(Status::resumed(&training));
+    let generation = run.store.list_models()?.last().map_or(0, |model| model.generation);
+    let start_with = first_update(run, &training, generation)?;
+    let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
+    let title = format!("{} in {}, {} positions so far", run.config.name, run.store.location(), training.positions());
+    let mut screen = Screen::open(&title);
+    let shared = Shared {
+        run,
+        generator: &generator,
+        clock: &clock,
+        metrics: &metrics,
+        status: &status,
+        stop: AtomicBool::new(false),
+        generation: AtomicU32::new(generation),
+        published: AtomicU64::new(0),
+    };
+
+    let ended = run_threads(&shared, training, &mut screen, interrupt);
+    screen.close();
+    // Whatever ended the threads: what was played is published and what was learned is written down.
+    let evaluations = generator.counters().evaluations;
+    let stopped = generator.stop();
+    let mut ends = ended?;
+    training = ends.training;
+    for game in stopped.games {
+        ends.publisher.add(ends.generation, game.record);
+    }
+    let rest = ends.publisher.publish()?;
+    ends.unread.extend(rest);
+    training.take_in(ends.unread)?;
+    selfplay::keep_in_flight(run, &stopped.snapshot)?;
+    training.checkpoint(&clock.read(evaluations))?;
+    stopped.result?;
+    Ok(ends.spent)
+}
+
+/// What the threads leave behind.
+struct Ends {
+    training: Training,
+    publisher: Publisher,
+    /// Shards published after the trainer had stopped looking.
+    unread: Vec<ShardInfo>,
+    generation: u32,
+    spent: bool,
+}
+
+fn run_threads(
+    shared: &Shared<'_>,
+    training: Training,
+    screen: &mut Screen,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Ends> {
+    let (to_trainer, shards) = crossbeam_channel::unbounded();
+    let (to_gate, candidates) = crossbeam_channel::unbounded();
+    std::thread::scope(|scope| {
+        let publisher = spawn(scope, shared, "publisher", || publish(shared, &to_trainer));
+        let trainer = spawn(scope, shared, "trainer", || train(shared, training, &shards, &to_gate));
+        let gate = spawn(scope, shared, "gate", || gate(shared, &candidates));
+        let spent = watch(shared, screen, interrupt);
+        shared.stop.store(true, Ordering::SeqCst);
+        let (publisher, training, gate) = (join(publisher), join(trainer), join(gate));
+        let (publisher, training, spent) = (publisher?, training?, spent?);
+        gate?;
+        let generation = shared.generation.load(Ordering::SeqCst);
+        Ok(Ends { training, publisher, unread: shards.try_iter().collect(), generation, spent })
+    })
+}
+
+/// Starts a named thread whose end, good or bad, is an end for all.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    shared: &'scope Shared<'_>,
+    name: &str,
+    body: impl FnOnce() -> anyhow::Result<T> + Send + 'scope,
+) -> ScopedJoinHandle<'scope, anyhow::Result<T>> {
+    let stop_all = StopOnDrop(&shared.stop);
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    let started = thread.spawn_scoped(scope, move || {
+        let _stop_all = stop_all;
+        body()
+    });
+    started.expect("the system can start a handful of threads")
+}
+
+/// Sets the stop sign when its thread ends, also by a panic.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, anyhow::Result<T>>) -> anyhow::Result<T> {
+    let name = thread.thread().name().unwrap_or("a thread").to_owned();
+    match thread.join() {
+        Ok(end) => end.with_context(|| format!("the {name} stopped")),
+        Err(_) => anyhow::bail!("the {name} broke down; its message stands above"),
+    }
+}
+
+impl Shared<'_> {
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn status(&self) -> std::sync::MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn record(&self, measured: Measured) -> anyhow::Result<()> {
+        let elapsed = self.clock.read(0).elapsed_seconds;
+        self.metrics.record(&Event::now(elapsed, measured))
+    }
+
+    /// Lets self-play go on until it is the allowed lead ahead of the trainer.
+    fn move_gate(&self, training: &Training) {
+        let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
+        if limit != self.generator.gate().limit() {
+            self.generator.gate().allow_until(limit);
+        }
+    }
+}
+
+/// Positions that self-play may make beyond those in the store.
+fn training_lead(run: &Opened, training: &Training) -> u64 {
+    let pace = &run.config.pace;
+    let used = (training.trained() as f64 / pace.reuse) as u64;
+    (used.max(pace.start_positions) + pace.lead_positions).saturating_sub(training.positions())
+}
+
+/// What self-play begins with: the trainer's weights, or the champion's.
+fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
+    let (weights, name) = match run.config.pace.champions_only {
+        true => {
+            let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+            (run.weights(&champion.model_id)?, champion.model_id)
+        }
+        false => (training.weights(), step_name(generation, training.steps())),
+    };
+    let visits = run.config.visits_at(training.positions());
+    Ok(selfplay::update(weights, run.options, generation, name, visits, training.fair_komi().clone()))
+}
+
+/// The name of weights that were handed to self-play without being published as a model.
+fn step_name(generation: u32, step: u64) -> String {
+    format!("g{generation:06}-step{step}")
+}
+
+/// The publisher's thread.
+fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<Publisher> {
+    let games: &Receiver<FinishedGame> = shared.generator.games();
+    let mut publisher = Publisher::new(&shared.run.store, &shared.run.config.pace);
+    let mut searched = 0;
+    while !shared.stopping() {
+        match games.recv_timeout(publisher.patience().min(TICK)) {
+            Ok(game) => {
+                searched += searched_positions(&game.record);
+                shared.status().add_game(&game.record);
+                publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // The workers ended by themselves; what they died of is told when they are joined.
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let shards = publisher.publish_if_due()?;
+        if !shards.is_empty() {
+            shared.published.fetch_add(std::mem::take(&mut searched), Ordering::SeqCst);
+            shards.into_iter().try_for_each(|shard| to_trainer.send(shard)).ok();
+        }
+    }
+    Ok(publisher)
+}
+
+/// The positions of a game that self-play's counters count.
+fn searched_positions(game: &GameRecord) -> u64 {
+    if game.is_finished() { (game.plies.len() - usize::from(game.opening_plies)) as u64 } else { 0 }
+}
+
+/// The trainer's thread.
+fn train(
+    shared: &Shared<'_>,
+    mut training: Training,
+    shards: &Receiver<ShardInfo>,
+    to_gate: &Sender<Candidate>,
+) -> anyhow::Result<Training> {
+    tengen_network::set_threads(shared.run.config.training.threads);
+    let ledger = || shared.clock.read(shared.generator.counters().evaluations);
+    while !shared.stopping() {
+        training.take_in(shards.try_iter().collect())?;
+        shared.move_gate(&training);
+        if training.may_step() {
+            let losses = training.step()?;
+            shared.status().add_step(&losses);
+            after_step(shared, &mut training, to_gate)?;
+        } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
+            training.take_in(vec![shard])?;
+        }
+        shared.status().note(&training);
+        training.checkpoint_if_due(ledger)?;
+    }
+    Ok(training)
+}
+
+/// Hands weights to self-play and models to the gate when it is time.
+fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Candidate>) -> anyhow::Result<()> {
+    let pace = &shared.run.config.pace;
+    let step = training.steps();
+    if step.is_multiple_of(pace.candidate_every_steps) {
+        let candidate = publish_candidate(shared, training)?;
+        to_gate.send(candidate).ok();
+    }
+    if step.is_multiple_of(pace.weights_every_steps) && !pace.champions_only {
+        let generation = shared.generation.load(Ordering::SeqCst);
+        let visits = shared.run.config.visits_at(training.positions());
+        let name = step_name(generation, step);
+        let komi = training.fair_komi().clone();
+        let update = selfplay::update(training.weights(), shared.run.options, generation, name, visits, komi);
+        shared.generator.set_model(update);
+    }
+    Ok(())
+}
+
+fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Result<Candidate> {
+    let generation = shared.generation.fetch_add(1, Ordering::SeqCst) + 1;
+    let ledger = shared.clock.read(shared.generator.counters().evaluations);
+    let (entry, weights) = training.publish(generation, &ledger)?;
+    shared.record(Measured::Model(metrics::Model {
+        model_id: entry.id.clone(),
+        step: training.steps(),
+        games: training.games(),
+        positions: training.positions(),
+        evaluations: ledger.evaluations,
+        cpu_seconds: ledger.cpu_seconds,
+        elo: None,
+    }))?;
+    Ok(Candidate { id: entry.id, weights: Some(weights) })
+}
+
+/// The gate's thread: always the newest candidate; what came in meanwhile and is older is passed over.
+fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result<()> {
+    let mut gating = Gating::new(shared.run);
+    let mut next = gating::left_over(shared.run)?;
+    while !shared.stopping() {
+        next = candidates.try_iter().last().or(next);
+        let Some(candidate) = next.take() else {
+            next = candidates.recv_timeout(TICK).ok();
+            continue;
+        };
+        let tell = |line: String| shared.status().gate = line;
+        if let Some(settled) = gating.settle(&candidate, &tell, &|| shared.stopping())? {
+            shared.status().gate = settled.in_words();
+            shared.record(Measured::Gate(settled.event()))?;
+            gating.ratings()?.into_iter().try_for_each(|rating| shared.record(Measured::Rating(rating)))?;
+            if shared.run.config.pace.champions_only && settled.promoted {
+                follow_champion(shared, &candidate)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has self-play go on with the new champion.
+fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<()> {
+    let weights: Weights = match &champion.weights {
+        Some(weights) => weights.clone(),
+        None => shared.run.weights(&champion.id)?,
+    };
+    let (positions, komi) = {
+        let status = shared.status();
+        (status.positions, status.fair_komi.clone())
+    };
+    let visits = shared.run.config.visits_at(positions);
+    let generation = shared.generation.load(Ordering::SeqCst);
+    let update = selfplay::update(weights, shared.run.options, generation, champion.id.clone(), visits, komi);
+    shared.generator.set_model(update);
+    Ok(())
+}
+
+/// The main thread meanwhile: draws the screen, records figures, looks for the end. True when the budget is spent.
+fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> anyhow::Result<bool> {
+    let (mut recorded, mut reported) = (Instant::now(), Instant::now());
+    let report = shared.run.folder()?.join("report.html");
+    loop {
+        std::thread::sleep(TICK);
+        let counters = shared.generator.counters();
+        let ledger = shared.clock.read(counters.evaluations);
+        let spent = {
+            let mut status = shared.status();
+            status.measure(&counters, ledger);
+            let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
+            screen.show(&status.view(shared.run, spent));
+            spent
+        };
+        if recorded.elapsed() >= METRICS_EVERY {
+            recorded = Instant::now();
+            let events = shared.status().take_events(shared.run);
+            events.into_iter().try_for_each(|event| shared.record(event))?;
+        }
+        if reported.elapsed() >= REPORT_EVERY {
+            reported = Instant::now();
+            let refresh = crate::report::Refresh::Every(REPORT_EVERY.as_secs() as u32);
+            if let Err(error) = crate::report::write_report(&shared.run.store, &report, refresh) {
+                say(format!("the report could not be written: {error:#}"));
+            }
+        }
+        if spent >= 1.0 || interrupt.requested() || shared.stopping() {
+            return Ok(spent >= 1.0);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Where a run stands: what the screen shows and the metrics record.
+
+use crate::metrics::{Measured, Selfplay, Train};
+use crate::output::{duration, thousands};
+use crate::run::Opened;
+use crate::run::ledger::Ledger;
+use crate::run::screen::View;
+use crate::run::training::Training;
+use std::time::Instant;
+use tengen_records::GameRecord;
+use tengen_rules::Outcome;
+use tengen_selfplay::{CounterValues, FairKomi};
+use tengen_trainer::Losses;
+
+/// The figures of a run at one moment, fed by all its threads.
+pub(crate) struct Status {
+    /// Games in the store.
+    pub(crate) games: u64,
+    /// Positions in the store.
+    pub(crate) positions: u64,
+    /// Training steps since zero.
+    pub(crate) steps: u64,
+    /// The komi at which games are even.
+    pub(crate) fair_komi: FairKomi,
+    /// The running or last gate in words.
+    pub(crate) gate: String,
+    samples: u64,
+    window_positions: u64,
+    counters: CounterValues,
+    ledger: Ledger,
+    /// Sums over the steps since the last event.
+    losses: LossSums,
+    last_losses: Option<Losses>,
+    /// Games since the last event.
+    recent: GameSums,
+    /// Games since the speed was last told.
+    speed: Speed,
+    since: Mark,
+}
+
+/// Counters at the last event.
+struct Mark {
+    at: Instant,
+    counters: CounterValues,
+    samples: u64,
+}
+
+#[derive(Default)]
+struct LossSums {
+    steps: u64,
+    /// Total, policy, value, margin, ownership, policy entropy, gradient norm.
+    sums: [f64; 7],
+}
+
+#[derive(Default)]
+struct GameSums {
+    games: u64,
+    unfinished: u64,
+    plies: u64,
+    black_points: f64,
+    margin: f64,
+}
+
+/// Rates over the last seconds.
+struct Speed {
+    at: Instant,
+    counters: CounterValues,
+    games_per_second: f64,
+    evaluations_per_second: f64,
+}
+
+impl Status {
+    /// The status of a run that is about to go on.
+    pub(crate) fn resumed(training: &Training) -> Status {
+        let now = Instant::now();
+        let mut status = Status {
+            games: 0,
+            positions: 0,
+            steps: 0,
+            fair_komi: FairKomi::new(),
+            gate: "waits for the first candidate".to_owned(),
+            samples: training.trained(),
+            window_positions: 0,
+            counters: CounterValues::default(),
+            ledger: Ledger::default(),
+            losses: LossSums::default(),
+            last_losses: None,
+            recent: GameSums::default(),
+            speed: Speed {
+                at: now,
+                counters: CounterValues::default(),
+                games_per_second: 0.0,
+                evaluations_per_second: 0.0,
+            },
+            since: Mark { at: now, counters: CounterValues::default(), samples: training.trained() },
+        };
+        status.note(training);
+        status
+    }
+
+    /// Takes the trainer's figures.
+    pub(crate) fn note(&mut self, training: &Training) {
+        self.games = training.games();
+        self.positions = training.positions();
+        self.steps = training.steps();
+        self.samples = training.trained();
+        self.window_positions = training.window_positions();
+        self.fair_komi.clone_from(training.fair_komi());
+    }
+
+    /// Takes the losses of a step.
+    pub(crate) fn add_step(&mut self, losses: &Losses) {
+        let Losses { total, policy, value, margin, ownership, policy_entropy, gradient_norm, .. } = *losses;
+        self.losses.steps += 1;
+        let terms = [total, policy, value, margin, ownership, policy_entropy, gradient_norm];
+        self.losses.sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        self.last_losses = Some(*losses);
+    }
+
+    /// Takes a game that has just ended.
+    pub(crate) fn add_game(&mut self, game: &GameRecord) {
+        let sums = &mut self.recent;
+        sums.games += 1;
+        sums.plies += game.plies.len() as u64;
+        match (game.outcome(), game.score_half_points) {
+            (Some(outcome), Some(score)) => {
+                sums.black_points += match outcome {
+                    Outcome::BlackWins => 1.0,
+                    Outcome::WhiteWins => 0.0,
+                    Outcome::Tie => 0.5,
+                };
+                sums.margin += f64::from(score) / 2.0;
+            }
+            _ => sums.unfinished += 1,
+        }
+    }
+
+    /// Takes self-play's counters and the costs so far.
+    pub(crate) fn measure(&mut self, counters: &CounterValues, ledger: Ledger) {
+        self.counters = *counters;
+        self.ledger = ledger;
+        let seconds = self.speed.at.elapsed().as_secs_f64();
+        if seconds >= 2.0 {
+            let before = self.speed.counters;
+            let games = counters.games + counters.unfinished - before.games - before.unfinished;
+            self.speed.games_per_second = games as f64 / seconds;
+            self.speed.evaluations_per_second = (counters.evaluations - before.evaluations) as f64 / seconds;
+            self.speed.counters = *counters;
+            self.speed.at = Instant::now();
+        }
+    }
+
+    /// What the screen shows.
+    pub(crate) fn view(&self, run: &Opened, spent: f64) -> View {
+        let sums = &self.recent;
+        let recent = match sums.games {
+            0 => String::new(),
+            games => format!(
+                ", {:.0} plies, {:.1} % unfinished",
+                sums.plies as f64 / games as f64,
+                100.0 * sums.unfinished as f64 / games as f64
+            ),
+        };
+        let loss = self.last_losses.as_ref().map_or_else(
+            || format!("waits for {} positions", thousands(run.config.pace.start_positions)),
+            |losses| {
+                format!(
+                    "loss {:.3} (policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2})",
+                    losses.total, losses.policy, losses.value, losses.margin, losses.ownership
+                )
+            },
+        );
+        let limited = run.config.budget.is_limited();
+        let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
+        View {
+            selfplay: format!(
+                "{} games, {:.0} games/s, {} evaluations/s{recent}",
+                thousands(self.games),
+                self.speed.games_per_second,
+                thousands(self.speed.evaluations_per_second as u64),
+            ),
+            training: format!(
+                "step {}, {loss}, window {} of {} positions",
+                thousands(self.steps),
+                thousands(self.window_positions),
+                thousands(self.positions)
+            ),
+            gate: self.gate.clone(),
+            spent: limited.then_some(spent.min(1.0)),
+            seconds_left: (limited && spent > 0.005).then_some(left.max(0.0)),
+        }
+    }
+
+    /// The events of the time since the last call.
+    pub(crate) fn take_events(&mut self, run: &Opened) -> Vec<Measured> {
+        let mark = Mark { at: Instant::now(), counters: self.counters, samples: self.samples };
+        let before = std::mem::replace(&mut self.since, mark);
+        let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
+        let mut events = vec![Measured::Selfplay(self.selfplay_event(run, &before, seconds))];
+        self.recent = GameSums::default();
+        let losses = std::mem::take(&mut self.losses);
+        if let (Some(last), 1..) = (self.last_losses, losses.steps) {
+            let [total, policy, value, margin, ownership, entropy, norm] =
+                losses.sums.map(|sum| sum / losses.steps as f64);
+            events.push(Measured::Train(Train {
+                step: self.steps,
+                samples: self.samples,
+                learning_rate: last.learning_rate,
+                total_loss: total,
+                policy_loss: policy,
+                value_loss: value,
+                margin_loss: margin,
+                ownership_loss: ownership,
+                policy_entropy: entropy,
+                grad_norm: norm,
+                positions_per_second: (self.samples - before.samples) as f64 / seconds,
+            }));
+        }
+        events
+    }
+
+    fn selfplay_event(&self, run: &Opened, before: &Mark, seconds: f64) -> Selfplay {
+        let (now, then) = (&self.counters, &before.counters);
+        let sums = &self.recent;
+        let games = sums.games.max(1) as f64;
+        let finished = (sums.games - sums.unfinished).max(1) as f64;
+        let asked = (now.evaluations - then.evaluations) + (now.cache_hits - then.cache_hits);
+        let board = run.config.sizes().ok().and_then(|sizes| sizes.first().copied());
+        Selfplay {
+            games: self.games,
+            positions: self.positions,
+            evaluations: self.ledger.evaluations,
+            games_per_second: sums.games as f64 / seconds,
+            evaluations_per_second: (now.evaluations - then.evaluations) as f64 / seconds,
+            positions_per_second: (now.plies - then.plies) as f64 / seconds,
+            mean_plies: sums.plies as f64 / games,
+            unfinished_share: sums.unfinished as f64 / games,
+            black_win_share: sums.black_points / finished,
+            mean_margin: sums.margin / finished,
+            fair_komi: board.map_or(0.0, |board| self.fair_komi.of(board)),
+            cache_hit_share: (now.cache_hits - then.cache_hits) as f64 / asked.max(1) as f64,
+            visits: u64::from(run.config.visits_at(self.positions)),
+            window_positions: self.window_positions,
+        }
+    }
+
+    /// The line of a run that has come to its end.
+    pub(crate) fn closing_words(&self) -> String {
+        format!(
+            "{} games, {} positions, {} training steps in {}",
+            thousands(self.games),
+            thousands(self.positions),
+            thousands(self.steps),
+            duration(self.ledger.elapsed_seconds)
+        )
+    }
+}

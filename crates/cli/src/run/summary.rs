@@ -1,0 +1,325 @@
+//! What a run has learned, in plain words: strength over cost, the first move, and results against simple players.
+
+use crate::interrupt::Interrupt;
+use crate::metrics::Rating;
+use crate::output::{duration, thousands};
+use crate::run::training::Training;
+use crate::run::{Ledger, Opened};
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use tengen_evaluator::{
+    AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
+};
+use tengen_network::{ModelInfo, TorchPredictor, Weights};
+use tengen_records::now_ms;
+use tengen_rules::{Komi, Position, Size};
+use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, rng};
+
+/// Visits of the champion in everything measured here.
+const VISITS: u32 = 64;
+
+/// The players the champion is measured against.
+const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
+
+/// Everything the program says at the end of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Summary {
+    /// The run's name.
+    pub(crate) name: String,
+    /// Where everything lies.
+    pub(crate) store: String,
+    /// The best model.
+    pub(crate) champion: String,
+    /// The board the champion was measured on.
+    pub(crate) size: String,
+    /// Self-play games.
+    pub(crate) games: u64,
+    /// Positions in them.
+    pub(crate) positions: u64,
+    /// Training steps.
+    pub(crate) steps: u64,
+    /// Network evaluations, processor and wall-clock time.
+    pub(crate) cost: Ledger,
+    /// Strength of the models that met in gates, oldest first; the first is 0.
+    pub(crate) elo: Vec<Rated>,
+    /// What the champion plays first.
+    pub(crate) first_move: FirstMove,
+    /// Results against simple players.
+    pub(crate) results: Vec<Outcome>,
+}
+
+/// A model's strength and cost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Rated {
+    model: String,
+    elo: f64,
+    low: f64,
+    high: f64,
+    evaluations: u64,
+    cpu_seconds: f64,
+}
+
+/// The champion's first move on the empty board.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FirstMove {
+    komi: String,
+    visits: u32,
+    #[serde(rename = "move")]
+    mv: String,
+    /// Black's probability to win minus that to lose, -1 to 1.
+    value: f32,
+    /// Black's expected margin without komi, points.
+    board_margin: f32,
+}
+
+/// A match of the champion against a simple player.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    opponent: String,
+    /// `black` or `alternate`.
+    color: String,
+    komi: String,
+    games: usize,
+    wins: u64,
+    ties: u64,
+    losses: u64,
+    /// Games in which the champion owned every point at the end.
+    full_board_wins: usize,
+}
+
+impl Summary {
+    /// Measures the champion, or reads what was measured before. `None` when somebody stopped it.
+    pub(crate) fn of(
+        run: &Opened,
+        training: &Training,
+        ledger: &Ledger,
+        ratings: Vec<Rating>,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Option<Summary>> {
+        let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+        let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
+        if let Some(bytes) = run.store.get(&path)? {
+            return Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?));
+        }
+        let size = *run.config.sizes()?.first().context("the configuration names no board")?;
+        let subject = Subject { run, id: &champion.model_id, weights: run.weights(&champion.model_id)?, size };
+        let Some(results) = subject.matches(interrupt)? else { return Ok(None) };
+        let summary = Summary {
+            name: run.config.name.clone(),
+            store: run.store.location().to_owned(),
+            champion: champion.model_id.clone(),
+            size: size.to_string(),
+            games: training.games(),
+            positions: training.positions(),
+            steps: training.steps(),
+            cost: *ledger,
+            elo: ratings.into_iter().map(Rated::from).collect(),
+            first_move: subject.first_move()?,
+            results,
+        };
+        run.store.put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
+        Ok(Some(summary))
+    }
+
+    /// The summary as text for people.
+    pub(crate) fn in_words(&self) -> String {
+        let mut lines = vec![
+            format!("\nWhat the run {} learned on {}", self.name, self.size),
+            String::new(),
+            format!(
+                "  {} games, {} positions, {} network evaluations, {} training steps",
+                thousands(self.games),
+                thousands(self.positions),
+                thousands(self.cost.evaluations),
+                thousands(self.steps)
+            ),
+            format!(
+                "  in {} ({} of processor time)",
+                duration(self.cost.elapsed_seconds),
+                duration(self.cost.cpu_seconds)
+            ),
+            String::new(),
+            "  Strength of the models that met at the gate (Elo, the untrained network is 0; 95 % interval):".to_owned(),
+        ];
+        lines.extend(self.elo.iter().map(Rated::in_words));
+        let first = &self.first_move;
+        lines.push(String::new());
+        lines.push(format!("  Champion: {}", self.champion));
+        lines.push(format!(
+            "  On the empty board at komi {} it plays {} ({} visits): Black's value {:+.2} (-1 loses, +1 wins), expected \
+             margin {:+.1} points before komi",
+            first.komi, first.mv, first.visits, first.value, first.board_margin
+        ));
+        lines.push(String::new());
+        lines.extend(self.results.iter().map(Outcome::in_words));
+        if self.results.is_empty() {
+            lines.push("  No matches were played on a board this large; `tengen match` plays them.".to_owned());
+        }
+        let store = &self.store;
+        lines.extend([
+            String::new(),
+            format!("  Models   {store}/models"),
+            format!("  Games    {store}/games (Parquet), {store}/matches (SGF)"),
+            format!("  Report   {store}/report.html"),
+            String::new(),
+            format!("  Play it in any Go program:  tengen gtp --model store:{store} --visits 64"),
+        ]);
+        lines.join("\n")
+    }
+}
+
+impl Rated {
+    fn in_words(&self) -> String {
+        format!(
+            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {} evaluations, {} of processor time",
+            self.model,
+            self.elo,
+            self.low,
+            self.high,
+            thousands(self.evaluations),
+            duration(self.cpu_seconds)
+        )
+    }
+}
+
+impl From<Rating> for Rated {
+    fn from(rating: Rating) -> Rated {
+        let Rating { model_id, elo, low, high, evaluations, cpu_seconds } = rating;
+        Rated { model: model_id, elo, low, high, evaluations, cpu_seconds }
+    }
+}
+
+impl Outcome {
+    fn in_words(&self) -> String {
+        let Outcome { opponent, color, komi, games, wins, ties, losses, full_board_wins } = self;
+        let side = if color == "black" { "as Black" } else { "with colors alternated" };
+        format!(
+            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {games}; the whole \
+             board {full_board_wins} times"
+        )
+    }
+}
+
+/// What is measured.
+struct Subject<'a> {
+    run: &'a Opened,
+    id: &'a str,
+    weights: Weights,
+    size: Size,
+}
+
+impl Subject<'_> {
+    /// Games of each match: as many as the board's size makes affordable.
+    fn games(&self) -> usize {
+        match self.size.area() {
+            0..=25 => 100,
+            26..=49 => 40,
+            50..=81 => 10,
+            _ => 0,
+        }
+    }
+
+    /// Half a point below the whole board where Black can take it all, else what the champion thinks fair.
+    fn komi(&self) -> anyhow::Result<Komi> {
+        if self.size == Size::square(5)? {
+            return Ok("24.5".parse()?);
+        }
+        let info: ModelInfo = serde_json::from_value(self.run.store.model_info(self.id)?.into())?;
+        Ok(info.fair_komi(self.size).unwrap_or(Komi::from_half_points(0)))
+    }
+
+    fn predictor(&self) -> anyhow::Result<TorchPredictor> {
+        Ok(TorchPredictor::new(&self.weights, self.run.options)?.with_name(self.id))
+    }
+
+    fn first_move(&self) -> anyhow::Result<FirstMove> {
+        let komi = self.komi()?;
+        let position = Position::new(self.size);
+        let search = Search::new(SearchConfig::for_play(VISITS), &position, komi, rng::stream(0, &[]));
+        let mut searches = [search];
+        Lockstep::new().run(&mut searches, &mut self.predictor()?, &mut EvaluationCache::new(1 << 22))?;
+        let result = searches[0].result();
+        Ok(FirstMove {
+            komi: komi.to_string(),
+            visits: VISITS,
+            mv: result.best.format(self.size),
+            value: result.value,
+            board_margin: result.margin + komi.points(),
+        })
+    }
+
+    /// The matches, side by side on the machine's cores.
+    fn matches(&self, interrupt: &Interrupt) -> anyhow::Result<Option<Vec<Outcome>>> {
+        let games = self.games();
+        if games == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        let mut jobs = Vec::new();
+        for opponent in OPPONENTS {
+            jobs.push((opponent, AColor::Black, self.komi()?));
+            jobs.push((opponent, AColor::Alternate, Komi::from_half_points(0)));
+        }
+        let play = |(opponent, color, komi): (&'static str, AColor, Komi)| {
+            self.meet(opponent, color, komi, games, interrupt)
+        };
+        let mut outcomes = Vec::new();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        for batch in jobs.chunks(cores) {
+            let results: Vec<anyhow::Result<Option<Outcome>>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = batch.iter().map(|&job| scope.spawn(move || play(job))).collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a match broke down; its message stands above")))
+                };
+                threads.into_iter().map(join).collect()
+            });
+            for result in results {
+                match result? {
+                    Some(outcome) => outcomes.push(outcome),
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(outcomes))
+    }
+
+    fn meet(
+        &self,
+        opponent: &str,
+        color: AColor,
+        komi: Komi,
+        games: usize,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let predictor = Box::new(self.predictor()?);
+        let mut champion = SearchPlayer::new(self.id.to_owned(), predictor, SearchConfig::for_play(VISITS));
+        let mut other = build_player(&opponent.parse()?, &mut NoModels)?;
+        let config = MatchConfig {
+            size: self.size,
+            komi,
+            games,
+            openings: Openings { first_moves: false, random_plies: 0 },
+            a_color: color,
+            parallel: games,
+            ..MatchConfig::default()
+        };
+        let context = MatchContext {
+            match_id: "summary".to_owned(),
+            config_id: self.run.config_id.clone(),
+            start_time_ms: now_ms() as i64,
+        };
+        let mut observe =
+            |_: &MatchEvent<'_>| if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let result = run_match(&config, &mut champion, &mut *other, &context, &mut observe)?;
+        Ok((!result.stopped).then(|| Outcome {
+            opponent: opponent.to_owned(),
+            color: if color == AColor::Black { "black" } else { "alternate" }.to_owned(),
+            komi: komi.to_string(),
+            games,
+            wins: result.a_total.wins,
+            ties: result.a_total.ties,
+            losses: result.a_total.losses,
+            full_board_wins: result.a_full_board_wins,
+        }))
+    }
+}

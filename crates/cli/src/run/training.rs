@@ -1,0 +1,239 @@
+//! The trainer's side of the loop: takes new shards in, keeps the reuse ratio, hands weights out, publishes models and
+//! writes checkpoints.
+
+use crate::config::RunConfig;
+use crate::run::ledger::Ledger;
+use anyhow::Context;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
+use tengen_records::{
+    CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, ShardReadError, Store, Window,
+};
+use tengen_rules::Komi;
+use tengen_selfplay::FairKomi;
+use tengen_trainer::{Losses, Trainer};
+
+/// File of a checkpoint that says what the loop, not the trainer, has to remember.
+const LEDGER_FILE: &str = "ledger.json";
+
+/// How much of a window may be damaged before training stops.
+const MAX_DAMAGED_SHARE: f64 = 0.01;
+
+/// The trainer with the games it learns from.
+pub(crate) struct Training {
+    store: Store,
+    config: RunConfig,
+    run_id: String,
+    trainer: Trainer,
+    source: SampleSource,
+    shards: Vec<ShardInfo>,
+    window: Window,
+    positions: u64,
+    damaged: u64,
+    fair_komi: FairKomi,
+    parent: Option<String>,
+    checkpointed: Instant,
+}
+
+impl Training {
+    /// Goes on from the store's newest checkpoint, or begins with the weights of the first model. Returns the costs so
+    /// far too.
+    pub(crate) fn resume(
+        store: &Store,
+        config: &RunConfig,
+        run_id: &str,
+        device: DeviceChoice,
+    ) -> anyhow::Result<(Training, Ledger)> {
+        let (trainer, ledger) = match store.latest_checkpoint()? {
+            Some((step, files)) => restore(config, device, &files)
+                .with_context(|| format!("cannot go on from checkpoint {step} of {}", store.location()))?,
+            None => {
+                let trainer = Trainer::new(&config.network, config.training.clone(), device, config.seed)?;
+                (trainer, Ledger::default())
+            }
+        };
+        let mut training = Training {
+            store: store.clone(),
+            config: config.clone(),
+            run_id: run_id.to_owned(),
+            trainer,
+            source: SampleSource::new(config.samples),
+            shards: Vec::new(),
+            window: Window::select(&[], config.window),
+            positions: 0,
+            damaged: 0,
+            fair_komi: FairKomi::new(),
+            parent: store.list_models()?.pop().map(|model| model.id),
+            checkpointed: Instant::now(),
+        };
+        training.take_in(store.list_shards(&GamesOf::SelfPlay)?)?;
+        Ok((training, ledger))
+    }
+
+    /// Takes new shards in: the window moves on, its games are read and checked. Damaged shards are set aside by the
+    /// store and named in the log.
+    ///
+    /// # Errors
+    /// When the store fails, or more than 1 % of the shards of a window of 100 or more are damaged.
+    pub(crate) fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
+        let known = self.shards.len();
+        self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
+        self.shards.extend(shards);
+        self.window = Window::select(&self.shards, self.config.window);
+        let first_kept = self.shards.len() - self.window.shards.len();
+        // Shards that left the window are never asked for again; the counts keep what they held.
+        let fresh: Vec<ShardInfo> = self.shards[known.max(first_kept)..].to_vec();
+        for shard in &fresh {
+            self.read(shard)?;
+        }
+        let kept: HashSet<&str> = self.window.shards.iter().map(|s| s.path.as_str()).collect();
+        self.source.retain(|path| kept.contains(path));
+        Ok(())
+    }
+
+    fn read(&mut self, shard: &ShardInfo) -> anyhow::Result<()> {
+        match self.store.read_shard(shard) {
+            Ok(games) => {
+                for game in &games {
+                    self.fair_komi.observe(game, FairKomi::USUAL_RATE);
+                }
+                self.source.add_games(&shard.path, &games)?;
+                Ok(())
+            }
+            Err(ShardReadError::Quarantined { reason, .. }) => {
+                tracing::warn!("{} is damaged and set aside: {reason}", shard.path);
+                self.damaged += 1;
+                let window = self.window.shards.len() as f64;
+                anyhow::ensure!(
+                    window < 100.0 || self.damaged as f64 <= window * MAX_DAMAGED_SHARE,
+                    "{} of the window's {window} shards are damaged; `tengen data verify {}` says what is wrong",
+                    self.damaged,
+                    self.store.location()
+                );
+                Ok(())
+            }
+            Err(ShardReadError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Whether the store's games allow one more step at the reuse ratio.
+    pub(crate) fn may_step(&self) -> bool {
+        let batch = self.config.training.batch as u64;
+        self.positions >= self.config.pace.start_positions.max(1)
+            && self.source.positions() > 0
+            && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.pace.reuse
+    }
+
+    /// One training step.
+    pub(crate) fn step(&mut self) -> anyhow::Result<Losses> {
+        let seed = self.config.seed ^ (self.trainer.steps() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let batch = self.source.draw(self.config.training.batch, seed, self.config.pace.symmetry);
+        let batch = batch.context("the window holds no position to train on")?;
+        Ok(self.trainer.step(&batch)?)
+    }
+
+    /// The paths of all shards taken in.
+    pub(crate) fn known_shards(&self) -> HashSet<String> {
+        self.shards.iter().map(|shard| shard.path.clone()).collect()
+    }
+
+    /// Steps made since zero.
+    pub(crate) fn steps(&self) -> u64 {
+        self.trainer.steps()
+    }
+
+    /// Samples trained since zero.
+    pub(crate) fn trained(&self) -> u64 {
+        self.trainer.steps() * self.config.training.batch as u64
+    }
+
+    /// Positions of all shards taken in.
+    pub(crate) fn positions(&self) -> u64 {
+        self.positions
+    }
+
+    /// Games of all shards taken in.
+    pub(crate) fn games(&self) -> u64 {
+        self.shards.iter().map(ShardInfo::games).sum()
+    }
+
+    /// Positions in the window.
+    pub(crate) fn window_positions(&self) -> u64 {
+        self.window.positions
+    }
+
+    /// The komi at which games are even, by the games seen.
+    pub(crate) fn fair_komi(&self) -> &FairKomi {
+        &self.fair_komi
+    }
+
+    /// The averaged weights: what plays.
+    pub(crate) fn weights(&self) -> Weights {
+        self.trainer.ema_weights()
+    }
+
+    /// Publishes the averaged weights as the model of a generation.
+    pub(crate) fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelEntry, Weights)> {
+        let weights = self.weights();
+        let mut model = Model::new(weights.clone());
+        model.info.provenance = Provenance {
+            run_id: self.run_id.clone(),
+            step: self.steps(),
+            parent: self.parent.clone(),
+        };
+        model.info.cost = CostLedger {
+            games: self.games(),
+            positions: self.positions,
+            evaluations: ledger.evaluations,
+            cpu_seconds: ledger.cpu_seconds,
+            gpu_seconds: ledger.gpu_seconds,
+        };
+        for size in self.config.sizes()? {
+            let half_points = (self.fair_komi.of(size) * 2.0).round() as i16;
+            model.info.set_fair_komi(size, Komi::from_half_points(half_points));
+        }
+        let entry = publish_model(&self.store, generation, &model)?;
+        self.parent = Some(entry.id.clone());
+        Ok((entry, weights))
+    }
+
+    /// Writes a checkpoint when the last one is old enough.
+    pub(crate) fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
+        match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.pace.checkpoint_seconds) {
+            true => self.checkpoint(&ledger()),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a checkpoint now and lets the oldest go.
+    pub(crate) fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        let mut files: CheckpointFiles =
+            self.trainer.checkpoint().into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
+        files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
+        self.store.put_checkpoint(self.steps(), &files)?;
+        self.store.prune_checkpoints(self.config.pace.checkpoints_kept)?;
+        self.checkpointed = Instant::now();
+        tracing::info!("checkpoint at step {}", self.steps());
+        Ok(())
+    }
+}
+
+/// Publishes a model in the store.
+pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelEntry> {
+    let (weights, info) = model.to_files();
+    let info = serde_json::from_slice(&info)?;
+    let entry = store.publish_model(generation, weights, info)?;
+    tracing::info!("published model {}", entry.id);
+    Ok(entry)
+}
+
+fn restore(
+    config: &RunConfig,
+    device: DeviceChoice,
+    files: &CheckpointFiles,
+) -> anyhow::Result<(Trainer, Ledger)> {
+    let trainer = Trainer::restore(files, Some(config.training.clone()), device)?;
+    let ledger = files.get(LEDGER_FILE).with_context(|| format!("the checkpoint has no {LEDGER_FILE}"))?;
+    Ok((trainer, serde_json::from_slice(ledger)?))
+}

@@ -1,0 +1,365 @@
+//! What is known about the opening position of small boards, held against a player.
+//!
+//! Under area scoring and komi 0 the 5x5 board is Black's whole (+25, first move in the centre; proved by van der Werf,
+//! van den Herik and Uiterwijk, "Solving Go on small boards", 2003); 7x7 is believed, not proved, to be worth +9 with the
+//! same first move (Li Zhe, 2015).
+
+use crate::players::Loader;
+use anyhow::{Context, bail};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use tengen_evaluator::{
+    AColor, Answer, Choice, MatchConfig, MatchContext, MatchResult, Openings, Player, PlayerSpec, Turn, run_match,
+};
+use tengen_rules::{Color, Komi, Move, Position, Size};
+
+/// Visits of the player without a network that the model meets.
+const UNIFORM: &str = "uniform,visits=256";
+
+/// How many of a hundred games must show what theory says, where the opponent leaves no doubt.
+const SHARE: f64 = 0.95;
+
+/// One statement of theory and what the player makes of it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Check {
+    /// What is asked, such as `first move`.
+    pub(crate) question: String,
+    /// What theory says.
+    pub(crate) expected: String,
+    /// What the player says.
+    pub(crate) found: String,
+    /// Whether the two agree.
+    pub(crate) passed: bool,
+}
+
+/// What the player makes of the opening position of one board.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Report {
+    /// The board, such as `5x5`.
+    pub(crate) board: String,
+    /// The player's name.
+    pub(crate) player: String,
+    /// Whether the theory is proved or only believed.
+    pub(crate) proved: bool,
+    /// The first move at the komi half a point below the board's value.
+    pub(crate) first_move: String,
+    /// P(win) - P(loss) there, Black's view, -1 to 1; none where the player does not tell.
+    pub(crate) value: Option<f32>,
+    /// The margin without komi that the player expects, in points, Black's view.
+    pub(crate) board_margin: Option<f32>,
+    /// Every statement.
+    pub(crate) checks: Vec<Check>,
+}
+
+impl Report {
+    /// Whether the player contradicts nothing.
+    pub(crate) fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.passed)
+    }
+
+    /// The report in lines for people.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let state = if self.proved { "proved" } else { "believed, not proved" };
+        let mut lines = vec![format!(
+            "{} against the theory of {} ({state})",
+            self.player, self.board
+        )];
+        for check in &self.checks {
+            let mark = if check.passed { "ok  " } else { "FAIL" };
+            lines.push(format!(
+                "{mark} {}: {} (theory: {})",
+                check.question, check.found, check.expected
+            ));
+        }
+        lines
+    }
+}
+
+/// What is known about a board.
+struct Theory {
+    side: usize,
+    /// Points that Black gets with best play.
+    value: i16,
+    first_move: &'static str,
+    proved: bool,
+}
+
+/// Holds a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
+/// first reply, and +25 against two players without a network, `games` games each.
+pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
+    let theory = Theory {
+        side: 5,
+        value: 25,
+        first_move: "C3",
+        proved: true,
+    };
+    let mut report = opening_position(&theory, model, loader, seed)?;
+    report.checks.push(every_reply(&theory, model, loader, seed)?);
+    for opponent in [UNIFORM, "random"] {
+        let result = as_black(&theory, model, opponent, loader, games, seed)?;
+        let (found, played) = (result.a_full_board_wins, result.games + result.unfinished);
+        report
+            .checks
+            .push(share_check(&format!("+25 as Black against {opponent}"), found, played));
+    }
+    Ok(report)
+}
+
+/// Holds a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
+/// at komi 8.5 against two players without a network, `games` games each.
+pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
+    let theory = Theory {
+        side: 7,
+        value: 9,
+        first_move: "D4",
+        proved: false,
+    };
+    let mut report = opening_position(&theory, model, loader, seed)?;
+    for opponent in [UNIFORM, "random"] {
+        let result = as_black(&theory, model, opponent, loader, games, seed)?;
+        let (found, played) = (result.a_total.wins as usize, result.games + result.unfinished);
+        report.checks.push(share_check(
+            &format!("wins as Black at komi 8.5 against {opponent}"),
+            found,
+            played,
+        ));
+    }
+    Ok(report)
+}
+
+/// Plays a match of `model` (player A) against a player that needs no observer.
+pub(crate) fn against(
+    config: &MatchConfig,
+    model: &PlayerSpec,
+    opponent: &PlayerSpec,
+    loader: &Loader,
+) -> anyhow::Result<MatchResult> {
+    let (mut a, mut b) = (loader.player(model)?, loader.player(opponent)?);
+    let context = MatchContext {
+        match_id: "theory".to_owned(),
+        config_id: "theory".to_owned(),
+        start_time_ms: 0,
+    };
+    Ok(run_match(config, &mut *a, &mut *b, &context, &mut |_| {
+        ControlFlow::Continue(())
+    })?)
+}
+
+impl Theory {
+    fn size(&self) -> anyhow::Result<Size> {
+        Ok(Size::square(self.side)?)
+    }
+
+    /// The komi half a point below the value, at which Black wins, or half a point above.
+    fn komi(&self, wins: bool) -> Komi {
+        Komi::from_half_points(if wins { 2 * self.value - 1 } else { 2 * self.value + 1 })
+    }
+}
+
+/// The first move and the value at both komi.
+fn opening_position(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Report> {
+    let size = theory.size()?;
+    let mut player = loader.player(model)?;
+    let empty = Position::new(size);
+    let (won, lost) = (theory.komi(true), theory.komi(false));
+    let at_won = ask(&mut *player, &[&empty], won, seed)?.remove(0);
+    let at_lost = ask(&mut *player, &[&empty], lost, seed)?.remove(0);
+    let first_move = at_won.mv.format(size);
+    let mut checks = vec![Check {
+        question: format!("first move at komi {won}"),
+        expected: theory.first_move.to_owned(),
+        passed: first_move == theory.first_move,
+        found: first_move.clone(),
+    }];
+    checks.extend(value_check(won, &at_won, true));
+    checks.extend(value_check(lost, &at_lost, false));
+    Ok(Report {
+        board: size.to_string(),
+        player: player.name(),
+        proved: theory.proved,
+        first_move,
+        value: at_won.thought.map(|thought| thought.value),
+        board_margin: at_won.thought.map(|thought| thought.margin + won.points()),
+        checks,
+    })
+}
+
+/// The sign of the value at one komi, where the player tells a value.
+fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
+    let value = choice.thought?.value;
+    Some(Check {
+        question: format!("Black's value at komi {komi}"),
+        expected: if black_wins { "above 0" } else { "below 0" }.to_owned(),
+        found: format!("{value:+.2}"),
+        passed: if black_wins { value > 0.0 } else { value < 0.0 },
+    })
+}
+
+/// Black opens; then White's first reply is each legal move in turn, the pass included; then White is the same player
+/// with noise. Black must keep everything every time.
+fn every_reply(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Check> {
+    let size = theory.size()?;
+    let komi = theory.komi(true);
+    let mut black = loader.player(model)?;
+    let mut noisy = model.clone();
+    if searches(model) {
+        noisy.options.noise = Some(true);
+    }
+    let mut white = loader.player(&noisy)?;
+    let mut opened = Position::new(size);
+    let first = ask(&mut *black, &[&opened], komi, seed)?.remove(0);
+    opened.play(first.mv);
+    let replies: Vec<Move> = opened
+        .legal_points()
+        .iter()
+        .map(Move::Play)
+        .chain([Move::Pass])
+        .collect();
+    let mut games: Vec<Position> = replies.iter().map(|&reply| after(&opened, reply)).collect();
+    play_out(&mut games, [&mut *black, &mut *white], komi, seed)?;
+    let whole = |game: &Position| game.is_over() && game.board_margin() == i32::from(theory.value);
+    let lost: Vec<String> = replies
+        .iter()
+        .zip(&games)
+        .filter(|(_, game)| !whole(game))
+        .map(|(reply, game)| format!("{} {:+}", reply.format(size), game.board_margin()))
+        .collect();
+    let held = replies.len() - lost.len();
+    let which = if lost.is_empty() {
+        String::new()
+    } else {
+        format!("; not after {}", lost.join(", "))
+    };
+    Ok(Check {
+        question: format!("+{} after every reply to {}", theory.value, first.mv.format(size)),
+        expected: format!("{} of {}", replies.len(), replies.len()),
+        found: format!("{held} of {}{which}", replies.len()),
+        passed: lost.is_empty(),
+    })
+}
+
+/// Whether a player has search noise to switch on.
+fn searches(model: &PlayerSpec) -> bool {
+    use tengen_evaluator::PlayerKind::{Gtp, Random};
+    !matches!(model.kind, Gtp(_) | Random)
+}
+
+fn after(position: &Position, mv: Move) -> Position {
+    let mut next = position.clone();
+    next.play(mv);
+    next
+}
+
+/// Plays all games to their ends, or to the usual ply limit, side by side.
+fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, seed: u64) -> anyhow::Result<()> {
+    let limit = games.first().map_or(0, |game| 4 * game.size().area());
+    let [black, white] = players;
+    for turn in 0.. {
+        let color = if turn % 2 == 0 { Color::Black } else { Color::White };
+        let open = |game: &Position| !game.is_over() && game.ply() < limit;
+        if !games.iter().any(open) {
+            return Ok(());
+        }
+        let moving: Vec<usize> = (0..games.len())
+            .filter(|&index| open(&games[index]) && games[index].to_move() == color)
+            .collect();
+        let positions: Vec<&Position> = moving.iter().map(|&index| &games[index]).collect();
+        let player: &mut dyn Player = if color == Color::Black {
+            &mut *black
+        } else {
+            &mut *white
+        };
+        let choices = ask(player, &positions, komi, seed)?;
+        for (index, choice) in moving.into_iter().zip(choices) {
+            let played = games[index].try_play(choice.mv);
+            played.with_context(|| format!("{} chose an illegal move", player.name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a player chooses in each of these positions.
+fn ask(player: &mut dyn Player, positions: &[&Position], komi: Komi, seed: u64) -> anyhow::Result<Vec<Choice>> {
+    if positions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let turn = |slot: usize| {
+        let game = slot as u64;
+        Turn {
+            slot,
+            game,
+            seed: tengen_search::rng::fold(seed, &[game]),
+            position: positions[slot],
+            komi,
+        }
+    };
+    let turns: Vec<Turn<'_>> = (0..positions.len()).map(turn).collect();
+    let answers = player.choose(&turns)?;
+    let name = player.name();
+    let choice = |answer| match answer {
+        Answer::Play(choice) => Ok(choice),
+        Answer::Resign => bail!("{name} resigned"),
+        Answer::Fault(fault) => bail!("{name}: {}", fault.reason),
+    };
+    answers.into_iter().map(choice).collect()
+}
+
+/// The model as Black at the komi half a point below the board's value.
+fn as_black(
+    theory: &Theory,
+    model: &PlayerSpec,
+    opponent: &str,
+    loader: &Loader,
+    games: usize,
+    seed: u64,
+) -> anyhow::Result<MatchResult> {
+    let config = MatchConfig {
+        size: theory.size()?,
+        komi: theory.komi(true),
+        games,
+        openings: Openings::default(),
+        a_color: AColor::Black,
+        seed,
+        ..MatchConfig::default()
+    };
+    against(&config, model, &opponent.parse()?, loader)
+}
+
+/// Whether enough games went as theory has it.
+fn share_check(question: &str, found: usize, games: usize) -> Check {
+    let needed = (SHARE * games as f64).ceil() as usize;
+    Check {
+        question: question.to_owned(),
+        expected: format!("at least {needed} of {games}"),
+        found: format!("{found} of {games}"),
+        passed: found >= needed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::players::DeviceArgs;
+
+    #[test]
+    fn the_random_player_contradicts_theory() {
+        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        let report = five_by_five(&"random".parse().unwrap(), &loader, 4, 1).unwrap();
+        assert!(!report.passed());
+        assert_eq!(report.value, None, "the random player tells no value");
+        let held = report
+            .checks
+            .iter()
+            .find(|check| check.question.contains("every reply"))
+            .unwrap();
+        assert!(held.expected == "25 of 25" && !held.passed, "{held:?}");
+        assert!(report.lines()[1].starts_with("FAIL"), "{:?}", report.lines());
+    }
+
+    #[test]
+    fn shares_are_rounded_against_the_player() {
+        assert!(share_check("x", 95, 100).passed);
+        assert!(!share_check("x", 94, 100).passed);
+        assert!(!share_check("x", 3, 4).passed);
+    }
+}

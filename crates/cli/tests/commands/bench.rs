@@ -1,0 +1,84 @@
+//! `tengen bench` and `tengen doctor` from outside: that they measure something, never how much.
+
+use crate::common::tengen;
+use serde_json::Value;
+
+fn bench(args: &[&str]) -> Value {
+    tengen(&[&["bench"], args, &["--seconds", "0.1", "--json"]].concat()).json()
+}
+
+#[track_caller]
+fn positive(report: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(
+            report[key].as_f64().is_some_and(|figure| figure > 0.0),
+            "{key} in {report}"
+        );
+    }
+}
+
+#[test]
+fn rules_and_search_and_data() {
+    for workload in ["light", "scan"] {
+        let report = bench(&["rules", "--size", "5", "--workload", workload]);
+        positive(&report, &["moves_per_second", "games_per_second", "peak_memory_bytes"]);
+    }
+    let report = bench(&["search", "--size", "5", "--visits", "20", "--threads", "2"]);
+    positive(
+        &report,
+        &["visits_per_second", "evaluations_per_second", "peak_memory_bytes"],
+    );
+    let report = bench(&["data", "--size", "4", "--games", "4"]);
+    positive(&report, &["positions_per_second", "bytes_per_position", "mean_batch"]);
+}
+
+#[cfg(feature = "torch")]
+#[test]
+fn networks() {
+    let small = ["--network", "b1c8", "--size", "4"];
+    let report = bench(&[&["network"], &small[..], &["--batch", "1,4"]].concat());
+    positive(&report, &["positions_per_second", "evaluations_per_second"]);
+    assert_eq!(report["batches"][1]["batch"], 4);
+    let report = bench(
+        &[
+            &["selfplay"],
+            &small[..],
+            &["--visits", "4", "--threads", "2", "--games", "4"],
+        ]
+        .concat(),
+    );
+    positive(&report, &["evaluations_per_second", "visits_per_second", "mean_batch"]);
+    let report = bench(&[&["train"], &small[..], &["--batch", "8", "--dtype", "bf16"]].concat());
+    positive(&report, &["positions_per_second", "mean_batch", "peak_memory_bytes"]);
+}
+
+#[test]
+fn people_get_a_table() {
+    let answer = tengen(&["bench", "rules", "--size", "3", "--seconds", "0.1"]);
+    assert!(answer.stdout.contains("moves per second"), "{}", answer.stdout);
+}
+
+#[test]
+fn doctor_describes_the_machine() {
+    let report = tengen(&["doctor", "--seconds", "0.2", "--json"]).json();
+    positive(&report["system"], &["cores"]);
+    assert_eq!(report["system"]["allocator"], "mimalloc");
+    assert!(!report["advice"].as_array().unwrap().is_empty());
+    #[cfg(feature = "torch")]
+    {
+        assert!(report["torch"]["path"].as_str().unwrap().contains("libtorch_cpu"));
+        positive(&report["torch"]["measured"][0], &["evaluations_per_second", "batch"]);
+    }
+}
+
+#[test]
+fn wrong_use_is_said_in_one_sentence() {
+    tengen(&["bench", "rules", "--seconds", "0"]).refuses(2, "no positive number of seconds");
+    tengen(&["bench", "rules", "--workload", "heavy"]).refuses(2, "light, scan");
+    tengen(&["bench", "search", "--threads", "0"]).refuses(2, "at least 1");
+    #[cfg(feature = "torch")]
+    {
+        tengen(&["bench", "network", "--network", "big"]).refuses(2, "b4c32");
+        tengen(&["bench", "network", "--batch", "1,x"]).refuses(2, "whole number");
+    }
+}

@@ -1,0 +1,59 @@
+//! Runs the real binary and looks at what it says.
+
+use std::process::{Command, Output, Stdio};
+
+/// What the program answered.
+pub(crate) struct Answer {
+    /// The exit code.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+/// Runs `tengen` to its end, with nothing on its standard input.
+pub(crate) fn tengen(args: &[&str]) -> Answer {
+    let output = command(args).stdin(Stdio::null()).output().expect("the binary starts");
+    answer(output)
+}
+
+/// The binary with its arguments, not started yet.
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
+    command.args(args);
+    command
+}
+
+/// What a finished process answered.
+pub(crate) fn answer(output: Output) -> Answer {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Answer {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+impl Answer {
+    /// The one JSON object on stdout of a command that succeeded.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.object()
+    }
+
+    /// The one JSON object on stdout, whatever the exit code.
+    #[track_caller]
+    pub(crate) fn object(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+
+    /// Demands an exit code and a piece of the message on stderr, and no trace of a panic.
+    #[track_caller]
+    pub(crate) fn refuses(&self, code: i32, message: &str) {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        assert!(self.stderr.contains(message), "{message:?} is not in: {}", self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+    }
+}

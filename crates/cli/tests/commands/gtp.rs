@@ -1,0 +1,116 @@
+//! `tengen gtp` from outside.
+
+use crate::common::{Answer, answer, command, tengen};
+use std::io::Write;
+use std::process::Stdio;
+
+/// Says `input` to an engine and waits for its end.
+fn talk(args: &[&str], input: &[u8]) -> Answer {
+    let mut engine = command(&[&["gtp"], args].concat());
+    let mut child = engine
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let answer = answer(child.wait_with_output().unwrap());
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    answer
+}
+
+/// The answers, without the empty lines between them.
+fn answers(answer: &Answer) -> Vec<&str> {
+    answer
+        .stdout
+        .split("\n\n")
+        .map(str::trim_end)
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+#[test]
+fn a_game_with_every_usual_command() {
+    let input = b"1 protocol_version\n2 boardsize 3\n3 komi 0.5\nplay b B2\n# a comment\n\nplay w pass\n\
+        genmove b\nfinal_score\nundo\nundo\nundo\nplay w A1\nshowboard\nquit\n";
+    let answer = talk(&["--model", "uniform", "--visits", "32"], input);
+    let answers = answers(&answer);
+    assert_eq!(&answers[..3], ["=1 2", "=2", "=3"]);
+    // A pass of Black ends the game with all points his: nothing is better.
+    assert_eq!(answers[5], "= pass");
+    assert_eq!(answers[6], "= B+8.5");
+    assert!(answers[11].contains('O'), "{answers:?}");
+}
+
+#[test]
+fn rectangles_line_endings_and_strange_bytes() {
+    let input = b"rectangular_boardsize 4 2\r\nquery_boardsize\r\n\xff\xfe\r\nkomi 7.3\r\nboardsize 20\r\n\
+        play b Z9\ngenmove w\nname";
+    let answer = talk(&["--model", "random"], input);
+    let answers = answers(&answer);
+    assert!(answers[1].contains('4') && answers[1].contains('2'), "{answers:?}");
+    assert!(answers[2..6].iter().all(|text| text.starts_with('?')), "{answers:?}");
+    assert_eq!(
+        *answers.last().unwrap(),
+        "= Tengen",
+        "the last line needs no line ending"
+    );
+}
+
+#[test]
+fn an_endless_line_is_no_danger() {
+    let mut input = vec![b'x'; 3 << 20];
+    input.extend_from_slice(b"\nname\n");
+    let answer = talk(&["--model", "random"], &input);
+    assert_eq!(answers(&answer).len(), 2, "one refusal, one answer");
+}
+
+#[test]
+fn analysis_reports_moves_with_winrates() {
+    let input = b"boardsize 3\nkata-genmove_analyze b 10\nquit\n";
+    let answer = talk(&["--model", "uniform", "--visits", "32"], input);
+    let report = answers(&answer)[1];
+    assert!(
+        report.starts_with("= info move ") && report.contains(" visits 32 winrate 0."),
+        "{report}"
+    );
+    assert!(report.contains("\nplay "), "{report}");
+}
+
+#[test]
+fn live_analysis_ends_at_the_next_line() {
+    let answer = talk(
+        &["--model", "uniform"],
+        b"boardsize 3\nkata-analyze 1 ownership true\nname\n",
+    );
+    let answers = answers(&answer);
+    assert_eq!(*answers.last().unwrap(), "= Tengen", "{answers:?}");
+}
+
+#[test]
+fn games_are_loaded_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.sgf");
+    std::fs::write(&path, "(;GM[1]FF[4]SZ[5]KM[2.5];B[cc];W[bb];B[dd])").unwrap();
+    let input = format!(
+        "loadsgf {0} 3\nfinal_score\nquery_boardsize\nloadsgf {0}x\nquit\n",
+        path.display()
+    );
+    let answer = talk(&["--model", "uniform"], input.as_bytes());
+    let answers = answers(&answer);
+    assert_eq!(answers[1], "= W+2.5", "two moves on the board");
+    assert!(
+        answers[3].starts_with('?') && answers[3].contains("game.sgfx"),
+        "{answers:?}"
+    );
+}
+
+#[test]
+fn wrong_use_is_said_in_one_sentence() {
+    tengen(&["gtp", "--model", "unifrom"]).refuses(2, "did you mean 'uniform'?");
+    tengen(&["gtp", "--model", "uniform,visits=3"]).refuses(2, "--visits");
+    tengen(&["gtp", "--model", "gtp:gnugo"]).refuses(2, "not another engine");
+    tengen(&["gtp", "--model", "uniform", "--komi", "7.3"]).refuses(2, "7.3");
+    tengen(&["gtp", "--model", "store:/no/such/store"]).refuses(1, "/no/such/store");
+    tengen(&["gtp", "--model", "model:/no/such/model"]).refuses(1, "/no/such/model");
+}

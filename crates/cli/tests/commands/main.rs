@@ -1,0 +1,8 @@
+//! The commands from outside: the real binary with real arguments, and what it says to scripts and to people.
+
+mod bench;
+mod common;
+mod data;
+mod gtp;
+mod match_;
+mod rules;

@@ -1,0 +1,158 @@
+//! `tengen rules` from outside.
+
+use crate::common::tengen;
+use serde_json::json;
+
+#[test]
+fn perft_counts_turn_sequences() {
+    for (size, depth, counts) in [
+        ("3x3", "5", json!([1, 10, 91, 738, 5281, 33384])),
+        ("2x2", "6", json!([1, 5, 21, 68, 156, 316, 604])),
+        ("1x4", "4", json!([1, 5, 19, 58, 142])),
+    ] {
+        let answer = tengen(&["rules", "perft", "--size", size, "--depth", depth, "--json"]).json();
+        assert_eq!(answer["counts"], counts, "{size}");
+        assert_eq!(answer["rules"], "tromp_taylor");
+    }
+}
+
+#[test]
+fn positions_and_games_are_counted_exactly() {
+    for (what, size, count) in [
+        ("positions", "3x3", "12675"),
+        ("positions", "5x2", "35117"),
+        ("games", "1x3", "907"),
+        ("games", "1x1", "1"),
+    ] {
+        let answer = tengen(&["rules", what, "--size", size, "--json"]).json();
+        assert_eq!(answer["count"], count, "{what} {size}");
+        assert_eq!(tengen(&["rules", what, "--size", size]).stdout.trim(), count);
+    }
+}
+
+#[test]
+fn wrong_use_is_said_in_one_sentence() {
+    for (args, message) in [
+        (
+            vec!["rules", "perft", "--size", "20x20", "--depth", "1"],
+            "each side from 1 to 19",
+        ),
+        (
+            vec!["rules", "perft", "--size", "x", "--depth", "1"],
+            "a board is written 9 or 7x5",
+        ),
+        (
+            vec!["rules", "perft", "--size", "2", "--depth", "1", "--rules", "martian"],
+            "martian",
+        ),
+        (vec!["rules", "show", "--moves", "A1 Z9"], "turn 2"),
+        (vec!["rules", "show", "--komi", "7.3"], "7.3"),
+        (vec!["rules"], "Usage"),
+    ] {
+        tengen(&args).refuses(2, message);
+    }
+}
+
+#[test]
+fn show_says_what_is_refused_and_why() {
+    let answer = tengen(&[
+        "rules",
+        "show",
+        "--size",
+        "3",
+        "--moves",
+        "A2 C3 B1 C2 C1 pass B2 A1",
+        "--json",
+    ]);
+    answer.refuses(1, "turn 8, white A1, is illegal");
+    let answer = tengen(&[
+        "rules",
+        "show",
+        "--size",
+        "3",
+        "--moves",
+        "A2 C3 B1 C2 C1 pass B2",
+        "--json",
+    ])
+    .json();
+    assert_eq!(answer["board"], json!(["..O", "XXO", ".XX"]));
+    assert_eq!(answer["to_move"], "white");
+    assert_eq!(answer["illegal"][0]["point"], "A1");
+    let text = tengen(&["rules", "show", "--size", "3", "--moves", "A2 C3 B1 C2 C1 pass B2"]).stdout;
+    assert!(text.contains(" 1 ! X X 1"), "{text}");
+}
+
+#[test]
+fn verify_reads_both_formats_and_finds_one_altered_fact() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let facts = |count: &str| {
+        let perft = json!([{ "width": 2, "height": 2, "rule": "psk", "counts": [1, 5, 21, 68] }]);
+        let counts = json!([{ "width": 2, "height": 2, "count": count, "status": "verified" }]);
+        json!({ "format": "tt-facts/1", "legal_position_counts": counts, "perft": perft }).to_string()
+    };
+    let good = write("good.json", facts("57"));
+    let report = tengen(&["rules", "verify", &good, "--json"]).json();
+    assert!(
+        report["mismatches"] == 0 && report["checked"].as_u64().unwrap() >= 2,
+        "{report}"
+    );
+    let altered = write("altered.json", facts("58"));
+    let answer = tengen(&["rules", "verify", &good, &altered, "--json"]);
+    answer.refuses(1, "altered.json");
+    assert_eq!(answer.object()["mismatches"], 1);
+    let report = tengen(&["rules", "verify", &write("games.jsonl", one_game(0)), "--json"]).json();
+    assert!(report["checked"].as_u64().unwrap() > 0, "{report}");
+    tengen(&["rules", "verify", &write("wrong.jsonl", one_game(1))]).refuses(1, "line 1");
+    tengen(&["rules", "verify", &write("other.json", "{}".to_owned())]).refuses(1, "other.json");
+    tengen(&["rules", "verify", "/no/such/file"]).refuses(1, "/no/such/file");
+    tengen(&["rules", "verify"]).refuses(2, "FILE");
+}
+
+/// A game of two passes on 1x1, where Black can never play, with a number of legal points before each move.
+fn one_game(legal: u32) -> String {
+    let fnv = |bytes: &[u8]| {
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    };
+    let rules = json!({ "ko": "POSITIONAL", "score": "AREA", "tax": "NONE", "multi_stone_suicide": true });
+    json!({
+        "size": [1, 1], "rules_id": "tromp-taylor", "rules": rules, "komi": 0.5, "style": "passy",
+        "moves": ["B pass", "W pass"], "legal_counts": [legal, legal], "legal_fnv": fnv(b"00"),
+        "boards_fnv": fnv(b".."), "final_board": ".", "end": "two_passes", "score_black_area": 0,
+        "score_white_area": 0, "tt_black_minus_white": -0.5, "winner": "W",
+        "katago_black_minus_white": -0.5, "katago_winner": "W",
+        "stats": { "capture_moves": 0, "suicide_moves": 0, "simple_ko_bans": 0, "superko_bans": 0 },
+    })
+    .to_string()
+}
+
+#[test]
+fn score_replays_files_and_names_the_first_breach() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.sgf");
+    let first = "(;GM[1]FF[4]SZ[3]KM[0.5]RE[W+R];B[bb];W[];B[])";
+    let second = "(;GM[1]FF[4]SZ[2];B[ab];W[bb];B[ba];W[bb];B[aa])";
+    std::fs::write(&path, format!("{first}\n{second}")).unwrap();
+    let path = path.to_str().unwrap();
+    let games = tengen(&["rules", "score", path, "--json"]).json()["games"].clone();
+    assert_eq!(
+        (&games[0]["result"], &games[0]["claimed"]),
+        (&"B+8.5".into(), &"W+R".into())
+    );
+    assert_eq!((&games[0]["legal"], &games[0]["over"]), (&true.into(), &true.into()));
+    assert_eq!(
+        (&games[1]["breach"]["turn"], &games[1]["breach"]["color"]),
+        (&4.into(), &"white".into())
+    );
+    let text = tengen(&["rules", "score", path, "--komi", "10"]).stdout;
+    assert!(text.contains("turn 4, white B1, breaks the rules"), "{text}");
+    assert!(text.contains("W+1"), "{text}");
+    tengen(&["rules", "score", "/no/such.sgf"]).refuses(1, "/no/such.sgf");
+}

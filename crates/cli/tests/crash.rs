@@ -1,0 +1,259 @@
+//! A run survives its own death: killed at any moment, stopped by Ctrl-C, on a full disk, beside a second run, with
+//! damaged files. A real child process is really killed.
+#![cfg(feature = "torch")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use tengen_records::{Create, GamesOf, Store};
+
+/// A small, quick experiment: a tiny network on 3x3 that publishes, checkpoints and gates many times a second.
+const SETTINGS: [&str; 15] = [
+    "network.blocks=1",
+    "network.channels=8",
+    "selfplay.boards=[{size=\"3x3\"}]",
+    "selfplay.games_per_group=8",
+    "loop.workers=2",
+    "loop.start_positions=200",
+    "loop.lead_positions=500",
+    "loop.shard_seconds=0.1",
+    "loop.candidate_every_steps=40",
+    "loop.checkpoint_seconds=0.5",
+    "training.batch=32",
+    "gate.games=24",
+    "gate.visits=4",
+    "gate.openings=random:2",
+    "budget.minutes=0",
+];
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml")
+}
+
+fn command(store: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
+    command.args(["run", "-v", "--store"]).arg(store).arg(config());
+    for set in SETTINGS.iter().chain(more) {
+        command.args(["--set", set]);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn finish(store: &Path, more: &[&str]) -> Output {
+    command(store, more).arg("--json").output().expect("the program starts")
+}
+
+fn stderr_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Starts a run and returns once its log has said `words` for the `nth` time.
+fn run_until(store: &Path, words: &str, nth: usize) -> Child {
+    let mut child = command(store, &[]).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    let (mut seen, mut all) = (0, String::new());
+    while seen < nth {
+        let mut line = String::new();
+        let read = log.read_line(&mut line).expect("the log is text");
+        assert!(read > 0, "the run ended before it said {words:?} {nth} times:\n{all}");
+        seen += usize::from(line.contains(words));
+        all.push_str(&line);
+    }
+    // Somebody must go on reading, or the run waits for a reader.
+    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    child
+}
+
+/// What a store holds, every file of it checked.
+#[derive(Default)]
+struct Contents {
+    shards: BTreeSet<String>,
+    games: u64,
+    promotions: Vec<String>,
+}
+
+fn check(folder: &Path) -> Contents {
+    let store = Store::open(folder.to_str().expect("a path in UTF-8"), Create::Never).expect("the store opens");
+    let mut contents = Contents::default();
+    let mut ids = BTreeMap::new();
+    for shard in store.list_all_shards(&GamesOf::SelfPlay).expect("a listing") {
+        let games = store.read_shard(&shard).unwrap_or_else(|error| panic!("{}: {error}", shard.path));
+        assert_eq!(games.len() as u64, shard.games());
+        for game in games {
+            let other = ids.insert(game.game_id.clone(), shard.path.clone());
+            assert_eq!(other, None, "game {} was published twice", game.game_id);
+            contents.games += 1;
+        }
+        contents.shards.insert(shard.path);
+    }
+    for model in store.list_models().expect("a listing") {
+        let files = store.load_model(&model.id).expect("a model that is listed is whole");
+        let info = serde_json::to_vec(&files.info).expect("JSON");
+        tengen_network::Model::from_files(&files.weights, &info).expect("a model that is listed can be used");
+    }
+    for (number, (stated, promotion)) in store.promotions().expect("whole promotions").into_iter().enumerate() {
+        assert_eq!(number as u32, stated, "promotions have no gaps");
+        store.load_model(&promotion.model_id).expect("a champion is whole");
+        contents.promotions.push(promotion.model_id);
+    }
+    for step in store.list_checkpoints().expect("a listing") {
+        store.load_checkpoint(step).expect("a checkpoint that is listed is whole");
+    }
+    contents
+}
+
+#[test]
+fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    // In self-play, while publishing shards, in training, at checkpoints, at models, in the gate, after it.
+    let moments = [
+        ("positions so far", 1, 400),
+        ("published 1", 1, 0),
+        ("published 1", 5, 3),
+        ("published model", 1, 0),
+        ("gate begins", 1, 0),
+        ("gate begins", 1, 15),
+        ("checkpoint at", 1, 0),
+        ("gate ended", 1, 0),
+        ("published model", 2, 1),
+        ("checkpoint at", 2, 40),
+    ];
+    let mut before = Contents::default();
+    for (number, (words, nth, pause_ms)) in moments.into_iter().enumerate() {
+        let mut child = run_until(&store, words, nth);
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        child.kill().expect("it can be killed");
+        child.wait().expect("it has died");
+        let now = check(&store);
+        assert!(now.shards.is_superset(&before.shards), "kill {number} ({words}) lost a published shard");
+        assert!(now.promotions.starts_with(&before.promotions), "kill {number} ({words}) changed a promotion");
+        before = now;
+    }
+    let steps = {
+        let store = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
+        store.list_checkpoints().expect("a listing").last().copied().unwrap_or(0)
+    };
+    let output = finish(&store, &[&format!("budget.steps={}", steps + 50)]);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a JSON summary");
+    let after = check(&store);
+    assert!(after.shards.is_superset(&before.shards));
+    assert_eq!(summary["games"], after.games, "every published game is counted once");
+    assert_eq!(summary["champion"], *after.promotions.last().expect("a champion"));
+    assert!(summary["steps"].as_u64() >= Some(steps + 50));
+    assert!(store.join("report.html").is_file());
+
+    // Asked once more, it does nothing again.
+    let again = finish(&store, &[&format!("budget.steps={}", steps + 50)]);
+    assert!(again.status.success(), "{}", stderr_of(&again));
+    assert_eq!(again.stdout, output.stdout);
+    assert_eq!(check(&store).shards, after.shards);
+}
+
+#[test]
+fn ctrl_c_keeps_the_games_in_flight() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let mut child = run_until(&store, "checkpoint at", 1);
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).expect("a signal");
+    assert!(child.wait().expect("it ends").success());
+    let in_flight = store.join("in_flight.json");
+    assert!(in_flight.is_file(), "games in flight are kept");
+    let first = check(&store);
+    let mut child = run_until(&store, "published 1", 3);
+    assert!(!in_flight.is_file(), "games in flight are taken up once");
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has died");
+    assert!(check(&store).shards.is_superset(&first.shards));
+}
+
+#[test]
+fn a_second_run_on_the_same_store_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let mut first = run_until(&store, "published 1", 1);
+    let second = finish(&store, &[]);
+    assert_eq!(second.status.code(), Some(1));
+    let said = stderr_of(&second);
+    assert!(said.contains(&first.id().to_string()), "names the process that runs: {said}");
+    assert!(first.try_wait().expect("alive").is_none(), "the first goes on");
+    first.kill().expect("it can be killed");
+    first.wait().expect("it has died");
+    check(&store);
+}
+
+#[test]
+fn bad_input_gets_a_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let unknown = finish(&folder.path().join("a"), &["loop.reuze=3"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stderr_of(&unknown).contains("did you mean `reuse`?"), "{}", stderr_of(&unknown));
+    let read_only = finish(Path::new("/proc/tengen"), &[]);
+    assert_eq!(read_only.status.code(), Some(1));
+    assert!(stderr_of(&read_only).contains("/proc/tengen"), "{}", stderr_of(&read_only));
+    let missing = Command::new(env!("CARGO_BIN_EXE_tengen")).args(["run", "no.toml"]).output().expect("starts");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr_of(&missing).contains("no.toml"), "{}", stderr_of(&missing));
+}
+
+/// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.
+#[test]
+fn a_full_disk_ends_the_run_and_harms_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let run = command(&store, &["loop.shard_seconds=2.0"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"]);
+    shell.arg(run.get_program()).args(run.get_args()).stdin(Stdio::null());
+    let output = shell.output().expect("a shell");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_of(&output));
+    let said = stderr_of(&output);
+    assert!(said.contains("error:") && said.to_lowercase().contains("too large"), "{said}");
+    let before = check(&store);
+    let output = finish(&store, &["budget.steps=60"]);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    assert!(check(&store).shards.is_superset(&before.shards));
+}
+
+#[test]
+fn damaged_files_are_named_and_never_trusted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let mut child = run_until(&store, "checkpoint at", 1);
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has died");
+    let shards = check(&store).shards;
+    let shard = store.join(shards.iter().next_back().expect("a shard"));
+    let mut bytes = std::fs::read(&shard).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(&shard, bytes).expect("writable");
+    let output = finish(&store, &["budget.steps=150"]);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let name = shard.file_stem().expect("a name").to_str().expect("UTF-8");
+    assert!(stderr_of(&output).contains(name), "the damaged shard is named");
+    assert!(store.join(format!("quarantine/{name}.json")).is_file());
+
+    let mut models: Vec<_> = std::fs::read_dir(store.join("models")).expect("models").collect();
+    let model = models.pop().expect("a model").expect("readable").path();
+    for other in models {
+        let other = other.expect("readable").path();
+        rewrite(&other.join("model.json"), "\"format\": 1", "\"format\": 9");
+    }
+    rewrite(&model.join("model.json"), "\"format\": 1", "\"format\": 9");
+    let output = finish(&store, &["budget.steps=200"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr_of(&output).contains("format 9"), "{}", stderr_of(&output));
+}
+
+fn rewrite(path: &Path, from: &str, to: &str) {
+    let mut text = String::new();
+    std::fs::File::open(path).expect("a file").read_to_string(&mut text).expect("text");
+    assert!(text.contains(from), "{} holds {from}", path.display());
+    std::fs::write(path, text.replace(from, to)).expect("writable");
+}
