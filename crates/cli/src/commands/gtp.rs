@@ -29,7 +29,7 @@ use tengen_search::UniformPredictor;
 
 MODEL is one of
   uniform            search without a network
-  random             a random legal move
+  random             random plays that spare own eyes
   store:DIR          the champion of a run store (a store's folder alone works too)
   store:DIR@g000012  the model of that generation
   model:PATH         a model folder or a .safetensors file (the path alone works too)")]

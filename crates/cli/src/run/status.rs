@@ -1,7 +1,7 @@
 //! Where a run stands: what the screen shows and the metrics record.
 
 use crate::metrics::{Measured, Selfplay, Train};
-use crate::output::{duration, thousands};
+use crate::output::thousands;
 use crate::run::Opened;
 use crate::run::ledger::Ledger;
 use crate::run::screen::View;
@@ -242,16 +242,5 @@ impl Status {
             visits: u64::from(run.config.visits_at(self.positions)),
             window_positions: self.window_positions,
         }
-    }
-
-    /// The line of a run that has come to its end.
-    pub(crate) fn closing_words(&self) -> String {
-        format!(
-            "{} games, {} positions, {} training steps in {}",
-            thousands(self.games),
-            thousands(self.positions),
-            thousands(self.steps),
-            duration(self.ledger.elapsed_seconds)
-        )
     }
 }

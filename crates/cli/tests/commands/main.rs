@@ -5,4 +5,6 @@ mod common;
 mod data;
 mod gtp;
 mod match_;
+#[cfg(feature = "torch")]
+mod models;
 mod rules;
