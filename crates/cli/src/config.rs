@@ -146,8 +146,12 @@ impl BudgetConfig {
 impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.
     pub(crate) fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the config {}; configs/5x5.toml is an example", path.display()))?;
+        let text = std::fs::read_to_string(path).with_context(|| {
+            format!(
+                "cannot read the config {}; configs/5x5.toml is an example",
+                path.display()
+            )
+        })?;
         // On its own first, so that errors keep their line.
         let config: RunConfig = parse(&text).with_context(|| format!("in {}", path.display()))?;
         let config = match overrides.is_empty() {
@@ -167,13 +171,18 @@ impl RunConfig {
     /// The visits of self-play's full searches once `positions` were made.
     pub(crate) fn visits_at(&self, positions: u64) -> u32 {
         let reached = self.pace.later_visits.iter().take_while(|(from, _)| *from <= positions);
-        reached.last().map_or(self.selfplay.search.visits, |&(_, visits)| visits)
+        reached
+            .last()
+            .map_or(self.selfplay.search.visits, |&(_, visits)| visits)
     }
 
     /// The board sizes.
     pub(crate) fn sizes(&self) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
-            board.size.parse().with_context(|| format!("selfplay.boards holds {:?}", board.size))
+            board
+                .size
+                .parse()
+                .with_context(|| format!("selfplay.boards holds {:?}", board.size))
         };
         self.selfplay.boards.iter().map(parse).collect()
     }
@@ -191,16 +200,31 @@ impl RunConfig {
         let broken = [
             (self.seed >= 1 << 63, "seed must be below 2^63"),
             (self.rules != "tromp_taylor", "rules: self-play knows `tromp_taylor`"),
-            (self.selfplay.search.visits == 0, "selfplay.search.visits must be at least 1"),
+            (
+                self.selfplay.search.visits == 0,
+                "selfplay.search.visits must be at least 1",
+            ),
             (pace.groups_per_worker == 0, "loop.groups_per_worker must be at least 1"),
-            (pace.later_visits.iter().any(|v| v.1 == 0), "loop.later_visits: a search needs at least 1 visit"),
-            (!pace.later_visits.is_sorted_by_key(|v| v.0), "loop.later_visits must ascend"),
+            (
+                pace.later_visits.iter().any(|v| v.1 == 0),
+                "loop.later_visits: a search needs at least 1 visit",
+            ),
+            (
+                !pace.later_visits.is_sorted_by_key(|v| v.0),
+                "loop.later_visits must ascend",
+            ),
             (!(pace.reuse > 0.0), "loop.reuse must be above 0"),
             (pace.lead_positions == 0, "loop.lead_positions must be at least 1"),
             (!(pace.shard_seconds > 0.0), "loop.shard_seconds must be above 0"),
             (pace.shard_positions == 0, "loop.shard_positions must be at least 1"),
-            (pace.weights_every_steps == 0, "loop.weights_every_steps must be at least 1"),
-            (pace.candidate_every_steps == 0, "loop.candidate_every_steps must be at least 1"),
+            (
+                pace.weights_every_steps == 0,
+                "loop.weights_every_steps must be at least 1",
+            ),
+            (
+                pace.candidate_every_steps == 0,
+                "loop.candidate_every_steps must be at least 1",
+            ),
             (pace.checkpoints_kept == 0, "loop.checkpoints_kept must be at least 1"),
         ];
         match broken.iter().find(|(broken, _)| *broken) {
@@ -227,23 +251,31 @@ fn nearest_known(message: &str) -> Option<String> {
     let mut quoted = rest.split('`').step_by(2).map(str::to_owned);
     let unknown = quoted.next()?;
     let distance = |known: &String| strsim::damerau_levenshtein(&unknown, known);
-    quoted.filter(|known| !known.is_empty() && distance(known) <= 3).min_by_key(distance)
+    quoted
+        .filter(|known| !known.is_empty() && distance(known) <= 3)
+        .min_by_key(distance)
 }
 
 /// Sets `a.b=value` in a table; the value is TOML where it parses as such, else a string.
 fn set(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
     let Some((path, value)) = assignment.split_once('=') else {
-        return Err(usage(format!("--set takes KEY=VALUE, such as budget.minutes=10; found {assignment:?}")));
+        return Err(usage(format!(
+            "--set takes KEY=VALUE, such as budget.minutes=10; found {assignment:?}"
+        )));
     };
     let value = match toml::from_str::<toml::Table>(&format!("v = {value}")) {
-        Ok(mut parsed) => parsed.remove("v").unwrap_or_else(|| toml::Value::String(value.to_owned())),
+        Ok(mut parsed) => parsed
+            .remove("v")
+            .unwrap_or_else(|| toml::Value::String(value.to_owned())),
         Err(_) => toml::Value::String(value.to_owned()),
     };
     let mut keys: Vec<&str> = path.trim().split('.').collect();
     let last = keys.pop().unwrap_or_default();
     let mut here = table;
     for key in keys {
-        let entry = here.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        let entry = here
+            .entry(key)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
         here = match entry {
             toml::Value::Table(inner) => inner,
             _ => return Err(usage(format!("--set {path}: `{key}` is a value, not a section"))),
@@ -309,7 +341,14 @@ mod tests {
         let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]);
         assert_eq!(load("budget.minutes=0.5").expect("loads").budget.minutes, 0.5);
         assert_eq!(load("name=other").expect("loads").name, "other");
-        for bad in ["budget.minutes", "name.inner=3", "budget.minuts=3", "loop.later_visits=[[5, 0]]", "rules=ing", "selfplay.boards=[{size=\"5x\"}]"] {
+        for bad in [
+            "budget.minutes",
+            "name.inner=3",
+            "budget.minuts=3",
+            "loop.later_visits=[[5, 0]]",
+            "rules=ing",
+            "selfplay.boards=[{size=\"5x\"}]",
+        ] {
             assert!(load(bad).is_err(), "{bad}");
         }
     }

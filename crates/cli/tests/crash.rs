@@ -38,7 +38,10 @@ fn command(store: &Path, more: &[&str]) -> Command {
     for set in SETTINGS.iter().chain(more) {
         command.args(["--set", set]);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -80,7 +83,9 @@ fn check(folder: &Path) -> Contents {
     let mut contents = Contents::default();
     let mut ids = BTreeMap::new();
     for shard in store.list_all_shards(&GamesOf::SelfPlay).expect("a listing") {
-        let games = store.read_shard(&shard).unwrap_or_else(|error| panic!("{}: {error}", shard.path));
+        let games = store
+            .read_shard(&shard)
+            .unwrap_or_else(|error| panic!("{}: {error}", shard.path));
         assert_eq!(games.len() as u64, shard.games());
         for game in games {
             let other = ids.insert(game.game_id.clone(), shard.path.clone());
@@ -100,7 +105,9 @@ fn check(folder: &Path) -> Contents {
         contents.promotions.push(promotion.model_id);
     }
     for step in store.list_checkpoints().expect("a listing") {
-        store.load_checkpoint(step).expect("a checkpoint that is listed is whole");
+        store
+            .load_checkpoint(step)
+            .expect("a checkpoint that is listed is whole");
     }
     contents
 }
@@ -129,13 +136,24 @@ fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
         child.kill().expect("it can be killed");
         child.wait().expect("it has died");
         let now = check(&store);
-        assert!(now.shards.is_superset(&before.shards), "kill {number} ({words}) lost a published shard");
-        assert!(now.promotions.starts_with(&before.promotions), "kill {number} ({words}) changed a promotion");
+        assert!(
+            now.shards.is_superset(&before.shards),
+            "kill {number} ({words}) lost a published shard"
+        );
+        assert!(
+            now.promotions.starts_with(&before.promotions),
+            "kill {number} ({words}) changed a promotion"
+        );
         before = now;
     }
     let steps = {
         let store = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
-        store.list_checkpoints().expect("a listing").last().copied().unwrap_or(0)
+        store
+            .list_checkpoints()
+            .expect("a listing")
+            .last()
+            .copied()
+            .unwrap_or(0)
     };
     let output = finish(&store, &[&format!("budget.steps={}", steps + 50)]);
     assert!(output.status.success(), "{}", stderr_of(&output));
@@ -180,7 +198,10 @@ fn a_second_run_on_the_same_store_is_refused() {
     let second = finish(&store, &[]);
     assert_eq!(second.status.code(), Some(1));
     let said = stderr_of(&second);
-    assert!(said.contains(&first.id().to_string()), "names the process that runs: {said}");
+    assert!(
+        said.contains(&first.id().to_string()),
+        "names the process that runs: {said}"
+    );
     assert!(first.try_wait().expect("alive").is_none(), "the first goes on");
     first.kill().expect("it can be killed");
     first.wait().expect("it has died");
@@ -192,11 +213,22 @@ fn bad_input_gets_a_sentence() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let unknown = finish(&folder.path().join("a"), &["loop.reuze=3"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(stderr_of(&unknown).contains("did you mean `reuse`?"), "{}", stderr_of(&unknown));
+    assert!(
+        stderr_of(&unknown).contains("did you mean `reuse`?"),
+        "{}",
+        stderr_of(&unknown)
+    );
     let read_only = finish(Path::new("/proc/tengen"), &[]);
     assert_eq!(read_only.status.code(), Some(1));
-    assert!(stderr_of(&read_only).contains("/proc/tengen"), "{}", stderr_of(&read_only));
-    let missing = Command::new(env!("CARGO_BIN_EXE_tengen")).args(["run", "no.toml"]).output().expect("starts");
+    assert!(
+        stderr_of(&read_only).contains("/proc/tengen"),
+        "{}",
+        stderr_of(&read_only)
+    );
+    let missing = Command::new(env!("CARGO_BIN_EXE_tengen"))
+        .args(["run", "no.toml"])
+        .output()
+        .expect("starts");
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr_of(&missing).contains("no.toml"), "{}", stderr_of(&missing));
 }
@@ -213,7 +245,10 @@ fn a_full_disk_ends_the_run_and_harms_nothing() {
     let output = shell.output().expect("a shell");
     assert_eq!(output.status.code(), Some(1), "{}", stderr_of(&output));
     let said = stderr_of(&output);
-    assert!(said.contains("error:") && said.to_lowercase().contains("too large"), "{said}");
+    assert!(
+        said.contains("error:") && said.to_lowercase().contains("too large"),
+        "{said}"
+    );
     let before = check(&store);
     let output = finish(&store, &["budget.steps=60"]);
     assert!(output.status.success(), "{}", stderr_of(&output));
@@ -253,7 +288,10 @@ fn damaged_files_are_named_and_never_trusted() {
 
 fn rewrite(path: &Path, from: &str, to: &str) {
     let mut text = String::new();
-    std::fs::File::open(path).expect("a file").read_to_string(&mut text).expect("text");
+    std::fs::File::open(path)
+        .expect("a file")
+        .read_to_string(&mut text)
+        .expect("text");
     assert!(text.contains(from), "{} holds {from}", path.display());
     std::fs::write(path, text.replace(from, to)).expect("writable");
 }

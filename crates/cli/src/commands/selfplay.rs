@@ -68,11 +68,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         run: identity,
         session: args.session.unwrap_or_else(tengen_records::now_ms),
         games: args.games,
-        threads: args.threads.map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
+        threads: args
+            .threads
+            .map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
     };
     let counters = Arc::new(Counters::new());
     let began = Instant::now();
-    let mut sink = Sink { run: &run, generation: model.generation, sequence: 0, shards: Vec::new(), error: None };
+    let mut sink = Sink {
+        run: &run,
+        generation: model.generation,
+        sequence: 0,
+        shards: Vec::new(),
+        error: None,
+    };
     let stop = AtomicBool::new(false);
     let ended = AtomicBool::new(false);
     let games = std::thread::scope(|scope| {
@@ -124,10 +132,22 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
             komi.set(size, f64::from(fair.points()));
         }
     }
-    let positions: u64 = run.store.list_shards(&GamesOf::SelfPlay)?.iter().map(ShardInfo::positions).sum();
+    let positions: u64 = run
+        .store
+        .list_shards(&GamesOf::SelfPlay)?
+        .iter()
+        .map(ShardInfo::positions)
+        .sum();
     let visits = run.config.visits_at(positions);
     let weights = run.weights(&champion.model_id)?;
-    Ok(selfplay::update(weights, run.options, champion.generation, champion.model_id, visits, komi))
+    Ok(selfplay::update(
+        weights,
+        run.options,
+        champion.generation,
+        champion.model_id,
+        visits,
+        komi,
+    ))
 }
 
 /// Publishes each finished group as a shard.
@@ -141,7 +161,9 @@ struct Sink<'a> {
 
 impl Sink<'_> {
     fn publish(&mut self, games: &[GameRecord]) -> Result<(), ()> {
-        let collection = Collection::SelfPlay { generation: self.generation };
+        let collection = Collection::SelfPlay {
+            generation: self.generation,
+        };
         let worker = format!("p{}", std::process::id());
         match self.run.store.publish_games(&collection, &worker, self.sequence, games) {
             Ok(shard) => {

@@ -59,7 +59,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {
-        bail!("{} holds no self-play games yet: play some with `tengen selfplay`", run.store.location());
+        bail!(
+            "{} holds no self-play games yet: play some with `tengen selfplay`",
+            run.store.location()
+        );
     }
     let first = training.steps();
     let last = args.steps.map(|steps| first + steps);
@@ -72,7 +75,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             looked = Instant::now();
             let known: HashSet<String> = training.known_shards();
             let all = run.store.list_shards(&GamesOf::SelfPlay)?;
-            training.take_in(all.into_iter().filter(|shard: &ShardInfo| !known.contains(&shard.path)).collect())?;
+            training.take_in(
+                all.into_iter()
+                    .filter(|shard: &ShardInfo| !known.contains(&shard.path))
+                    .collect(),
+            )?;
         }
         if !(training.may_step() || args.steps.is_some()) {
             if !args.follow {
@@ -113,7 +120,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.json {
         return crate::output::json(&done);
     }
-    let loss = done.total_loss.map_or("no step".to_owned(), |loss| format!("loss {loss:.3}"));
+    let loss = done
+        .total_loss
+        .map_or("no step".to_owned(), |loss| format!("loss {loss:.3}"));
     let model = done.model.as_deref().unwrap_or("none");
     crate::output::result(format!(
         "{} steps made, {} in all, {loss}, {} samples/s; new model: {model}",
@@ -126,7 +135,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 
 fn progress(steps: Option<u64>) -> ProgressBar {
     let (bar, template) = match steps {
-        Some(steps) => (ProgressBar::new(steps), "[{bar:40}] {pos}/{len} steps, {msg}, {eta} left"),
+        Some(steps) => (
+            ProgressBar::new(steps),
+            "[{bar:40}] {pos}/{len} steps, {msg}, {eta} left",
+        ),
         None => (ProgressBar::new_spinner(), "{spinner} {pos} steps, {per_sec}, {msg}"),
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -29,7 +29,10 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
         record(Measured::Gate(settled.event()))?;
     }
     let ratings = gating.ratings()?;
-    ratings.iter().cloned().try_for_each(|rating| record(Measured::Rating(rating)))?;
+    ratings
+        .iter()
+        .cloned()
+        .try_for_each(|rating| record(Measured::Rating(rating)))?;
     let line = waiting_line("measuring what was learned");
     let summary = Summary::of(run, &training, &ledger, ratings, interrupt);
     line.finish_and_clear();
@@ -40,7 +43,9 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
 
 /// Publishes the trainer's weights unless the newest model is already of the same step.
 fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<()> {
-    let Some(newest) = run.store.list_models()?.pop() else { return Ok(()) };
+    let Some(newest) = run.store.list_models()?.pop() else {
+        return Ok(());
+    };
     let info: ModelInfo = serde_json::from_value(run.store.model_info(&newest.id)?.into())?;
     if info.provenance.step < training.steps() {
         training.publish(newest.generation + 1, ledger)?;

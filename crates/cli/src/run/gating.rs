@@ -17,7 +17,7 @@ use tengen_evaluator::{
 use tengen_network::{ModelInfo, TorchPredictor, Weights};
 use tengen_records::{Collection, GamesOf, MatchFile, Promotion, Put, now_ms};
 use tengen_rules::{Komi, Size};
-use tengen_search::SearchConfig;
+use tengen_search::{SearchConfig, rng};
 
 /// A model that wants to be champion.
 pub(crate) struct Candidate {
@@ -100,14 +100,19 @@ impl Settled {
 /// that was not carried out.
 pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let (_, champion) = run.store.champion()?.context("the store has no champion")?;
-    let Some(newest) = run.store.list_models()?.pop() else { return Ok(None) };
+    let Some(newest) = run.store.list_models()?.pop() else {
+        return Ok(None);
+    };
     let match_id = match_id(&newest.id, &champion.model_id);
     let open = match run.store.match_file(&match_id, MatchFile::Result)? {
         Some(bytes) => parse(&match_id, &bytes)?.decision == "promote",
         None => true,
     };
     let newer = newest.id != champion.model_id && newest.generation > champion.generation;
-    Ok((newer && open).then_some(Candidate { id: newest.id, weights: None }))
+    Ok((newer && open).then_some(Candidate {
+        id: newest.id,
+        weights: None,
+    }))
 }
 
 fn match_id(candidate: &str, champion: &str) -> String {
@@ -146,7 +151,9 @@ impl<'a> Gating<'a> {
             Some(bytes) => bytes.to_vec(),
             None => {
                 tracing::info!("gate begins: {} against {}", candidate.id, champion.model_id);
-                let Some(verdict) = self.play(&id, candidate, &champion.model_id, tell, stop)? else { return Ok(None) };
+                let Some(verdict) = self.play(&id, candidate, &champion.model_id, tell, stop)? else {
+                    return Ok(None);
+                };
                 self.publish(&id, &verdict)?
             }
         };
@@ -178,7 +185,9 @@ impl<'a> Gating<'a> {
         let spec = serde_json::json!({
             "kind": "gate", "candidate": candidate.id, "champion": champion, "gate": gate, "match": match_config,
         });
-        self.run.store.put_match_file(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
+        self.run
+            .store
+            .put_match_file(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
         let candidate_weights = match &candidate.weights {
             Some(weights) => weights.clone(),
             None => self.run.weights(&candidate.id)?,
@@ -196,9 +205,16 @@ impl<'a> Gating<'a> {
             if let MatchEvent::GameFinished { game } = event {
                 games += 1;
                 points += game.a_points().unwrap_or(0.0);
-                tell(format!("{} against {champion}: {points} of {games} points", candidate.id));
+                tell(format!(
+                    "{} against {champion}: {points} of {games} points",
+                    candidate.id
+                ));
             }
-            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if stop() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let verdict = run_gate(gate, &match_config, &mut a, &mut b, &context, &mut observe)?;
         Ok((verdict.decision != tengen_evaluator::Decision::Undecided).then_some(verdict))
@@ -212,7 +228,7 @@ impl<'a> Gating<'a> {
         let komi = info.fair_komi(size).unwrap_or(Komi::from_half_points(0));
         let bound = 2 * size.area() as i16;
         let komi = Komi::from_half_points(komi.half_points().clamp(-bound, bound));
-        let seed = self.run.config.seed ^ u64::from(generation_of(candidate)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed = rng::fold(self.run.config.seed, &[u64::from(generation_of(candidate))]);
         Ok(self.run.config.gate.match_config(size, komi, seed))
     }
 
@@ -250,7 +266,9 @@ impl<'a> Gating<'a> {
         store.put_match_file(id, MatchFile::Result, bytes)?;
         // Whoever was first: what the store says now counts.
         let stands = store.match_file(id, MatchFile::Result)?;
-        Ok(stands.context("a verdict was written a moment ago and is gone")?.to_vec())
+        Ok(stands
+            .context("a verdict was written a moment ago and is gone")?
+            .to_vec())
     }
 
     /// The ratings of all models that have met in gates, oldest first; the first of them is 0.
@@ -263,8 +281,15 @@ impl<'a> Gating<'a> {
 pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
-    for id in run.store.list_matches()?.into_iter().filter(|id| id.starts_with("gate-")) {
-        let Some(bytes) = run.store.match_file(&id, MatchFile::Result)? else { continue };
+    for id in run
+        .store
+        .list_matches()?
+        .into_iter()
+        .filter(|id| id.starts_with("gate-"))
+    {
+        let Some(bytes) = run.store.match_file(&id, MatchFile::Result)? else {
+            continue;
+        };
         let settled = parse(&id, &bytes)?;
         if let Some(score) = settled.result {
             results.push((settled.candidate, settled.champion, score.a_total));
@@ -278,7 +303,10 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
-    numbers.values_mut().enumerate().for_each(|(number, slot)| *slot = number);
+    numbers
+        .values_mut()
+        .enumerate()
+        .for_each(|(number, slot)| *slot = number);
     let games: Vec<PoolGames> = results
         .iter()
         .map(|(a, b, Points { wins, ties, losses })| PoolGames {

@@ -28,7 +28,12 @@ pub(crate) struct Clock {
 impl Clock {
     /// Goes on from what earlier processes of the run cost.
     pub(crate) fn start(before: Ledger, on_gpu: bool) -> Clock {
-        Clock { before, began: Instant::now(), cpu_began: process_cpu_seconds(), on_gpu }
+        Clock {
+            before,
+            began: Instant::now(),
+            cpu_began: process_cpu_seconds(),
+            on_gpu,
+        }
     }
 
     /// The ledger now, given the evaluations made since the clock started.
@@ -55,7 +60,12 @@ mod tests {
 
     #[test]
     fn goes_on_from_before() {
-        let before = Ledger { elapsed_seconds: 10.0, cpu_seconds: 20.0, gpu_seconds: 3.0, evaluations: 5 };
+        let before = Ledger {
+            elapsed_seconds: 10.0,
+            cpu_seconds: 20.0,
+            gpu_seconds: 3.0,
+            evaluations: 5,
+        };
         let now = Clock::start(before, false).read(7);
         assert_eq!((now.evaluations, now.gpu_seconds), (12, 3.0));
         assert!(now.elapsed_seconds >= 10.0 && now.cpu_seconds >= 20.0);

@@ -37,10 +37,19 @@ impl Opened {
         let run_id = format!("{}-{}-{started}", config.name, &config_id[..6]);
         let info = RunInfo::new(&run_id, started, &config.rules, sizes, serde_json::to_value(config)?);
         store.put_run_info(&info)?;
-        let stored = store.run_info()?.context("run.json was written a moment ago and is gone")?;
-        let run = Opened { store, config: config.clone(), config_id, run_id: stored.run_id.clone(), options };
+        let stored = store
+            .run_info()?
+            .context("run.json was written a moment ago and is gone")?;
+        let run = Opened {
+            store,
+            config: config.clone(),
+            config_id,
+            run_id: stored.run_id.clone(),
+            options,
+        };
         run.check(&stored)?;
-        run.store.put_new(&format!("configs/{}.toml", run.config_id), toml::to_string(config)?)?;
+        run.store
+            .put_new(&format!("configs/{}.toml", run.config_id), toml::to_string(config)?)?;
         Ok(run)
     }
 
@@ -91,7 +100,9 @@ impl Opened {
     /// The store's folder.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         let folder = self.store.local_path();
-        Ok(folder.with_context(|| format!("{} is no local folder; a run needs one", self.store.location()))?.to_owned())
+        Ok(folder
+            .with_context(|| format!("{} is no local folder; a run needs one", self.store.location()))?
+            .to_owned())
     }
 
     fn check(&self, stored: &RunInfo) -> anyhow::Result<()> {
@@ -99,12 +110,12 @@ impl Opened {
         let sizes: Vec<String> = self.config.sizes()?.iter().map(ToString::to_string).collect();
         let differs = match () {
             () if stored.sizes != sizes => Some(("boards", format!("{:?}", stored.sizes), format!("{sizes:?}"))),
-            () if stored.rules != self.config.rules => {
-                Some(("rules", stored.rules.clone(), self.config.rules.clone()))
-            }
-            () if network != serde_json::to_value(&self.config.network)? => {
-                Some(("network", network.to_string(), serde_json::to_string(&self.config.network)?))
-            }
+            () if stored.rules != self.config.rules => Some(("rules", stored.rules.clone(), self.config.rules.clone())),
+            () if network != serde_json::to_value(&self.config.network)? => Some((
+                "network",
+                network.to_string(),
+                serde_json::to_string(&self.config.network)?,
+            )),
             () => None,
         };
         match differs {

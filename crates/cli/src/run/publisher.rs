@@ -67,10 +67,17 @@ impl Publisher {
         let mut shards = Vec::new();
         while let Some((&generation, games)) = self.waiting.first_key_value() {
             let collection = Collection::SelfPlay { generation };
-            let shard = self.store.publish_games(&collection, &self.worker, self.sequence, games).with_context(|| {
-                format!("cannot publish {} games into {}; free space or mend the store, then start again: the games \
-                         published so far are safe", games.len(), self.store.location())
-            })?;
+            let shard = self
+                .store
+                .publish_games(&collection, &self.worker, self.sequence, games)
+                .with_context(|| {
+                    format!(
+                        "cannot publish {} games into {}; free space or mend the store, then start again: the games \
+                         published so far are safe",
+                        games.len(),
+                        self.store.location()
+                    )
+                })?;
             tracing::info!("published {}", shard.name);
             self.sequence += 1;
             self.waiting.pop_first();

@@ -42,7 +42,11 @@ impl Screen {
         let lines = [line("self-play"), line("training"), line("gate")];
         let budget = bars().add(ProgressBar::new(1000));
         budget.set_style(style("  [{bar:40}] {percent:>3} %  {msg}"));
-        Screen { lines, budget, printed: None }
+        Screen {
+            lines,
+            budget,
+            printed: None,
+        }
     }
 
     /// Shows `view`.
@@ -68,8 +72,13 @@ impl Screen {
             return;
         }
         self.printed = Some(Instant::now());
-        let spent = view.spent.map_or(String::new(), |spent| format!("{:3.0} %, ", spent * 100.0));
-        say(format!("self-play  {}\ntraining   {}\ngate       {}\n           {spent}{left}", view.selfplay, view.training, view.gate));
+        let spent = view
+            .spent
+            .map_or(String::new(), |spent| format!("{:3.0} %, ", spent * 100.0));
+        say(format!(
+            "self-play  {}\ntraining   {}\ngate       {}\n           {spent}{left}",
+            view.selfplay, view.training, view.gate
+        ));
     }
 
     /// Takes the lines away.
@@ -82,5 +91,7 @@ impl Screen {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
 }

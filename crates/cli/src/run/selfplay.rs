@@ -24,10 +24,17 @@ pub(crate) fn update(
 ) -> ModelUpdate {
     let name = model_id.clone();
     let predictor = Arc::new(move |_worker: usize| {
-        let predictor = TorchPredictor::new(&weights, options).map_err(|error| PredictError::Failed(error.to_string()))?;
+        let predictor =
+            TorchPredictor::new(&weights, options).map_err(|error| PredictError::Failed(error.to_string()))?;
         Ok(Box::new(predictor.with_name(name.clone())) as Box<dyn Predictor>)
     });
-    ModelUpdate { generation, model_id, visits, fair_komi, predictor }
+    ModelUpdate {
+        generation,
+        model_id,
+        visits,
+        fair_komi,
+        predictor,
+    }
 }
 
 /// Starts the workers, with the games in flight of the last clean stop if there are any.
@@ -43,12 +50,21 @@ pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyho
         first_limit,
     };
     let in_flight = take_in_flight(run)?;
-    Ok(Generator::start(&run.config.selfplay, setup, model, in_flight.as_ref())?)
+    Ok(Generator::start(
+        &run.config.selfplay,
+        setup,
+        model,
+        in_flight.as_ref(),
+    )?)
 }
 
 /// What all games of the run have in common.
 pub(crate) fn identity(run: &Opened) -> RunIdentity {
-    RunIdentity { seed: run.config.seed, config_id: run.config_id.clone(), clock: Clock::System }
+    RunIdentity {
+        seed: run.config.seed,
+        config_id: run.config_id.clone(),
+        clock: Clock::System,
+    }
 }
 
 /// Self-play threads: those asked for, else one for each core.
@@ -71,7 +87,9 @@ pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Resul
 /// The games in flight of the last clean stop. They are taken out of the store first: games begun twice could be
 /// published twice.
 fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
-    let Some(bytes) = run.store.get(IN_FLIGHT)? else { return Ok(None) };
+    let Some(bytes) = run.store.get(IN_FLIGHT)? else {
+        return Ok(None);
+    };
     run.store.delete(IN_FLIGHT)?;
     match Snapshot::from_bytes(&bytes) {
         Ok(snapshot) => Ok(Some(snapshot)),

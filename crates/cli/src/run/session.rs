@@ -58,7 +58,12 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
     let generation = run.store.list_models()?.last().map_or(0, |model| model.generation);
     let start_with = first_update(run, &training, generation)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
-    let title = format!("{} in {}, {} positions so far", run.config.name, run.store.location(), training.positions());
+    let title = format!(
+        "{} in {}, {} positions so far",
+        run.config.name,
+        run.store.location(),
+        training.positions()
+    );
     let mut screen = Screen::open(&title);
     let shared = Shared {
         run,
@@ -118,7 +123,13 @@ fn run_threads(
         let (publisher, training, spent) = (publisher?, training?, spent?);
         gate?;
         let generation = shared.generation.load(Ordering::SeqCst);
-        Ok(Ends { training, publisher, unread: shards.try_iter().collect(), generation, spent })
+        Ok(Ends {
+            training,
+            publisher,
+            unread: shards.try_iter().collect(),
+            generation,
+            spent,
+        })
     })
 }
 
@@ -195,7 +206,14 @@ fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::R
         false => (training.weights(), step_name(generation, training.steps())),
     };
     let visits = run.config.visits_at(training.positions());
-    Ok(selfplay::update(weights, run.options, generation, name, visits, training.fair_komi().clone()))
+    Ok(selfplay::update(
+        weights,
+        run.options,
+        generation,
+        name,
+        visits,
+        training.fair_komi().clone(),
+    ))
 }
 
 /// The name of weights that were handed to self-play without being published as a model.
@@ -221,7 +239,9 @@ fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Resul
         }
         let shards = publisher.publish_if_due()?;
         if !shards.is_empty() {
-            shared.published.fetch_add(std::mem::take(&mut searched), Ordering::SeqCst);
+            shared
+                .published
+                .fetch_add(std::mem::take(&mut searched), Ordering::SeqCst);
             shards.into_iter().try_for_each(|shard| to_trainer.send(shard)).ok();
         }
     }
@@ -230,7 +250,11 @@ fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Resul
 
 /// The positions of a game that self-play's counters count.
 fn searched_positions(game: &GameRecord) -> u64 {
-    if game.is_finished() { (game.plies.len() - usize::from(game.opening_plies)) as u64 } else { 0 }
+    if game.is_finished() {
+        (game.plies.len() - usize::from(game.opening_plies)) as u64
+    } else {
+        0
+    }
 }
 
 /// The trainer's thread.
@@ -290,7 +314,10 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
         cpu_seconds: ledger.cpu_seconds,
         elo: None,
     }))?;
-    Ok(Candidate { id: entry.id, weights: Some(weights) })
+    Ok(Candidate {
+        id: entry.id,
+        weights: Some(weights),
+    })
 }
 
 /// The gate's thread: always the newest candidate; what came in meanwhile and is older is passed over.
@@ -307,7 +334,10 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
         if let Some(settled) = gating.settle(&candidate, &tell, &|| shared.stopping())? {
             shared.status().gate = settled.in_words();
             shared.record(Measured::Gate(settled.event()))?;
-            gating.ratings()?.into_iter().try_for_each(|rating| shared.record(Measured::Rating(rating)))?;
+            gating
+                .ratings()?
+                .into_iter()
+                .try_for_each(|rating| shared.record(Measured::Rating(rating)))?;
             if shared.run.config.pace.champions_only && settled.promoted {
                 follow_champion(shared, &candidate)?;
             }
@@ -328,7 +358,14 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
     };
     let visits = shared.run.config.visits_at(positions);
     let generation = shared.generation.load(Ordering::SeqCst);
-    let update = selfplay::update(weights, shared.run.options, generation, champion.id.clone(), visits, komi);
+    let update = selfplay::update(
+        weights,
+        shared.run.options,
+        generation,
+        champion.id.clone(),
+        visits,
+        komi,
+    );
     shared.generator.set_model(update);
     Ok(())
 }

@@ -92,7 +92,11 @@ impl Status {
                 games_per_second: 0.0,
                 evaluations_per_second: 0.0,
             },
-            since: Mark { at: now, counters: CounterValues::default(), samples: training.trained() },
+            since: Mark {
+                at: now,
+                counters: CounterValues::default(),
+                samples: training.trained(),
+            },
         };
         status.note(training);
         status
@@ -110,10 +114,23 @@ impl Status {
 
     /// Takes the losses of a step.
     pub(crate) fn add_step(&mut self, losses: &Losses) {
-        let Losses { total, policy, value, margin, ownership, policy_entropy, gradient_norm, .. } = *losses;
+        let Losses {
+            total,
+            policy,
+            value,
+            margin,
+            ownership,
+            policy_entropy,
+            gradient_norm,
+            ..
+        } = *losses;
         self.losses.steps += 1;
         let terms = [total, policy, value, margin, ownership, policy_entropy, gradient_norm];
-        self.losses.sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        self.losses
+            .sums
+            .iter_mut()
+            .zip(terms)
+            .for_each(|(sum, term)| *sum += term);
         self.last_losses = Some(*losses);
     }
 
@@ -193,7 +210,11 @@ impl Status {
 
     /// The events of the time since the last call.
     pub(crate) fn take_events(&mut self, run: &Opened) -> Vec<Measured> {
-        let mark = Mark { at: Instant::now(), counters: self.counters, samples: self.samples };
+        let mark = Mark {
+            at: Instant::now(),
+            counters: self.counters,
+            samples: self.samples,
+        };
         let before = std::mem::replace(&mut self.since, mark);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
         let mut events = vec![Measured::Selfplay(self.selfplay_event(run, &before, seconds))];

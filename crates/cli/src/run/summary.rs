@@ -100,11 +100,24 @@ impl Summary {
         let (_, champion) = run.store.champion()?.context("the store has no champion")?;
         let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
         if let Some(bytes) = run.store.get(&path)? {
-            return Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?));
+            return Ok(Some(
+                serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?,
+            ));
         }
-        let size = *run.config.sizes()?.first().context("the configuration names no board")?;
-        let subject = Subject { run, id: &champion.model_id, weights: run.weights(&champion.model_id)?, size };
-        let Some(results) = subject.matches(interrupt)? else { return Ok(None) };
+        let size = *run
+            .config
+            .sizes()?
+            .first()
+            .context("the configuration names no board")?;
+        let subject = Subject {
+            run,
+            id: &champion.model_id,
+            weights: run.weights(&champion.model_id)?,
+            size,
+        };
+        let Some(results) = subject.matches(interrupt)? else {
+            return Ok(None);
+        };
         let summary = Summary {
             name: run.config.name.clone(),
             store: run.store.location().to_owned(),
@@ -140,7 +153,8 @@ impl Summary {
                 duration(self.cost.cpu_seconds)
             ),
             String::new(),
-            "  Strength of the models that met at the gate (Elo, the untrained network is 0; 95 % interval):".to_owned(),
+            "  Strength of the models that met at the gate (Elo, the untrained network is 0; 95 % interval):"
+                .to_owned(),
         ];
         lines.extend(self.elo.iter().map(Rated::in_words));
         let first = &self.first_move;
@@ -185,15 +199,42 @@ impl Rated {
 
 impl From<Rating> for Rated {
     fn from(rating: Rating) -> Rated {
-        let Rating { model_id, elo, low, high, evaluations, cpu_seconds } = rating;
-        Rated { model: model_id, elo, low, high, evaluations, cpu_seconds }
+        let Rating {
+            model_id,
+            elo,
+            low,
+            high,
+            evaluations,
+            cpu_seconds,
+        } = rating;
+        Rated {
+            model: model_id,
+            elo,
+            low,
+            high,
+            evaluations,
+            cpu_seconds,
+        }
     }
 }
 
 impl Outcome {
     fn in_words(&self) -> String {
-        let Outcome { opponent, color, komi, games, wins, ties, losses, full_board_wins } = self;
-        let side = if color == "black" { "as Black" } else { "with colors alternated" };
+        let Outcome {
+            opponent,
+            color,
+            komi,
+            games,
+            wins,
+            ties,
+            losses,
+            full_board_wins,
+        } = self;
+        let side = if color == "black" {
+            "as Black"
+        } else {
+            "with colors alternated"
+        };
         format!(
             "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {games}; the whole \
              board {full_board_wins} times"
@@ -238,7 +279,11 @@ impl Subject<'_> {
         let position = Position::new(self.size);
         let search = Search::new(SearchConfig::for_play(VISITS), &position, komi, rng::stream(0, &[]));
         let mut searches = [search];
-        Lockstep::new().run(&mut searches, &mut self.predictor()?, &mut EvaluationCache::new(1 << 22))?;
+        Lockstep::new().run(
+            &mut searches,
+            &mut self.predictor()?,
+            &mut EvaluationCache::new(1 << 22),
+        )?;
         let result = searches[0].result();
         Ok(FirstMove {
             komi: komi.to_string(),
@@ -260,16 +305,17 @@ impl Subject<'_> {
             jobs.push((opponent, AColor::Black, self.komi()?));
             jobs.push((opponent, AColor::Alternate, Komi::from_half_points(0)));
         }
-        let play = |(opponent, color, komi): (&'static str, AColor, Komi)| {
-            self.meet(opponent, color, komi, games, interrupt)
-        };
+        let play =
+            |(opponent, color, komi): (&'static str, AColor, Komi)| self.meet(opponent, color, komi, games, interrupt);
         let mut outcomes = Vec::new();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         for batch in jobs.chunks(cores) {
             let results: Vec<anyhow::Result<Option<Outcome>>> = std::thread::scope(|scope| {
                 let threads: Vec<_> = batch.iter().map(|&job| scope.spawn(move || play(job))).collect();
                 let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                    thread.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a match broke down; its message stands above")))
+                    thread
+                        .join()
+                        .unwrap_or_else(|_| Err(anyhow::anyhow!("a match broke down; its message stands above")))
                 };
                 threads.into_iter().map(join).collect()
             });
@@ -298,7 +344,10 @@ impl Subject<'_> {
             size: self.size,
             komi,
             games,
-            openings: Openings { first_moves: false, random_plies: 0 },
+            openings: Openings {
+                first_moves: false,
+                random_plies: 0,
+            },
             a_color: color,
             parallel: games,
             ..MatchConfig::default()
@@ -308,8 +357,13 @@ impl Subject<'_> {
             config_id: self.run.config_id.clone(),
             start_time_ms: now_ms() as i64,
         };
-        let mut observe =
-            |_: &MatchEvent<'_>| if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let mut observe = |_: &MatchEvent<'_>| {
+            if interrupt.requested() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
         let result = run_match(&config, &mut champion, &mut *other, &context, &mut observe)?;
         Ok((!result.stopped).then(|| Outcome {
             opponent: opponent.to_owned(),

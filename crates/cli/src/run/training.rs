@@ -7,10 +7,9 @@ use anyhow::Context;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
-use tengen_records::{
-    CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, ShardReadError, Store, Window,
-};
+use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, ShardReadError, Store, Window};
 use tengen_rules::Komi;
+use tengen_search::rng;
 use tengen_selfplay::FairKomi;
 use tengen_trainer::{Losses, Trainer};
 
@@ -127,8 +126,10 @@ impl Training {
 
     /// One training step.
     pub(crate) fn step(&mut self) -> anyhow::Result<Losses> {
-        let seed = self.config.seed ^ (self.trainer.steps() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let batch = self.source.draw(self.config.training.batch, seed, self.config.pace.symmetry);
+        let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
+        let batch = self
+            .source
+            .draw(self.config.training.batch, seed, self.config.pace.symmetry);
         let batch = batch.context("the window holds no position to train on")?;
         Ok(self.trainer.step(&batch)?)
     }
@@ -208,8 +209,12 @@ impl Training {
 
     /// Writes a checkpoint now and lets the oldest go.
     pub(crate) fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
-        let mut files: CheckpointFiles =
-            self.trainer.checkpoint().into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
+        let mut files: CheckpointFiles = self
+            .trainer
+            .checkpoint()
+            .into_iter()
+            .map(|(name, bytes)| (name, bytes.into()))
+            .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
         self.store.put_checkpoint(self.steps(), &files)?;
         self.store.prune_checkpoints(self.config.pace.checkpoints_kept)?;
@@ -228,12 +233,10 @@ pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> an
     Ok(entry)
 }
 
-fn restore(
-    config: &RunConfig,
-    device: DeviceChoice,
-    files: &CheckpointFiles,
-) -> anyhow::Result<(Trainer, Ledger)> {
+fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) -> anyhow::Result<(Trainer, Ledger)> {
     let trainer = Trainer::restore(files, Some(config.training.clone()), device)?;
-    let ledger = files.get(LEDGER_FILE).with_context(|| format!("the checkpoint has no {LEDGER_FILE}"))?;
+    let ledger = files
+        .get(LEDGER_FILE)
+        .with_context(|| format!("the checkpoint has no {LEDGER_FILE}"))?;
     Ok((trainer, serde_json::from_slice(ledger)?))
 }
