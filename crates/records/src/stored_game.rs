@@ -170,13 +170,11 @@ impl StoredGame {
             Color::Black => -i32::from(self.komi.half_points()),
             Color::White => i32::from(self.komi.half_points()),
         };
-        let root = self.root_values[ply];
-        let search_share = 1.0 - result_share;
-        let mut target = [
-            search_share * (1.0 + root) / 2.0,
-            0.0,
-            search_share * (1.0 - root) / 2.0,
-        ];
+        let most = 2 * self.size.area() as i32;
+        let mut target = search_target(self.root_values[ply], most + mover_komi, mover_komi - most);
+        for share in &mut target {
+            *share *= 1.0 - result_share;
+        }
         target[match (2 * board_margin + mover_komi).signum() {
             1 => 0,
             0 => 1,
@@ -239,4 +237,32 @@ fn encode_all(record: &GameRecord) -> Result<Box<[u64]>, RecordError> {
         }
     })?;
     Ok(planes.into())
+}
+
+/// A search's value, P(win) - P(loss), as chances of win, tie and loss, given the mover's best and worst margin after komi
+/// in half points. What the komi makes impossible gets nothing, and the value then tells the tie too; else ties count as
+/// impossible.
+fn search_target(value: f32, best: i32, worst: i32) -> [f32; 3] {
+    match (best.signum(), worst.signum()) {
+        (1, -1) => [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0],
+        (1, 0) => [value.max(0.0), 1.0 - value.max(0.0), 0.0],
+        (0, -1) => [0.0, 1.0 + value.min(0.0), -value.min(0.0)],
+        (1, _) => [1.0, 0.0, 0.0],
+        (_, -1) => [0.0, 0.0, 1.0],
+        _ => [0.0, 1.0, 0.0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_results_get_nothing() {
+        assert_eq!(search_target(0.5, 30, -70), [0.75, 0.0, 0.25]);
+        assert_eq!(search_target(-0.25, 0, -100), [0.0, 0.75, 0.25]);
+        assert_eq!(search_target(0.25, 100, 0), [0.25, 0.75, 0.0]);
+        assert_eq!(search_target(0.1, -1, -101), [0.0, 0.0, 1.0]);
+        assert_eq!(search_target(0.1, 101, 1), [1.0, 0.0, 0.0]);
+    }
 }

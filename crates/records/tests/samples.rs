@@ -40,11 +40,22 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             2
         };
         let search = 1.0 - result_share;
-        let mut value_target = [
-            search * (1.0 + record.root_value) / 2.0,
-            0.0,
-            search * (1.0 - record.root_value) / 2.0,
-        ];
+        // Within the board's whole area both sides can win; beyond it, one side is left with a tie at best, or nothing.
+        let (area, value) = (game.size.area() as f32, record.root_value);
+        let mut value_target = if features.komi.abs() < area {
+            [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0]
+        } else if features.komi == -area {
+            [0.0, 1.0 + value.min(0.0), -value.min(0.0)]
+        } else if features.komi == area {
+            [value.max(0.0), 1.0 - value.max(0.0), 0.0]
+        } else if features.komi < 0.0 {
+            [0.0, 0.0, 1.0]
+        } else {
+            [1.0, 0.0, 0.0]
+        };
+        for share in &mut value_target {
+            *share *= search;
+        }
         value_target[won] += result_share;
         let mut ownership = vec![0; game.size.area()];
         for (point, owner) in game.size.points().zip(owners(sign)) {
