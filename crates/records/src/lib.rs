@@ -8,13 +8,13 @@
 //! trusted before it was replayed under the rules.
 
 mod checkpoints;
+mod clock;
 mod decode;
 mod encode;
 mod features;
 mod images;
 mod inputs;
 mod lock;
-mod metrics;
 mod models;
 mod oracle;
 mod policy;
@@ -35,6 +35,7 @@ mod verify;
 mod window;
 
 pub use checkpoints::CheckpointFiles;
+pub use clock::now_ms;
 pub use decode::{ShardError, decode, decode_bytes};
 pub use encode::encode;
 pub use features::{
@@ -43,7 +44,6 @@ pub use features::{
 };
 pub use inputs::{InputBatch, canvas_index};
 pub use lock::RunLock;
-pub use metrics::now_ms;
 pub use models::{ModelEntry, ModelFiles, Promotion, model_id};
 pub use oracle::{OracleError, OracleReport, check_oracle_file};
 pub use policy::compact_policy;

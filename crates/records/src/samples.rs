@@ -90,8 +90,8 @@ pub struct WindowLoad {
     pub loaded: usize,
     /// Shards let go.
     pub dropped: usize,
-    /// Damaged shards met now, each as the reason of its quarantine.
-    pub quarantined: Vec<String>,
+    /// Damaged shards met now: path and the reason of the quarantine.
+    pub quarantined: Vec<(String, String)>,
 }
 
 /// The games of the window in memory, from which training batches are drawn.
@@ -177,11 +177,17 @@ impl SampleSource {
     }
 
     /// Makes the source hold exactly the window's shards: reads and checks the new ones, lets go of the others. Damaged
-    /// shards go into quarantine and are reported, not fatal.
+    /// shards go into quarantine and are reported, not fatal. The games of each shard that is read are also shown to
+    /// `see`.
     ///
     /// # Errors
     /// [`StoreError`] when the store fails.
-    pub fn load_window(&mut self, store: &Store, window: &Window) -> Result<WindowLoad, StoreError> {
+    pub fn load_window(
+        &mut self,
+        store: &Store,
+        window: &Window,
+        mut see: impl FnMut(&[GameRecord]),
+    ) -> Result<WindowLoad, StoreError> {
         let shards = self.affordable(&window.shards);
         let places: BTreeMap<&str, usize> = shards
             .iter()
@@ -198,12 +204,13 @@ impl SampleSource {
             }
             match store.read_shard(shard) {
                 Ok(games) => {
+                    see(&games);
                     self.add_games(&shard.path, &games)
                         .expect("the store has replayed these games");
                     report.loaded += 1;
                 }
                 Err(ShardReadError::Quarantined { shard, reason }) => {
-                    report.quarantined.push(format!("{shard}: {reason}"));
+                    report.quarantined.push((shard, reason));
                 }
                 Err(ShardReadError::Store(error)) => return Err(error),
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::decode_bytes;
 use crate::encode::encode;
-use crate::metrics::now_ms;
+use crate::clock::now_ms;
 use crate::record::{GameKind, GameRecord};
 use crate::shard::{ShardName, is_plain_name, sha256_hex};
 use crate::store::Store;

@@ -10,7 +10,7 @@
 //! matches/<match id>/spec.json, result.json, games.sgf
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
 //! quarantine/<shard>.json                        what was wrong with a damaged shard
-//! metrics/events.jsonl                           one JSON line per event
+//! metrics/<utc ms>-<pid>.jsonl                   what a process measured, one JSON line per event
 //! ```
 
 use std::collections::BTreeSet;
@@ -56,8 +56,6 @@ struct Inner {
     local: Option<PathBuf>,
     /// Paths of shards whose games this process has replayed already.
     verified: Mutex<BTreeSet<String>>,
-    /// Guards appends to the metrics file.
-    metrics: Mutex<()>,
 }
 
 impl std::fmt::Debug for Store {
@@ -89,7 +87,6 @@ impl Store {
             location: folder.display().to_string(),
             local: Some(folder),
             verified: Mutex::new(BTreeSet::new()),
-            metrics: Mutex::new(()),
         }));
         if !is_new {
             store.check_layout(create)?;
@@ -262,10 +259,6 @@ impl Store {
 
     pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.verified.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn metrics_guard(&self) -> MutexGuard<'_, ()> {
-        self.0.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

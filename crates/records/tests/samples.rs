@@ -268,13 +268,13 @@ fn a_window_is_followed_through_the_store() {
             )
             .unwrap();
         let window = Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), config);
-        let load = source.load_window(&store, &window).unwrap();
+        let load = source.load_window(&store, &window, |_| ()).unwrap();
         assert!(load.loaded >= 1 && load.quarantined.is_empty());
         assert!(window.shards.iter().all(|shard| source.contains(&shard.path)));
     }
     let window = Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), config);
     let mut fresh = SampleSource::new(SampleConfig::default());
-    fresh.load_window(&store, &window).unwrap();
+    fresh.load_window(&store, &window, |_| ()).unwrap();
     let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
     assert_eq!(
         draw(&source),
@@ -287,8 +287,9 @@ fn a_window_is_followed_through_the_store() {
     std::fs::write(store.local_path().unwrap().join(&last.path), b"damaged").unwrap();
     let mut late = SampleSource::new(SampleConfig::default());
     let again = Store::open(store.location(), Create::Never).unwrap();
-    let load = late.load_window(&again, &window).unwrap();
+    let load = late.load_window(&again, &window, |_| ()).unwrap();
     assert_eq!(load.quarantined.len(), 1);
+    assert_eq!(load.quarantined[0].0, last.path);
     assert!(!late.contains(&last.path));
 }
 

@@ -436,25 +436,6 @@ fn the_newest_whole_checkpoint_is_found() {
 }
 
 #[test]
-fn metrics_survive_a_line_cut_short() {
-    let (_folder, store) = new_store();
-    assert!(store.read_metrics().unwrap().is_empty());
-    store.append_metric(&json!({"loss": 1.5})).unwrap();
-    let file = file_of(&store, "metrics/events.jsonl");
-    let mut text = fs::read_to_string(&file).unwrap();
-    text.push_str("{\"loss\": 1.");
-    fs::write(&file, text).unwrap();
-    store.append_metric(&json!({"loss": 1.25})).unwrap();
-    let losses: Vec<_> = store
-        .read_metrics()
-        .unwrap()
-        .iter()
-        .map(|event| event["loss"].as_f64().unwrap())
-        .collect();
-    assert_eq!(losses, [1.5, 1.25]);
-}
-
-#[test]
 fn match_files_are_put_once() {
     let (_folder, store) = new_store();
     assert_eq!(

@@ -7,7 +7,7 @@ use anyhow::Context;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
-use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, ShardReadError, Store, Window};
+use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, Window};
 use tengen_rules::Komi;
 use tengen_search::rng;
 use tengen_selfplay::FairKomi;
@@ -29,6 +29,7 @@ pub(crate) struct Training {
     shards: Vec<ShardInfo>,
     window: Window,
     positions: u64,
+    games: u64,
     damaged: u64,
     fair_komi: FairKomi,
     parent: Option<String>,
@@ -61,6 +62,7 @@ impl Training {
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: 0,
+            games: 0,
             damaged: 0,
             fair_komi: FairKomi::new(),
             parent: store.list_models()?.pop().map(|model| model.id),
@@ -76,44 +78,32 @@ impl Training {
     /// # Errors
     /// When the store fails, or more than 1 % of the shards of a window of 100 or more are damaged.
     pub(crate) fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
-        let known = self.shards.len();
+        if shards.is_empty() {
+            return Ok(());
+        }
         self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
+        self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
         self.shards.extend(shards);
         self.window = Window::select(&self.shards, self.config.window);
-        let first_kept = self.shards.len() - self.window.shards.len();
-        // Shards that left the window are never asked for again; the counts keep what they held.
-        let fresh: Vec<ShardInfo> = self.shards[known.max(first_kept)..].to_vec();
-        for shard in &fresh {
-            self.read(shard)?;
+        let fair_komi = &mut self.fair_komi;
+        let load = self.source.load_window(&self.store, &self.window, |games| {
+            for game in games {
+                fair_komi.observe(game, FairKomi::USUAL_RATE);
+            }
+        })?;
+        for (path, reason) in load.quarantined {
+            tracing::warn!("{path} is damaged and set aside: {reason}");
+            self.shards.retain(|shard| shard.path != path);
+            self.damaged += 1;
         }
-        let kept: HashSet<&str> = self.window.shards.iter().map(|s| s.path.as_str()).collect();
-        self.source.retain(|path| kept.contains(path));
+        let window = self.window.shards.len() as f64;
+        anyhow::ensure!(
+            window < 100.0 || self.damaged as f64 <= window * MAX_DAMAGED_SHARE,
+            "{} of the window's {window} shards are damaged; `tengen data verify {}` says what is wrong",
+            self.damaged,
+            self.store.location()
+        );
         Ok(())
-    }
-
-    fn read(&mut self, shard: &ShardInfo) -> anyhow::Result<()> {
-        match self.store.read_shard(shard) {
-            Ok(games) => {
-                for game in &games {
-                    self.fair_komi.observe(game, FairKomi::USUAL_RATE);
-                }
-                self.source.add_games(&shard.path, &games)?;
-                Ok(())
-            }
-            Err(ShardReadError::Quarantined { reason, .. }) => {
-                tracing::warn!("{} is damaged and set aside: {reason}", shard.path);
-                self.damaged += 1;
-                let window = self.window.shards.len() as f64;
-                anyhow::ensure!(
-                    window < 100.0 || self.damaged as f64 <= window * MAX_DAMAGED_SHARE,
-                    "{} of the window's {window} shards are damaged; `tengen data verify {}` says what is wrong",
-                    self.damaged,
-                    self.store.location()
-                );
-                Ok(())
-            }
-            Err(ShardReadError::Store(error)) => Err(error.into()),
-        }
     }
 
     /// Whether the store's games allow one more step at the reuse ratio.
@@ -156,7 +146,7 @@ impl Training {
 
     /// Games of all shards taken in.
     pub(crate) fn games(&self) -> u64 {
-        self.shards.iter().map(ShardInfo::games).sum()
+        self.games
     }
 
     /// Positions in the window.
