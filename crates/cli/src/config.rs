@@ -196,7 +196,9 @@ impl RunConfig {
         self.network.validate()?;
         self.selfplay.validate()?;
         self.training.validate()?;
+        self.gate.validate().map_err(anyhow::Error::msg)?;
         let pace = &self.pace;
+        let above_0 = f64::MIN_POSITIVE..1e9;
         let broken = [
             (self.seed >= 1 << 63, "seed must be below 2^63"),
             (self.rules != "tromp_taylor", "rules: self-play knows `tromp_taylor`"),
@@ -213,9 +215,20 @@ impl RunConfig {
                 !pace.later_visits.is_sorted_by_key(|v| v.0),
                 "loop.later_visits must ascend",
             ),
-            (!(pace.reuse > 0.0), "loop.reuse must be above 0"),
+            (!above_0.contains(&pace.reuse), "loop.reuse must be above 0"),
             (pace.lead_positions == 0, "loop.lead_positions must be at least 1"),
-            (!(pace.shard_seconds > 0.0), "loop.shard_seconds must be above 0"),
+            (
+                !above_0.contains(&pace.shard_seconds),
+                "loop.shard_seconds must be above 0",
+            ),
+            (
+                !(0.0..1e9).contains(&pace.checkpoint_seconds),
+                "loop.checkpoint_seconds must be 0 or more",
+            ),
+            (
+                !(0.0..1e9).contains(&self.budget.minutes),
+                "budget.minutes must be 0 or more",
+            ),
             (pace.shard_positions == 0, "loop.shard_positions must be at least 1"),
             (
                 pace.weights_every_steps == 0,

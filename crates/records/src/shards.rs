@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::now_ms;
 use crate::decode::decode_bytes;
 use crate::encode::encode;
-use crate::clock::now_ms;
 use crate::record::{GameKind, GameRecord};
 use crate::shard::{ShardName, is_plain_name, sha256_hex};
 use crate::store::Store;

@@ -242,7 +242,10 @@ fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Resul
             shared
                 .published
                 .fetch_add(std::mem::take(&mut searched), Ordering::SeqCst);
-            shards.into_iter().try_for_each(|shard| to_trainer.send(shard)).ok();
+            for shard in shards {
+                // A trainer that is gone finds the shard in the store at the next start.
+                to_trainer.send(shard).ok();
+            }
         }
     }
     Ok(publisher)
