@@ -80,6 +80,11 @@ cuda) pip_install torch==$V nvidia-cuda-crt==13.0.88 ;;
 esac
 echo $V >$P/torch/build-version # lets the build check the version
 echo "$V $K" >$P/.stamp
+before=$(cat $D/.stamp 2>/dev/null || true)
 rm -rf $D
 mv $P $D
+# A build made against the CUDA libraries remembers them; the CPU layout does not have them.
+case $before in
+*cuda) [ "$K" = cuda ] || ! command -v cargo >/dev/null 2>&1 || { cargo clean -q -p torch-sys && cargo clean -q --release -p torch-sys; } || true ;;
+esac
 echo "setup-libtorch: done" >&2

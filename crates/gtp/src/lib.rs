@@ -20,6 +20,7 @@ mod game;
 mod handicap;
 mod line;
 mod process;
+mod rules;
 mod session;
 mod showboard;
 mod words;

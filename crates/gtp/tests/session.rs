@@ -168,7 +168,10 @@ fn setup_and_its_errors() {
          > kata-set-rules Tromp-Taylor
          =
          > kata-set-rules japanese
-         ? unsupported rules: this engine plays tromp-taylor only
+         ? the rules 'japanese' are not supported: its official text decides life by judgement, and KataGo's version \
+         plays clean-up phases; japanese2008 is the computable variant
+         > kata-set-rules aga
+         ? unsupported rules: aga; this engine plays tromp-taylor only
          > time_settings 300 30 5
          =
          > time_left b 120 0

@@ -1,11 +1,12 @@
-//! `tengen rules`: the rules core from outside: counts, facts, scores, diagrams.
+//! `tengen rules`: the rules core from outside: counts, facts, scores, diagrams, best play.
 
 mod count;
 mod score;
 mod show;
+mod solve;
 mod verify;
 
-/// Ask the rules core: counts, published facts, scores, diagrams
+/// Ask the rules core: counts, published facts, scores, diagrams, best play
 #[derive(clap::Subcommand)]
 pub(crate) enum Rules {
     Perft(count::Perft),
@@ -13,6 +14,7 @@ pub(crate) enum Rules {
     Games(count::Games),
     Score(score::Args),
     Show(show::Args),
+    Solve(solve::Args),
     Verify(verify::Args),
 }
 
@@ -24,6 +26,7 @@ pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
         Rules::Games(args) => count::games(args),
         Rules::Score(args) => score::run(args),
         Rules::Show(args) => show::run(args),
+        Rules::Solve(args) => solve::run(args),
         Rules::Verify(args) => verify::run(args),
     }
 }

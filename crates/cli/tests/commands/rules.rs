@@ -30,6 +30,62 @@ fn positions_and_games_are_counted_exactly() {
     }
 }
 
+/// Solves a board, plays its line of best play and demands the margin at the end of it.
+fn check_best_play(size: &str, margin: i64) {
+    let answer = tengen(&["rules", "solve", "--size", size, "--json"]).json();
+    assert_eq!(
+        (&answer["margin"], &answer["rules"]),
+        (&margin.into(), &"tromp_taylor".into())
+    );
+    assert!(answer["nodes"].as_u64().unwrap() > 0, "{answer}");
+    let line: Vec<&str> = answer["line"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mv| mv.as_str().unwrap())
+        .collect();
+    let end = tengen(&["rules", "show", "--size", size, "--moves", &line.join(" "), "--json"]).json();
+    assert_eq!(
+        (&end["over"], end["margin"].as_f64()),
+        (&true.into(), Some(margin as f64)),
+        "{line:?}"
+    );
+}
+
+#[test]
+fn solve_finds_best_play_on_tiny_boards() {
+    for (size, margin) in [("1x1", 0), ("2x2", 1), ("1x5", 0), ("4x1", 4)] {
+        check_best_play(size, margin);
+    }
+    let text = tengen(&["rules", "solve", "--size", "2"]).stdout;
+    assert!(
+        text.starts_with("best play: Black is ahead by 1 without komi\nline: "),
+        "{text}"
+    );
+    let after = tengen(&["rules", "solve", "--size", "3x1", "--moves", "pass B1", "--json"]).json();
+    assert_eq!((&after["margin"], &after["turns"]), (&(-3).into(), &2.into()));
+}
+
+/// `cargo test --release -p tengen-cli --test commands -- --ignored solve_finds_best_play_on_3x3`
+#[test]
+#[ignore = "takes seconds; run it with the command above"]
+fn solve_finds_best_play_on_3x3() {
+    check_best_play("3x3", 9);
+}
+
+#[test]
+fn solve_says_where_its_limits_are() {
+    tengen(&["rules", "solve", "--size", "5x5"]).refuses(2, "5x5 is too large");
+    tengen(&["rules", "solve", "--size", "2", "--moves", "A1 A1"]).refuses(1, "turn 2, white A1, is illegal");
+    tengen(&["rules", "solve", "--size", "2", "--most-nodes", "0"]).refuses(2, "at least 1");
+    let answer = tengen(&["rules", "solve", "--size", "4x4", "--most-nodes", "1000"]);
+    answer.refuses(
+        1,
+        "4x4 is not decided within 1,000 positions: the margin of best play is between -16 and",
+    );
+    answer.refuses(1, "--most-nodes");
+}
+
 #[test]
 fn wrong_use_is_said_in_one_sentence() {
     for (args, message) in [

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::game::Game;
 use crate::line::Request;
+use crate::rules::TROMP_TAYLOR_JSON;
 
 /// A conversation with one controller.
 ///
@@ -180,7 +181,7 @@ impl<E: Engine> Session<E> {
             "place_free_handicap" => self.place_free_handicap(&args),
             "set_free_handicap" => self.set_free_handicap(&args),
             "loadsgf" => self.load_sgf(&args),
-            "kata-get-rules" => Ok(setup::TROMP_TAYLOR_JSON.to_owned()),
+            "kata-get-rules" => Ok(TROMP_TAYLOR_JSON.to_owned()),
             "kata-set-rules" => self.set_rules(&request.rest()),
             "play" => self.play(&args),
             "undo" => self.undo(),

@@ -7,9 +7,7 @@ use crate::clock::{TimeLeft, TimeSettings};
 use crate::engine::Engine;
 use crate::game::{Game, GameError};
 use crate::handicap::{fixed_handicap, spread_handicap};
-
-/// Tromp-Taylor rules in the words of KataGo's `kata-get-rules`.
-pub(super) const TROMP_TAYLOR_JSON: &str = r#"{"friendlyPassOk":false,"hasButton":false,"ko":"POSITIONAL","scoring":"AREA","suicide":true,"tax":"NONE","whiteHandicapBonus":"0"}"#;
+use crate::rules::check_tromp_taylor;
 
 impl<E: Engine> Session<E> {
     pub(super) fn boardsize(&mut self, args: &Args<'_>) -> Outcome {
@@ -139,16 +137,7 @@ impl<E: Engine> Session<E> {
     }
 
     pub(super) fn set_rules(&mut self, text: &str) -> Outcome {
-        let key: String = text
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_lowercase();
-        let json: String = TROMP_TAYLOR_JSON.chars().filter(char::is_ascii_alphanumeric).collect();
-        match key == "tromptaylor" || key == json.to_ascii_lowercase() {
-            true => Ok(String::new()),
-            false => Err("unsupported rules: this engine plays tromp-taylor only".to_owned()),
-        }
+        check_tromp_taylor(text).map(|()| String::new())
     }
 
     pub(super) fn play(&mut self, args: &Args<'_>) -> Outcome {

@@ -1,0 +1,74 @@
+//! `tengen rules solve`: best play on tiny boards.
+
+use super::show::{color_name, lead, replay};
+use crate::{arguments, output};
+use anyhow::bail;
+use serde_json::json;
+use tengen_rules::{Position, Size, SolveError};
+
+/// The largest boards that are tried: with more points no limit that anybody can wait for is enough.
+const MOST_POINTS: usize = 16;
+
+/// Find the margin of best play on a tiny board, exactly
+///
+/// Searches all that matters under Tromp-Taylor rules with the whole history, so that positional superko is exact, and
+/// prints the margin of best play for both sides, one line of such play up to the two passes, and how many positions
+/// were searched. Boards up to 3x3 are a matter of seconds; larger ones mostly reach the limit first, and the command
+/// then fails with the bounds it has proved.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen rules solve --size 2x2                    Black is ahead by 1
+  tengen rules solve --size 3x3 --json             {\"margin\":9,\"line\":[\"B2\",\"pass\",\"pass\"],…}
+  tengen rules solve --size 3x3 --moves \"A1 B2\"    the same after some moves")]
+pub(crate) struct Args {
+    /// The board: 3 is 3x3, 1x5 is 1 wide and 5 high
+    #[arg(long, value_parser = arguments::size)]
+    size: Size,
+    /// Moves from the empty board, Black first, in turn: points such as B2, or pass
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "MOVES")]
+    moves: String,
+    /// Give up after so many positions; a million take seconds and up to 90 MB
+    #[arg(long, default_value_t = 10_000_000, value_name = "COUNT", value_parser = arguments::count)]
+    most_nodes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Solves a board.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    if args.size.area() > MOST_POINTS {
+        return Err(output::usage(format!(
+            "{} is too large to be solved; boards of up to {MOST_POINTS} points can be tried",
+            args.size
+        )));
+    }
+    let mut position = Position::new(args.size);
+    replay(&mut position, &args.moves)?;
+    let solution = match tengen_rules::solve(&position, args.most_nodes.into()) {
+        Ok(solution) => solution,
+        Err(SolveError::NotDecided { least, most }) => bail!(
+            "{} is not decided within {} positions: the margin of best play is between {least} and {most} points for \
+             Black; --most-nodes sets another limit",
+            args.size,
+            output::thousands(args.most_nodes.into())
+        ),
+        Err(error) => return Err(error.into()),
+    };
+    let line: Vec<String> = solution.line.iter().map(|mv| mv.format(args.size)).collect();
+    if args.json {
+        return output::json(&json!({
+            "size": args.size.to_string(),
+            "rules": position.rules().to_string(),
+            "turns": position.ply(),
+            "to_move": color_name(position.to_move()),
+            "margin": solution.margin,
+            "line": line,
+            "nodes": solution.nodes,
+        }));
+    }
+    output::result(format!("best play: {} without komi", lead(solution.margin as f32)));
+    output::result(format!("line: {}", line.join(" ")));
+    output::result(format!("searched: {} positions", output::thousands(solution.nodes)));
+    Ok(())
+}

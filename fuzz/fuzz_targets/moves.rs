@@ -1,0 +1,38 @@
+//! Bytes are moves, legal or not, under any combination of rules: nothing panics, and the fast board agrees with the
+//! rules word for word about every one of them; a refused move changes nothing and undo leads back to the start.
+//! Its twin in the default tests: `fast_equals_slow` in `crates/rules/tests/properties.rs`.
+#![no_main]
+
+mod games;
+
+use games::slow::SlowGame;
+use libfuzzer_sys::fuzz_target;
+use tengen_rules::Position;
+
+/// Longer games make the word-for-word rules too slow.
+const MOST_TURNS: usize = 100;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((header, moves)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let (size, rules) = games::start(header, 5);
+    let mut fast = Position::with_rules(size, rules);
+    let mut slow = SlowGame::new(size, rules);
+    games::check_same(&fast, &slow);
+    for &byte in moves.iter().take(MOST_TURNS) {
+        let mv = games::turn(size, byte);
+        let before = fast.clone();
+        let result = fast.try_play(mv);
+        assert_eq!(result, slow.legality(mv));
+        if result.is_err() {
+            assert!(fast == before, "a refused move changed the position");
+            continue;
+        }
+        slow.play(mv);
+        games::check_same(&fast, &slow);
+        fast.assert_valid();
+    }
+    while fast.undo().is_some() {}
+    assert!(fast == Position::with_rules(size, rules), "undo does not lead back");
+});
