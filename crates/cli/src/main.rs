@@ -1,6 +1,9 @@
 //! The binary `tengen`: arguments, configuration, progress and wiring; rules, search and file formats live in the
 //! library crates.
 
+// Without libtorch some arguments have no command left that takes them.
+#![cfg_attr(not(feature = "torch"), allow(dead_code))]
+
 mod arguments;
 mod commands;
 #[cfg(feature = "torch")]
