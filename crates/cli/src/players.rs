@@ -85,8 +85,6 @@ impl DeviceArgs {
 /// Loads networks onto one device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loader {
-    // Without libtorch there is no network to load.
-    #[cfg_attr(not(feature = "torch"), allow(dead_code))]
     device: DeviceArgs,
 }
 

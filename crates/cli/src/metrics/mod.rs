@@ -6,7 +6,7 @@
 //! (`tensorboard --logdir STORE/metrics --reload_multifile true`).
 
 // Without libtorch nothing trains, so nothing is measured: then this is only read.
-#![cfg_attr(not(feature = "torch"), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "torch"), allow(unused_imports))]
 
 mod event;
 mod tensorboard;

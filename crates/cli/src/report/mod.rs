@@ -26,7 +26,6 @@ pub(crate) enum Refresh {
     /// The run is over or not known to go on.
     Never,
     /// The run goes on and the page is rewritten about every so many seconds.
-    #[cfg_attr(not(feature = "torch"), allow(dead_code))]
     Every(u32),
 }
 

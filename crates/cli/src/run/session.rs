@@ -4,6 +4,7 @@
 use crate::interrupt::Interrupt;
 use crate::metrics::{self, Event, Measured, Metrics};
 use crate::output::say;
+use crate::report::{Refresh, write_report};
 use crate::run::gating::{self, Candidate, Gating};
 use crate::run::ledger::Clock;
 use crate::run::publisher::Publisher;
@@ -117,11 +118,13 @@ fn run_threads(
         let publisher = spawn(scope, shared, "publisher", || publish(shared, &to_trainer));
         let trainer = spawn(scope, shared, "trainer", || train(shared, training, &shards, &to_gate));
         let gate = spawn(scope, shared, "gate", || gate(shared, &candidates));
+        let reporter = spawn(scope, shared, "reporter", || report(shared));
         let spent = watch(shared, screen, interrupt);
         shared.stop.store(true, Ordering::SeqCst);
         let (publisher, training, gate) = (join(publisher), join(trainer), join(gate));
         let (publisher, training, spent) = (publisher?, training?, spent?);
         gate?;
+        join(reporter)?;
         let generation = shared.generation.load(Ordering::SeqCst);
         Ok(Ends {
             training,
@@ -373,10 +376,26 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
     Ok(())
 }
 
+/// The reporter's thread: rewrites the report now and then. A page of many games takes seconds, and nobody waits for it.
+fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
+    let page = shared.run.folder()?.join("report.html");
+    let refresh = Refresh::Every(REPORT_EVERY.as_secs() as u32);
+    let mut written = Instant::now();
+    while !shared.stopping() {
+        std::thread::sleep(TICK);
+        if written.elapsed() >= REPORT_EVERY {
+            if let Err(error) = write_report(&shared.run.store, &page, refresh) {
+                say(format!("the report could not be written: {error:#}"));
+            }
+            written = Instant::now();
+        }
+    }
+    Ok(())
+}
+
 /// The main thread meanwhile: draws the screen, records figures, looks for the end. True when the budget is spent.
 fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> anyhow::Result<bool> {
-    let (mut recorded, mut reported) = (Instant::now(), Instant::now());
-    let report = shared.run.folder()?.join("report.html");
+    let mut recorded = Instant::now();
     loop {
         std::thread::sleep(TICK);
         let counters = shared.generator.counters();
@@ -392,13 +411,6 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
             recorded = Instant::now();
             let events = shared.status().take_events(shared.run);
             events.into_iter().try_for_each(|event| shared.record(event))?;
-        }
-        if reported.elapsed() >= REPORT_EVERY {
-            reported = Instant::now();
-            let refresh = crate::report::Refresh::Every(REPORT_EVERY.as_secs() as u32);
-            if let Err(error) = crate::report::write_report(&shared.run.store, &report, refresh) {
-                say(format!("the report could not be written: {error:#}"));
-            }
         }
         if spent >= 1.0 || interrupt.requested() || shared.stopping() {
             return Ok(spent >= 1.0);
