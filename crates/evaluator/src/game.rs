@@ -160,6 +160,7 @@ impl LiveGame {
             end_reason: reason,
             kind: GameKind::Match,
             opening_plies: self.opening_plies as u16,
+            setup: self.position.start(),
             plies: self.plies,
             ownership: Vec::new(),
         };

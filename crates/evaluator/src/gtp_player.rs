@@ -3,7 +3,6 @@
 use std::thread;
 
 use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, Timeouts};
-use tengen_rules::Color;
 
 use crate::player::{Answer, Choice, Fault, FaultKind, Player, PlayerCost, PlayerError, Turn};
 
@@ -179,7 +178,7 @@ fn begin(controller: &mut Controller, turn: &Turn<'_>) -> Result<(), ControllerE
 fn follow(controller: &mut Controller, turn: &Turn<'_>, told: &mut usize) -> Result<Genmove, Fault> {
     let size = turn.position.size();
     for (ply, &mv) in turn.position.moves().iter().enumerate().skip(*told) {
-        let color = if ply % 2 == 0 { Color::Black } else { Color::White };
+        let color = turn.position.start().mover(ply);
         if let Err(error) = controller.play(size, color, mv) {
             return Err(fault(&error, FaultKind::RefusedMove, controller));
         }

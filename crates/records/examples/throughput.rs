@@ -11,7 +11,7 @@ use tengen_records::{
     EndReason, FULL_SEARCH, Features, GameKind, GameRecord, InputBatch, PlyRecord, SampleConfig, SampleSource,
     SymmetryMode, decode, encode,
 };
-use tengen_rules::{Komi, Move, Position, Size};
+use tengen_rules::{Komi, Move, Position, Setup, Size};
 
 /// Samples in one batch of the measurement.
 const BATCH: usize = 256;
@@ -138,6 +138,7 @@ fn random_game(side: usize, seed: u64) -> GameRecord {
         end_reason: EndReason::PlyLimit,
         kind: GameKind::SelfPlay,
         opening_plies: 0,
+        setup: Setup::EVEN,
         plies: Vec::new(),
         ownership: Vec::new(),
     };

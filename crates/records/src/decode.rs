@@ -9,10 +9,11 @@ use arrow_array::{Array, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::FileMetaData;
-use tengen_rules::{Komi, Move, Size};
+use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::record::{EndReason, GameKind, GameRecord, PlyRecord};
-use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, VERSION_KEY, games_schema};
+use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, LATER_COLUMNS, VERSION_KEY, games_schema};
+use crate::start::{read_handicap, read_setup_stones};
 
 /// Games decoded at a time.
 const BATCH_GAMES: usize = 256;
@@ -113,9 +114,11 @@ impl<'a> Columns<'a> {
                 expected: field.data_type().to_string(),
                 found,
             };
-            let column = batch
-                .column_by_name(field.name())
-                .ok_or_else(|| wrong("nothing".to_owned()))?;
+            let column = match batch.column_by_name(field.name()) {
+                Some(column) => column,
+                None if LATER_COLUMNS.contains(&field.name().as_str()) => continue,
+                None => return Err(wrong("nothing".to_owned())),
+            };
             if column.data_type() != field.data_type() {
                 return Err(wrong(column.data_type().to_string()));
             }
@@ -139,6 +142,12 @@ impl<'a> Columns<'a> {
 
     fn text(&self, name: &str) -> &'a StringArray {
         self.column(name).as_string()
+    }
+
+    /// A text that may be null, or whose column an earlier version lacks.
+    fn optional_text(&self, name: &str, row: usize) -> Option<&'a str> {
+        let column: &StringArray = self.batch.column_by_name(name)?.as_string();
+        column.is_valid(row).then(|| column.value(row))
     }
 
     fn list<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Items<T> {
@@ -184,11 +193,6 @@ fn decode_game(columns: &Columns<'_>, row: usize, number: usize) -> Result<GameR
     let size = Size::new(side("width"), side("height")).map_err(|error| wrong(error.to_string()))?;
     let end_reason = columns.text("end_reason").value(row);
     let kind = columns.text("kind").value(row);
-    if side("handicap") != 0 || !columns.list::<Int16Type>("setup", row).get().is_empty() {
-        return Err(wrong(
-            "handicap and setup stones are not supported by this version".to_owned(),
-        ));
-    }
     let scores = columns.numbers::<Int32Type>("score_half_points");
     Ok(GameRecord {
         game_id: text("game_id"),
@@ -205,8 +209,22 @@ fn decode_game(columns: &Columns<'_>, row: usize, number: usize) -> Result<GameR
             .ok_or_else(|| wrong(format!("unknown end_reason {end_reason:?}")))?,
         kind: GameKind::from_name(kind).ok_or_else(|| wrong(format!("unknown kind {kind:?}")))?,
         opening_plies: columns.numbers::<UInt16Type>("opening_plies").value(row),
+        setup: decode_setup(columns, row, size).map_err(wrong)?,
         plies: decode_plies(columns, row, number, size)?,
         ownership: columns.list::<Int8Type>("ownership", row).get().to_vec(),
+    })
+}
+
+fn decode_setup(columns: &Columns<'_>, row: usize, size: Size) -> Result<Setup, String> {
+    let handicap = columns.numbers::<UInt8Type>("handicap").value(row);
+    Ok(Setup {
+        stones: read_setup_stones(size, columns.list::<Int16Type>("setup", row).get())?,
+        to_move: match columns.optional_text("first_to_move", row) {
+            None | Some("black") => Color::Black,
+            Some("white") => Color::White,
+            Some(other) => return Err(format!("first_to_move must be black or white, but is {other:?}")),
+        },
+        handicap: read_handicap(handicap.into(), columns.optional_text("handicap_kind", row))?,
     })
 }
 

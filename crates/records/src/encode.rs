@@ -13,9 +13,11 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
+use tengen_rules::Color;
 
 use crate::record::{GameRecord, PlyRecord};
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, VERSION_KEY, games_schema, item_field};
+use crate::start::{handicap_of, setup_stones};
 
 /// Games in one row group.
 const ROW_GROUP_GAMES: usize = 256;
@@ -23,7 +25,7 @@ const ROW_GROUP_GAMES: usize = 256;
 /// Level of zstd compression.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The bytes of a Parquet file that holds the games in order, as the schema of version 1.0 says. The same games always
+/// The bytes of a Parquet file that holds the games in order, as the schema of version 1.1 says. The same games always
 /// give the same bytes.
 pub fn encode(games: &[GameRecord]) -> Vec<u8> {
     let schema = games_schema();
@@ -94,7 +96,13 @@ fn scalar_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
         text(|game| &game.config_id),
         Arc::new(PrimitiveArray::<TimestampMillisecondType>::from_iter_values(start).with_timezone("UTC")),
         text(|game| game.end_reason.name()),
-        side(|_| 0),
+        side(|game| usize::from(handicap_of(&game.setup).0)),
+        optional(games.iter().map(|game| handicap_of(&game.setup).1)),
+        optional(
+            games
+                .iter()
+                .map(|game| (game.setup.to_move == Color::White).then_some("white")),
+        ),
         Arc::new(PrimitiveArray::<UInt16Type>::from_iter_values(
             games.iter().map(|game| game.opening_plies),
         )),
@@ -103,7 +111,7 @@ fn scalar_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
 
 fn list_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
     vec![
-        list::<Int16Type, _>(games, |_| std::iter::empty()),
+        list::<Int16Type, _>(games, |game| setup_stones(game.size, &game.setup)),
         list::<Int16Type, _>(games, |game| {
             let size = game.size;
             game.plies.iter().map(move |ply| ply.mv.index(size) as i16)
@@ -119,6 +127,10 @@ fn list_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
         list::<Float32Type, _>(games, |game| policy_entries(game).map(|entry| entry.1)),
         list::<Int8Type, _>(games, |game| game.ownership.iter().copied()),
     ]
+}
+
+fn optional<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+    Arc::new(texts.collect::<StringArray>())
 }
 
 fn policy_entries(game: &GameRecord) -> impl Iterator<Item = (u16, f32)> + '_ {

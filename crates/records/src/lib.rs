@@ -27,6 +27,7 @@ mod sgf_read;
 mod sgf_write;
 mod shard;
 mod shards;
+mod start;
 mod stats;
 mod store;
 mod store_error;

@@ -1,6 +1,8 @@
 //! What is known of one game: who played it, every turn with what the search thought, how it ended.
 
-use tengen_rules::{Color, GameEnd, IllegalMove, Komi, Move, Outcome, Position, Rules, Scoring, Size};
+use tengen_rules::{
+    Color, GameEnd, Handicap, IllegalMove, Komi, Move, Outcome, Position, Rules, Scoring, Setup, SetupError, Size,
+};
 
 /// Flag of a [`PlyRecord`]: the search ran with its full number of visits.
 pub const FULL_SEARCH: u8 = 1;
@@ -8,6 +10,9 @@ pub const FULL_SEARCH: u8 = 1;
 pub const OPENING: u8 = 2;
 /// Flag of a [`PlyRecord`]: the turn was chosen for exploration, not because it was thought best.
 pub const EXPLORED: u8 = 4;
+
+/// The largest number of handicap stones a record can state.
+const MAX_HANDICAP: u16 = 255;
 
 /// How far the probabilities of a policy target may be from a sum of 1.
 const POLICY_SUM_TOLERANCE: f32 = 1e-3;
@@ -148,7 +153,9 @@ pub struct GameRecord {
     pub kind: GameKind,
     /// Number of plies at the start that were given or drawn at random and are not trained on.
     pub opening_plies: u16,
-    /// Every turn, Black's first.
+    /// Stones on the board before the first turn, who takes it, and the handicap.
+    pub setup: Setup,
+    /// Every turn, that of [`Setup::to_move`] first.
     pub plies: Vec<PlyRecord>,
     /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither. Empty unless the game ended by
     /// two passes.
@@ -161,6 +168,12 @@ pub enum RecordError {
     /// The rule set is not known, or is not one whose end and score a record can state.
     #[error("the rules {0:?} are not known to this version, or do not end by two passes with area score")]
     UnknownRules(String),
+    /// No game can start so.
+    #[error("the start of the game: {0}")]
+    Setup(#[from] SetupError),
+    /// More handicap stones than a record can state.
+    #[error("a record states at most {MAX_HANDICAP} handicap stones, but the game has {0}")]
+    Handicap(u16),
     /// A turn breaks the rules.
     #[error("ply {ply}: {mv} is illegal: {reason}")]
     IllegalMove {
@@ -261,11 +274,7 @@ impl GameRecord {
 
     /// The side that takes turn `ply`.
     pub fn mover(&self, ply: usize) -> Color {
-        if ply.is_multiple_of(2) {
-            Color::Black
-        } else {
-            Color::White
-        }
+        self.setup.mover(ply)
     }
 
     /// States the end of the game: sets reason, score and ownership from the final position.
@@ -276,19 +285,25 @@ impl GameRecord {
         self.ownership = if finished { ownership(last) } else { Vec::new() };
     }
 
-    /// The empty board under the record's rules.
+    /// The start of the game under the record's rules.
     ///
     /// # Errors
-    /// [`RecordError::UnknownRules`] when the rule set has no known name.
+    /// [`RecordError::UnknownRules`] when the rule set has no known name; [`RecordError::Setup`] and
+    /// [`RecordError::Handicap`] when no game can start so.
     pub fn start(&self) -> Result<Position, RecordError> {
         let rules = rules_named(&self.rules).ok_or_else(|| RecordError::UnknownRules(self.rules.clone()))?;
-        Ok(Position::with_rules(self.size, rules))
+        match self.setup.handicap {
+            Handicap::Consecutive(n) | Handicap::WhitePasses(n) | Handicap::Fixed(n) if n > MAX_HANDICAP => {
+                Err(RecordError::Handicap(n))
+            }
+            _ => Ok(Position::starting(self.size, rules, &self.setup)?),
+        }
     }
 
     /// Plays the game again under its rules and returns its last position.
     ///
     /// # Errors
-    /// [`RecordError::UnknownRules`], or [`RecordError::IllegalMove`] at the first illegal turn.
+    /// As [`GameRecord::start`], or [`RecordError::IllegalMove`] at the first illegal turn.
     pub fn replay(&self) -> Result<Position, RecordError> {
         self.replay_with(|_, _, _| {})
     }
@@ -465,7 +480,7 @@ fn check_policy(ply: usize, record: &PlyRecord, position: &Position) -> Result<(
             return bad(format!("move index {index} stands there twice"));
         }
         seen[index >> 6] |= bit;
-        if index < area && legal.words()[index >> 6] & bit == 0 {
+        if (index < area && legal.words()[index >> 6] & bit == 0) || (index == area && !position.is_legal(Move::Pass)) {
             return bad(format!("move index {index} is illegal there"));
         }
         if !(0.0..=1.0).contains(&probability) {

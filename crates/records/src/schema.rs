@@ -12,10 +12,12 @@
 //! | `black_model`, `white_model`, `config_id` | string | who played, under which configuration |
 //! | `start_time` | timestamp, ms, UTC | when the game began |
 //! | `end_reason` | string | `two_passes`, `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost) |
-//! | `handicap` | uint8 | handicap stones; always 0 in version 1.0 |
-//! | `setup` | list of int16 | stones set up before the first ply; always empty in version 1.0 |
+//! | `handicap` | uint8 | handicap stones; 0 = none; always 0 in version 1.0 |
+//! | `handicap_kind` | string, null without handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |
+//! | `first_to_move` | string, null = `black` | who takes ply 0, `black` or `white`; since version 1.1 |
+//! | `setup` | list of int16 | stones on the board before ply 0, ascending: `2 * (row * width + column)` for a black one, 1 more for a white one; always empty in version 1.0 |
 //! | `opening_plies` | uint16 | leading plies that were given or random, not trained on |
-//! | `moves` | list of int16 | one per ply: `row * width + column` from the top left, `width * height` = pass; Black first |
+//! | `moves` | list of int16 | one per ply: `row * width + column` from the top left, `width * height` = pass |
 //! | `flags` | list of uint8 | one per ply: 1 full search, 2 opening, 4 chosen for exploration |
 //! | `root_value` | list of float | one per ply: P(win) - P(loss) of the chosen move by search, mover's view, -1 to 1 |
 //! | `root_score` | list of float | one per ply: expected margin after komi by search, points, mover's view |
@@ -50,7 +52,7 @@ pub struct FormatVersion {
 }
 
 /// The version this crate writes, for shards and for the store's layout.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 impl FormatVersion {
     /// Whether this crate reads files of that version.
@@ -82,7 +84,7 @@ impl FromStr for FormatVersion {
     }
 }
 
-/// The columns of version 1.0, in order.
+/// The columns of version 1.1, in order; those that are not in [`LATER_COLUMNS`] are version 1.0.
 pub(crate) fn games_schema() -> SchemaRef {
     let mut fields = scalar_fields();
     fields.extend(list_fields());
@@ -110,6 +112,8 @@ fn scalar_fields() -> Vec<Field> {
         ),
         text("end_reason"),
         Field::new("handicap", DataType::UInt8, false),
+        Field::new("handicap_kind", DataType::Utf8, true),
+        Field::new("first_to_move", DataType::Utf8, true),
         Field::new("opening_plies", DataType::UInt16, false),
     ]
 }
@@ -132,6 +136,9 @@ fn list_fields() -> Vec<Field> {
     let list = |(name, item)| Field::new(name, DataType::List(item_field(item)), false);
     columns.into_iter().map(list).collect()
 }
+
+/// Columns that files of an earlier minor version lack; they read as null there.
+pub(crate) const LATER_COLUMNS: [&str; 2] = ["handicap_kind", "first_to_move"];
 
 /// The field of a list's items: never null.
 pub(crate) fn item_field(item: DataType) -> Arc<Field> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jiff::Timestamp;
-use tengen_rules::{Color, Move, Size};
+use tengen_rules::{Color, Move, Setup, Size};
 
 use crate::record::{GameRecord, OPENING, PlyRecord};
 
@@ -22,6 +22,7 @@ pub fn write_sgf(game: &GameRecord) -> String {
         property(&mut text, "DT", &date);
     }
     property(&mut text, "GN", &game.game_id);
+    write_start(&mut text, game.size, &game.setup);
     text.push('\n');
     for (ply, record) in game.plies.iter().enumerate() {
         write_ply(&mut text, game, ply, record);
@@ -33,6 +34,24 @@ pub fn write_sgf(game: &GameRecord) -> String {
 /// Many games in one file.
 pub fn write_sgf_collection(games: &[GameRecord]) -> String {
     games.iter().map(write_sgf).collect()
+}
+
+/// Handicap, stones on the board before the first turn, and who takes it where that is White.
+fn write_start(text: &mut String, size: Size, setup: &Setup) {
+    if setup.handicap.stones() > 0 {
+        property(text, "HA", &setup.handicap.stones().to_string());
+    }
+    for (name, stones) in ["AB", "AW"].into_iter().zip(setup.stones) {
+        if !stones.is_empty() {
+            text.push_str(name);
+        }
+        for point in stones {
+            let _ = write!(text, "[{}]", move_text(size, Move::Play(point)));
+        }
+    }
+    if setup.to_move == Color::White {
+        property(text, "PL", "W");
+    }
 }
 
 fn write_ply(text: &mut String, game: &GameRecord, ply: usize, record: &PlyRecord) {

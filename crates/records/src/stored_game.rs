@@ -1,6 +1,6 @@
 //! How does a game lie in memory so that any of its positions becomes a training sample at once?
 
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Size, Symmetry};
+use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Setup, Size, Symmetry};
 
 use crate::features::{BIT_PLANES, Features, features_from_planes};
 use crate::images::ImageTable;
@@ -32,6 +32,7 @@ pub struct Sample {
 pub(crate) struct StoredGame {
     size: Size,
     rules: Rules,
+    setup: Setup,
     komi: Komi,
     moves: Box<[u16]>,
     root_values: Box<[f32]>,
@@ -71,6 +72,7 @@ impl StoredGame {
         Ok(Some(StoredGame {
             size: record.size,
             rules: start.rules(),
+            setup: record.setup,
             komi: record.komi,
             moves: record
                 .plies
@@ -127,10 +129,10 @@ impl StoredGame {
         };
         let symmetry = image(&features);
         let map = ImageTable::of(self.size).map_of(symmetry);
-        let (sign, mover) = if ply.is_multiple_of(2) {
-            (1, Color::Black)
-        } else {
-            (-1, Color::White)
+        let mover = self.setup.mover(ply);
+        let sign = match mover {
+            Color::Black => 1,
+            Color::White => -1,
         };
         let mut ownership = vec![0i8; self.ownership.len()];
         for (&owner, &target) in self.ownership.iter().zip(map) {
@@ -192,17 +194,14 @@ impl StoredGame {
             all[..per_plane].copy_from_slice(&words[start..start + per_plane]);
             PointSet::from_words(all)
         });
-        let mover = if ply.is_multiple_of(2) {
-            Color::Black
-        } else {
-            Color::White
-        };
+        let mover = self.setup.mover(ply);
         let after_pass = ply > 0 && usize::from(self.moves[ply - 1]) == self.size.area();
         features_from_planes(self.size, planes, mover, self.komi, after_pass)
     }
 
     fn replayed_features(&self, ply: usize) -> Features {
-        let mut position = Position::with_rules(self.size, self.rules);
+        let mut position =
+            Position::starting(self.size, self.rules, &self.setup).expect("the game was started like this before");
         for &index in &self.moves[..ply] {
             let mv = Move::from_index(self.size, usize::from(index)).expect("the index came from a move");
             position.play_unchecked(mv);

@@ -54,7 +54,7 @@ pub use position::Position;
 pub use rule_names::RulesError;
 pub use rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suicide};
 pub use score::{HalfCount, Territory};
-pub use setup::SetupError;
+pub use setup::{Setup, SetupError};
 pub use size::{MAX_AREA, MAX_SIDE, Size, SizeError};
 pub use solve::{Solution, SolveError, solve};
 pub use symmetry::Symmetry;

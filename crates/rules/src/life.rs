@@ -6,7 +6,7 @@ use crate::point_set::PointSet;
 use crate::position::Position;
 use crate::proof::{Proof, Question};
 use crate::rules::{GameEnd, KoRule, LongCycle, Rules, Suicide};
-use crate::setup::Start;
+use crate::setup::Setup;
 
 /// Whether a chain is independently alive.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -38,10 +38,10 @@ impl Position {
             button: false,
             ..self.rules()
         };
-        let start = Start {
+        let start = Setup {
             stones: *self.stone_sets(),
             to_move: owner.opposite(),
-            ..Start::EVEN
+            ..Setup::EVEN
         };
         let mut analysis = Position::from_start(self.size(), rules, start);
         let question = TwoEyes {

@@ -7,7 +7,7 @@ use crate::moves::Move;
 use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::rules::{GameEnd, Rules};
-use crate::setup::Start;
+use crate::setup::Setup;
 use crate::size::Size;
 
 pub(crate) const EMPTY: u8 = 2;
@@ -153,7 +153,7 @@ pub(crate) const fn color_of(index: u8) -> Color {
 pub struct Position {
     pub(crate) geometry: &'static Geometry,
     pub(crate) rules: Rules,
-    pub(crate) start: Start,
+    pub(crate) start: Setup,
     pub(crate) to_move: Color,
     /// Hash of the coloring now.
     pub(crate) hash: u128,
@@ -184,11 +184,11 @@ impl Position {
 
     /// The empty grid under the given rules, Black to move.
     pub fn with_rules(size: Size, rules: Rules) -> Position {
-        Position::from_start(size, rules, Start::EVEN)
+        Position::from_start(size, rules, Setup::EVEN)
     }
 
     /// The empty grid, with nothing in the record.
-    pub(crate) fn without_record(size: Size, rules: Rules, start: Start) -> Position {
+    pub(crate) fn without_record(size: Size, rules: Rules, start: Setup) -> Position {
         let geometry = Geometry::of(size);
         let area = geometry.area;
         let mut cells = vec![Cell::without_stone(EMPTY); area + 1];

@@ -13,19 +13,74 @@ use crate::size::Size;
 
 /// Where a game starts.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(crate) struct Start {
-    pub(crate) stones: [PointSet; 2],
-    pub(crate) to_move: Color,
-    pub(crate) handicap: Handicap,
+pub struct Setup {
+    /// Black and white stones on the board before the first turn.
+    pub stones: [PointSet; 2],
+    /// The player who takes the first turn.
+    pub to_move: Color,
+    /// The start Black is given. [`Handicap::Fixed`] here says how many of the stones are a handicap, wherever they
+    /// stand.
+    pub handicap: Handicap,
 }
 
-impl Start {
+impl Setup {
     /// The empty grid, Black to move.
-    pub(crate) const EVEN: Start = Start {
+    pub const EVEN: Setup = Setup {
         stones: [PointSet::new(); 2],
         to_move: Color::Black,
         handicap: Handicap::Even,
     };
+
+    /// Who takes turn number `ply`, counted from 0.
+    pub fn mover(&self, ply: usize) -> Color {
+        let turns = match self.handicap {
+            Handicap::Consecutive(plays) if plays >= 2 => (ply + 1).saturating_sub(plays.into()),
+            _ => ply,
+        };
+        if turns.is_multiple_of(2) {
+            self.to_move
+        } else {
+            self.to_move.opposite()
+        }
+    }
+
+    /// Checks that a game can start so on a grid.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the stones do not form a legal coloring of the grid or do not fit the handicap.
+    pub fn check(&self, size: Size) -> Result<(), SetupError> {
+        let geometry = Geometry::of(size);
+        let stones = self.stones;
+        if let Some(point) = ((stones[0] | stones[1]) - geometry.all).next_from(0) {
+            return Err(SetupError::OffBoard(point));
+        }
+        if let Some(point) = (stones[0] & stones[1]).next_from(0) {
+            return Err(SetupError::BothColors(point));
+        }
+        let empty = geometry.all - stones[0] - stones[1];
+        for chain in stones.iter().flat_map(|set| geometry.components(set)) {
+            if !geometry.adjacent(&chain).intersects(&empty) {
+                return Err(SetupError::NoLiberty(chain.next_from(0).expect("chains have stones")));
+            }
+        }
+        match self.handicap {
+            Handicap::Fixed(stated) if stones[0].len() < usize::from(stated) => Err(SetupError::HandicapStones {
+                stated,
+                found: stones[0].len(),
+            }),
+            Handicap::Consecutive(2..) | Handicap::WhitePasses(2..) if self.to_move == Color::White => {
+                Err(SetupError::HandicapTurn)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Default for Setup {
+    /// The empty grid, Black to move.
+    fn default() -> Setup {
+        Setup::EVEN
+    }
 }
 
 /// Why a grid cannot be the start of a game.
@@ -39,6 +94,15 @@ pub enum SetupError {
     NoLiberty(Point),
     /// The grid has no usual points for so many preset stones.
     NoFixedHandicap(u16),
+    /// Fewer black stones stand at the start than the handicap has.
+    HandicapStones {
+        /// Stones of the handicap.
+        stated: u16,
+        /// Black stones at the start.
+        found: usize,
+    },
+    /// Black plays his handicap stones, but White is to take the first turn.
+    HandicapTurn,
 }
 
 impl fmt::Display for SetupError {
@@ -53,6 +117,15 @@ impl fmt::Display for SetupError {
             }
             SetupError::NoFixedHandicap(stones) => {
                 write!(f, "this grid has no usual points for {stones} handicap stones")
+            }
+            SetupError::HandicapStones { stated, found } => {
+                write!(
+                    f,
+                    "a handicap of {stated} preset stones, but {found} black stones stand at the start"
+                )
+            }
+            SetupError::HandicapTurn => {
+                f.write_str("handicap stones that are played need Black to take the first turn")
             }
         }
     }
@@ -73,26 +146,26 @@ impl Position {
         white: &PointSet,
         to_move: Color,
     ) -> Result<Position, SetupError> {
-        let geometry = Geometry::of(size);
-        let stones = [*black, *white];
-        if let Some(point) = ((stones[0] | stones[1]) - geometry.all).next_from(0) {
-            return Err(SetupError::OffBoard(point));
-        }
-        if let Some(point) = (stones[0] & stones[1]).next_from(0) {
-            return Err(SetupError::BothColors(point));
-        }
-        let empty = geometry.all - stones[0] - stones[1];
-        for chain in stones.iter().flat_map(|set| geometry.components(set)) {
-            if !geometry.adjacent(&chain).intersects(&empty) {
-                return Err(SetupError::NoLiberty(chain.next_from(0).expect("chains have stones")));
-            }
-        }
-        let start = Start {
-            stones,
+        let setup = Setup {
+            stones: [*black, *white],
             to_move,
             handicap: Handicap::Even,
         };
-        Ok(Position::from_start(size, rules, start))
+        Position::starting(size, rules, &setup)
+    }
+
+    /// A game from any start; the record holds what [`Position::from_setup`] says.
+    ///
+    /// # Errors
+    /// [`SetupError`] if no game can start so.
+    pub fn starting(size: Size, rules: Rules, setup: &Setup) -> Result<Position, SetupError> {
+        setup.check(size)?;
+        Ok(Position::from_start(size, rules, *setup))
+    }
+
+    /// The start of the game.
+    pub fn start(&self) -> Setup {
+        self.start
     }
 
     /// A game from the empty grid, or from preset stones, with a handicap for Black.
@@ -100,9 +173,9 @@ impl Position {
     /// # Errors
     /// [`SetupError::NoFixedHandicap`] if the grid has no usual points for the preset stones.
     pub fn with_handicap(size: Size, rules: Rules, handicap: Handicap) -> Result<Position, SetupError> {
-        let mut start = Start {
+        let mut start = Setup {
             handicap,
-            ..Start::EVEN
+            ..Setup::EVEN
         };
         if let Handicap::Fixed(stones) = handicap
             && stones >= 2
@@ -130,7 +203,7 @@ impl Position {
     }
 
     /// The position at a start whose stones form a legal coloring.
-    pub(crate) fn from_start(size: Size, rules: Rules, start: Start) -> Position {
+    pub(crate) fn from_start(size: Size, rules: Rules, start: Setup) -> Position {
         let mut position = Position::without_record(size, rules, start);
         for color in Color::ALL {
             for point in start.stones[color.index()] {

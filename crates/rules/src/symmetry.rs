@@ -5,7 +5,7 @@ use crate::moves::Move;
 use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::position::Position;
-use crate::setup::Start;
+use crate::setup::Setup;
 use crate::size::Size;
 
 /// A symmetry of the square: first an optional exchange of columns and rows, then optional mirrors.
@@ -167,7 +167,7 @@ impl Position {
             size.is_square() || !symmetry.swaps_sides(),
             "{symmetry:?} does not map {size} onto itself"
         );
-        let start = Start {
+        let start = Setup {
             stones: self.start.stones.map(|set| symmetry.apply_set(size, &set)),
             ..self.start
         };

@@ -97,7 +97,7 @@ pub(crate) enum Progress {
     /// It goes on; its next search has begun.
     GoesOn,
     /// It is over or given up.
-    Ended(GameRecord),
+    Ended(Box<GameRecord>),
 }
 
 impl Game {
@@ -162,9 +162,9 @@ impl Game {
         self.record_ply(result, settings, full);
         let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
         if self.position.is_over() {
-            Progress::Ended(self.finish(komi, run, EndReason::TwoPasses))
+            Progress::Ended(Box::new(self.finish(komi, run, EndReason::TwoPasses)))
         } else if self.position.ply() >= limit {
-            Progress::Ended(self.finish(komi, run, EndReason::PlyLimit))
+            Progress::Ended(Box::new(self.finish(komi, run, EndReason::PlyLimit)))
         } else {
             Progress::GoesOn
         }
@@ -221,6 +221,7 @@ impl Game {
             end_reason: reason,
             kind: GameKind::SelfPlay,
             opening_plies: self.opening_plies,
+            setup: self.position.start(),
             plies: std::mem::take(&mut self.plies),
             ownership: Vec::new(),
         };

@@ -243,7 +243,10 @@ impl Group {
             Progress::Ended(record) => {
                 let address = game.address;
                 self.count_end(&record);
-                self.finished.push(FinishedGame { address, record });
+                self.finished.push(FinishedGame {
+                    address,
+                    record: *record,
+                });
                 self.slots[number].game = self.next_game();
             }
         }

@@ -3,6 +3,7 @@
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::replay::outcome_value;
 use tengen_records::{GameRecord, OPENING};
+use tengen_rules::Color;
 
 const BINS: usize = 20;
 /// Bins with fewer positions say nothing.
@@ -46,7 +47,7 @@ pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
             if record.root_visits == 0 || record.has(OPENING) {
                 continue;
             }
-            let result = if ply.is_multiple_of(2) { black } else { -black };
+            let result = if game.mover(ply) == Color::Black { black } else { -black };
             search.add(record.root_value, result);
             network.add(record.network_value, result);
         }

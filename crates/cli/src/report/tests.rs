@@ -10,7 +10,7 @@ use tengen_records::{
     Collection, Create, EndReason, FULL_SEARCH, GameKind, GameRecord, GamesOf, OPENING, PlyRecord, Promotion, RunInfo,
     Store,
 };
-use tengen_rules::{Komi, Move, Outcome, Point, Position, Size};
+use tengen_rules::{Komi, Move, Outcome, Point, Position, Setup, Size};
 
 /// SplitMix64: enough for games that only have to look like games.
 struct Dice(u64);
@@ -60,6 +60,7 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
         end_reason: EndReason::PlyLimit,
         kind,
         opening_plies: 0,
+        setup: Setup::EVEN,
         plies: Vec::new(),
         ownership: Vec::new(),
     };

@@ -3,7 +3,7 @@
 use crate::common::tengen;
 use std::path::{Path, PathBuf};
 use tengen_records::{Collection, Create, EndReason, GameKind, GameRecord, PlyRecord, Store};
-use tengen_rules::{Komi, Move, Size};
+use tengen_rules::{Komi, Move, Setup, Size};
 
 /// A finished game on 2x2.
 fn game(number: usize) -> GameRecord {
@@ -27,6 +27,7 @@ fn game(number: usize) -> GameRecord {
         end_reason: EndReason::PlyLimit,
         kind: GameKind::SelfPlay,
         opening_plies: 0,
+        setup: Setup::EVEN,
         plies: moves.iter().map(ply).collect(),
         ownership: Vec::new(),
     };

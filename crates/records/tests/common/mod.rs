@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
-use tengen_rules::{Komi, Move, Position, Size};
+use tengen_rules::{Komi, Move, Position, Setup, Size};
 
 /// A small generator of random numbers.
 pub(crate) struct Random(u64);
@@ -34,7 +34,8 @@ impl Random {
 /// A legal turn: a pass one time in `pass_every`, else any legal play.
 pub(crate) fn random_move(position: &Position, random: &mut Random, pass_every: usize) -> Move {
     let legal: Vec<_> = position.legal_points().iter().collect();
-    if legal.is_empty() || random.below(pass_every) == 0 {
+    let passes = position.is_legal(Move::Pass);
+    if legal.is_empty() || passes && random.below(pass_every) == 0 {
         return Move::Pass;
     }
     Move::Play(legal[random.below(legal.len())])
@@ -42,6 +43,11 @@ pub(crate) fn random_move(position: &Position, random: &mut Random, pass_every: 
 
 /// A game of random turns, unfinished when it meets the limit.
 pub(crate) fn random_game(size: Size, seed: u64, ply_limit: usize) -> GameRecord {
+    random_game_from(size, Setup::EVEN, seed, ply_limit)
+}
+
+/// The same from another start.
+pub(crate) fn random_game_from(size: Size, setup: Setup, seed: u64, ply_limit: usize) -> GameRecord {
     let mut random = Random::new(seed);
     let opening_plies = random.below(3) as u16;
     let mut game = GameRecord {
@@ -58,6 +64,7 @@ pub(crate) fn random_game(size: Size, seed: u64, ply_limit: usize) -> GameRecord
         end_reason: EndReason::PlyLimit,
         kind: GameKind::SelfPlay,
         opening_plies,
+        setup,
         plies: Vec::new(),
         ownership: Vec::new(),
     };
@@ -112,7 +119,9 @@ fn random_policy(position: &Position, random: &mut Random) -> Vec<(u16, f32)> {
     while moves.len() > 6 {
         moves.swap_remove(random.below(moves.len()));
     }
-    moves.push(position.size().area() as u16);
+    if position.is_legal(Move::Pass) {
+        moves.push(position.size().area() as u16);
+    }
     let mut rest = 16usize;
     let mut policy = Vec::new();
     for (number, &index) in moves.iter().enumerate() {
