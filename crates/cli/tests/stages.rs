@@ -105,3 +105,30 @@ fn games_become_a_model_and_the_gate_settles_it() {
     );
     assert_eq!(again["champion"], gate["champion"]);
 }
+
+#[test]
+fn training_stops_where_more_than_one_shard_in_a_hundred_is_damaged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let shards = begin(&store, "24", "2")["shards"].clone();
+    let shards: Vec<&str> = shards
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(shards.len() >= 3, "{shards:?}");
+    for shard in &shards[..2] {
+        std::fs::write(store.join(shard), "damaged").expect("writable");
+    }
+    // Also at the next start, when the quarantine has both of them already.
+    for _ in 0..2 {
+        let output = tengen("train", &store, &["--steps", "2"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("2 of the window's") && said.contains("shards are damaged"),
+            "{said}"
+        );
+    }
+}

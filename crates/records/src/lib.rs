@@ -61,4 +61,4 @@ pub use store::{Create, Put, Store};
 pub use store_error::{ShardReadError, StoreError};
 pub use stored_game::Sample;
 pub use verify::{Damage, VerifyReport};
-pub use window::{Window, WindowConfig};
+pub use window::{Window, WindowConfig, WindowDamage};

@@ -1,5 +1,7 @@
 //! How do games get into a store and out again? In shards: published in one step, checked once, then trusted.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +93,11 @@ impl ShardInfo {
         }
     }
 
+    /// What shards are ordered by, oldest first: generation, then name.
+    pub(crate) fn order(&self) -> (u32, &ShardName, &str) {
+        (self.generation(), &self.name, &self.path)
+    }
+
     /// Number of games inside.
     pub fn games(&self) -> u64 {
         self.name.games
@@ -166,6 +173,17 @@ impl Store {
         Ok(shards)
     }
 
+    /// The shards that [`Store::list_shards`] leaves out because they are in quarantine, in the same order.
+    ///
+    /// # Errors
+    /// As [`Store::list_shards`].
+    pub fn list_damaged_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+        let bad = self.quarantined_names()?;
+        let mut shards = self.list_all_shards(games)?;
+        shards.retain(|shard| bad.contains(&shard.name.to_string()));
+        Ok(shards)
+    }
+
     /// [`Store::list_shards`] with those in quarantine.
     ///
     /// # Errors
@@ -184,33 +202,31 @@ impl Store {
             .iter()
             .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes))
             .collect();
-        shards.sort_by(|a, b| (a.generation(), &a.name, &a.path).cmp(&(b.generation(), &b.name, &b.path)));
+        shards.sort_by(|a, b| a.order().cmp(&b.order()));
         Ok(shards)
     }
 
     /// Reads a shard and checks it: size, hash, footer, columns, counts, and, the first time in this process, every
-    /// game by replay. A shard that fails is put into quarantine and skipped by every later listing.
+    /// game by replay. A shard that fails twice is put into quarantine and skipped by every later listing; where the
+    /// store takes no note of it, it is skipped by this process.
     ///
     /// # Errors
     /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Store`] when the store
     /// fails.
     pub fn read_shard(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
-        let bytes = self.require(&shard.path)?;
         let trusted = self.verified().contains(&shard.path);
-        match check_shard(shard, bytes, trusted) {
+        let read = || Ok::<_, StoreError>(check_shard(shard, self.require(&shard.path)?, trusted));
+        // What a cable or a cache garbled once reads well the second time; a note in the quarantine is for ever.
+        let found = match read()? {
+            Ok(games) => Ok(games),
+            Err(_) => read()?,
+        };
+        match found {
             Ok(games) => {
-                if !trusted {
-                    self.verified().insert(shard.path.clone());
-                }
+                self.verified().insert(shard.path.clone());
                 Ok(games)
             }
-            Err(reason) => {
-                self.quarantine(shard, &reason)?;
-                Err(ShardReadError::Quarantined {
-                    shard: shard.path.clone(),
-                    reason,
-                })
-            }
+            Err(reason) => Err(self.quarantine(shard, reason)),
         }
     }
 
@@ -223,15 +239,22 @@ impl Store {
         Ok(check_shard(shard, self.require(&shard.path)?, false))
     }
 
-    fn quarantine(&self, shard: &ShardInfo, reason: &str) -> Result<(), StoreError> {
+    /// Sets a damaged shard aside, for everybody if the store takes the note, else for this process.
+    fn quarantine(&self, shard: &ShardInfo, mut reason: String) -> ShardReadError {
         let note = QuarantineNote {
             shard: shard.path.clone(),
-            reason: reason.to_owned(),
+            reason: reason.clone(),
             found_ms: now_ms(),
         };
         let text = serde_json::to_vec_pretty(&note).expect("a note of texts and numbers is JSON");
-        self.put_new(&format!("quarantine/{}.json", shard.name), text)
-            .map(|_| ())
+        if let Err(error) = self.put_new(&format!("quarantine/{}.json", shard.name), text) {
+            self.refused().insert(shard.name.to_string());
+            reason = format!("{reason} (not noted in the store: {error})");
+        }
+        ShardReadError::Quarantined {
+            shard: shard.path.clone(),
+            reason,
+        }
     }
 
     /// All notes about damaged shards, ordered by name. A note that cannot be read is shown with that as its reason.
@@ -251,13 +274,11 @@ impl Store {
         Ok(notes)
     }
 
-    fn quarantined_names(&self) -> Result<Vec<String>, StoreError> {
+    fn quarantined_names(&self) -> Result<BTreeSet<String>, StoreError> {
         let name = |path: &str| Some(path.rsplit_once('/')?.1.strip_suffix(".json")?.to_owned());
-        Ok(self
-            .list("quarantine")?
-            .iter()
-            .filter_map(|(path, _)| name(path))
-            .collect())
+        let noted = self.list("quarantine")?;
+        let noted = noted.iter().filter_map(|(path, _)| name(path));
+        Ok(noted.chain(self.refused().iter().cloned()).collect())
     }
 }
 
@@ -288,6 +309,7 @@ fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<Gam
     let games = decode_bytes(bytes).map_err(|error| error.to_string())?;
     check_counts(shard, &games)?;
     if !trusted {
+        check_ids(&games)?;
         for game in &games {
             check_game(shard, game)?;
         }
@@ -305,6 +327,18 @@ fn check_counts(shard: &ShardInfo, games: &[GameRecord]) -> Result<(), String> {
         "expected {} games with {} positions by the name, found {} with {}",
         expected.0, expected.1, found.0, found.1
     ))
+}
+
+/// Ids of games are unique in a store, so surely in a shard.
+fn check_ids(games: &[GameRecord]) -> Result<(), String> {
+    let mut ids = BTreeSet::new();
+    match games.iter().find(|game| !ids.insert(game.game_id.as_str())) {
+        None => Ok(()),
+        Some(again) => Err(format!(
+            "game {}: expected every game once, found it twice",
+            again.game_id
+        )),
+    }
 }
 
 fn check_game(shard: &ShardInfo, game: &GameRecord) -> Result<(), String> {

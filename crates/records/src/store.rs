@@ -56,6 +56,8 @@ struct Inner {
     local: Option<PathBuf>,
     /// Paths of shards whose games this process has replayed already.
     verified: Mutex<BTreeSet<String>>,
+    /// Names of damaged shards that could not be noted in the quarantine.
+    refused: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Store {
@@ -87,6 +89,7 @@ impl Store {
             location: folder.display().to_string(),
             local: Some(folder),
             verified: Mutex::new(BTreeSet::new()),
+            refused: Mutex::new(BTreeSet::new()),
         }));
         if !is_new {
             store.check_layout(create)?;
@@ -259,6 +262,10 @@ impl Store {
 
     pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn refused(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

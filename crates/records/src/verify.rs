@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::run_files::MatchFile;
 use crate::shards::{GamesOf, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
@@ -32,11 +33,14 @@ pub struct VerifyReport {
     pub models: u64,
     /// Promotions of models that exist.
     pub promotions: u64,
+    /// Matches whose files can be read; those without a result are not counted.
+    pub matches: u64,
     /// Checkpoints whose files have their SHA-256.
     pub checkpoints: u64,
     /// Everything that is wrong, ordered by path within its kind.
     pub damaged: Vec<Damage>,
-    /// Files below `games/` that are no shards, and model folders that were never finished: harmless remains.
+    /// Files below `games/` that are no shards, and models, matches and checkpoints that were never finished: harmless
+    /// remains.
     pub strangers: Vec<String>,
 }
 
@@ -71,6 +75,7 @@ impl Store {
         }
         self.find_strangers(&shards, &mut report)?;
         self.verify_models(&mut report)?;
+        self.verify_matches(&mut report)?;
         self.verify_checkpoints(&mut report)?;
         if let Err(error) = self.run_info() {
             report.note("run.json", error.to_string(), false);
@@ -130,8 +135,44 @@ impl Store {
         Ok(())
     }
 
+    fn verify_matches(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
+        for id in self.list_matches()? {
+            let path = format!("matches/{id}");
+            match self.inspect_match(&id)? {
+                Ok(true) => report.matches += 1,
+                Ok(false) => report.strangers.push(path),
+                Err((file, reason)) => report.note(&format!("{path}/{file}"), reason, false),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a match has a result, when all its files can be read; else which cannot and why.
+    fn inspect_match(&self, id: &str) -> Result<Result<bool, (&'static str, String)>, StoreError> {
+        for (file, name) in [(MatchFile::Spec, "spec.json"), (MatchFile::Result, "result.json")] {
+            let bytes = self.match_file(id, file)?;
+            let parsed = bytes.map(|bytes| serde_json::from_slice::<serde_json::Map<_, _>>(&bytes));
+            if let Some(Err(error)) = parsed {
+                return Ok(Err((name, format!("expected a JSON object, found {error}"))));
+            }
+        }
+        if let Some(bytes) = self.match_file(id, MatchFile::Games)? {
+            let text = String::from_utf8_lossy(&bytes);
+            if let Err(error) = crate::sgf_read::read_sgf(&text) {
+                return Ok(Err(("games.sgf", error.to_string())));
+            }
+        }
+        Ok(Ok(self.match_file(id, MatchFile::Result)?.is_some()))
+    }
+
     fn verify_checkpoints(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
-        for step in self.list_checkpoints()? {
+        let finished = self.list_checkpoints()?;
+        for name in self.folders("checkpoints")? {
+            if !finished.iter().any(|step| name.parse() == Ok(*step)) {
+                report.strangers.push(format!("checkpoints/{name}"));
+            }
+        }
+        for step in finished {
             match self.load_checkpoint(step) {
                 Ok(_) => report.checkpoints += 1,
                 Err(error) => report.note(&format!("checkpoints/{step:09}"), error.to_string(), false),

@@ -1,8 +1,13 @@
 //! Which games does the trainer learn from? The newest shards, told by their names alone.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::shards::ShardInfo;
+
+/// How much of a window may be damaged before training stops.
+const MAX_DAMAGED_SHARE: f64 = 0.01;
 
 /// How far back the window reaches.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +37,21 @@ impl WindowConfig {
     }
 }
 
+/// More of a window is damaged than training bears.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{bad} of the window's {all} shards are damaged, expected at most 1 % (for example {first}; quarantine/ has the \
+     reason of each): find out what damages files there before training goes on"
+)]
+pub struct WindowDamage {
+    /// Damaged shards among the window's games.
+    pub bad: usize,
+    /// All shards of the window's games, good and bad.
+    pub all: usize,
+    /// Path of one that is damaged.
+    pub first: String,
+}
+
 /// The newest shards of a store, oldest of them first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
@@ -43,9 +63,38 @@ pub struct Window {
     pub games: u64,
     /// Positions in all shards of the listing.
     pub total_positions: u64,
+    /// Whether these are all shards of the listing.
+    pub is_all: bool,
 }
 
 impl Window {
+    /// How many of these damaged shards belong among the window's: all of them when it holds all shards,
+    /// else those that are not older than its oldest.
+    pub fn damaged<'a>(&self, damaged: impl IntoIterator<Item = &'a ShardInfo>) -> usize {
+        let oldest = self.shards.first().map(ShardInfo::order);
+        let inside = |shard: &&ShardInfo| self.is_all || oldest.is_some_and(|oldest| shard.order() >= oldest);
+        damaged.into_iter().filter(inside).count()
+    }
+
+    /// Refuses a window of which more than 1 % is damaged; a single damaged shard is always borne.
+    ///
+    /// # Errors
+    /// [`WindowDamage`] with the counts and the first of the damaged shards.
+    pub fn check_damage<'a>(
+        &self,
+        damaged: impl IntoIterator<Item = &'a ShardInfo> + Clone,
+    ) -> Result<(), WindowDamage> {
+        let bad = self.damaged(damaged.clone());
+        let paths: BTreeSet<&str> = damaged.into_iter().map(|shard| shard.path.as_str()).collect();
+        let good = self.shards.iter().filter(|shard| !paths.contains(shard.path.as_str()));
+        let all = good.count() + bad;
+        if bad <= 1 || bad as f64 <= all as f64 * MAX_DAMAGED_SHARE {
+            return Ok(());
+        }
+        let first = paths.iter().next_back().copied().unwrap_or_default().to_owned();
+        Err(WindowDamage { bad, all, first })
+    }
+
     /// Takes whole shards from the end of the listing (the newest) until the wanted number of positions is reached.
     pub fn select(shards: &[ShardInfo], config: WindowConfig) -> Window {
         let total_positions = shards.iter().map(ShardInfo::positions).sum();
@@ -63,6 +112,7 @@ impl Window {
             positions,
             games,
             total_positions,
+            is_all: first == 0,
         }
     }
 }

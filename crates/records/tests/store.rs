@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
@@ -85,27 +86,32 @@ fn remains_of_interrupted_puts_are_no_shards() {
     assert_eq!(store.read_shard(&shard).unwrap().len(), 2);
 }
 
-/// Flips single bits all over a shard: every one must be found and none may panic.
+/// Flips single bits all over real shards, as they lie on disk: every one must be found and none may panic.
 #[test]
 fn every_flipped_bit_is_detected() {
+    const FLIPS: usize = 400;
     let (_folder, store) = new_store();
-    let shard = store.publish_games(&selfplay(1), "w", 0, &random_games(4, 6)).unwrap();
-    let file = file_of(&store, &shard.path);
-    let whole = fs::read(&file).unwrap();
     let mut random = Random::new(99);
-    let flips: Vec<(usize, u8)> = (0..400)
-        .map(|_| (random.below(whole.len()), 1u8 << random.below(8)))
-        .chain([(0, 1), (whole.len() - 1, 128)])
-        .collect();
-    for (place, bit) in flips {
-        let mut damaged = whole.clone();
-        damaged[place] ^= bit;
-        fs::write(&file, &damaged).unwrap();
-        let found = store.inspect_shard(&shard).unwrap();
-        assert!(found.is_err(), "bit {bit} of byte {place} went through");
+    for (sequence, (side, count)) in [(4, 6), (2, 300), (9, 12)].into_iter().enumerate() {
+        let games = random_games(side, count);
+        let shard = store.publish_games(&selfplay(1), "w", sequence as u64, &games).unwrap();
+        let file = file_of(&store, &shard.path);
+        let whole = fs::read(&file).unwrap();
+        let flips: BTreeSet<(usize, u8)> = (0..FLIPS)
+            .map(|_| (random.below(whole.len()), 1u8 << random.below(8)))
+            .chain([(0, 1), (whole.len() - 1, 128)])
+            .collect();
+        assert!(flips.len() > FLIPS * 9 / 10, "the places differ");
+        for (place, bit) in flips {
+            let mut damaged = whole.clone();
+            damaged[place] ^= bit;
+            fs::write(&file, &damaged).unwrap();
+            let found = store.inspect_shard(&shard).unwrap();
+            assert!(found.is_err(), "bit {bit} of byte {place} went through");
+        }
+        fs::write(&file, &whole).unwrap();
+        assert_eq!(store.inspect_shard(&shard).unwrap().unwrap(), games);
     }
-    fs::write(&file, &whole).unwrap();
-    assert_eq!(store.inspect_shard(&shard).unwrap().unwrap().len(), 6);
 }
 
 #[test]
@@ -211,6 +217,35 @@ fn lying_shards_are_quarantined_with_the_exact_reason() {
     let shard = publish_raw(&store, b"no Parquet".to_vec(), 1, 1);
     let reason = quarantine_reason(store.read_shard(&shard));
     assert!(reason.contains("expected a Parquet file"), "{reason}");
+}
+
+#[test]
+fn a_game_that_stands_twice_in_a_shard_is_a_lie() {
+    let (_folder, store) = new_store();
+    let mut games = random_games(3, 3);
+    games[2] = games[0].clone();
+    let positions = games.iter().map(|game| game.plies.len()).sum();
+    let shard = publish_raw(&store, encode(&games), 3, positions);
+    let reason = quarantine_reason(store.read_shard(&shard));
+    assert!(
+        reason.contains("twice") && reason.contains(&games[0].game_id),
+        "{reason}"
+    );
+}
+
+/// A store on a read-only medium, say: reading it needs no writing.
+#[test]
+fn a_damaged_shard_is_skipped_where_it_cannot_be_noted() {
+    let (_folder, store) = new_store();
+    let games = random_games(3, 4);
+    let good = store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
+    let bad = store.publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
+    fs::write(file_of(&store, &bad.path), "damaged").unwrap();
+    fs::write(file_of(&store, "quarantine"), "a file where the folder must be").unwrap();
+    let reason = quarantine_reason(store.read_shard(&bad));
+    assert!(reason.contains("7") && reason.contains("not noted"), "{reason}");
+    assert_eq!(store.list_shards(&GamesOf::All).unwrap(), [good]);
+    assert_eq!(store.stats(&GamesOf::All).unwrap().games.games, 4);
 }
 
 /// Sends every play to one point, which is illegal the second time.
@@ -447,6 +482,75 @@ fn match_files_are_put_once() {
     assert!(store.match_file("m-1", MatchFile::Result).unwrap().is_none());
     assert_eq!(store.list_matches().unwrap(), ["m-1"]);
     assert!(store.put_match_file("m/1", MatchFile::Spec, "{}").is_err());
+}
+
+#[test]
+fn matches_are_verified_file_by_file() {
+    let (_folder, store) = new_store();
+    store.put_match_file("begun", MatchFile::Spec, "{}").unwrap();
+    for (id, file, bytes) in [
+        ("whole", MatchFile::Games, "(;GM[1]SZ[3];B[aa])"),
+        ("whole", MatchFile::Result, "{}"),
+        ("no-json", MatchFile::Result, "{"),
+        ("no-sgf", MatchFile::Games, "(;GM[1"),
+    ] {
+        store.put_match_file(id, file, bytes).unwrap();
+    }
+    let report = store.verify(|_, _| {}).unwrap();
+    assert_eq!(
+        (report.matches, &report.strangers),
+        (1, &vec!["matches/begun".to_owned()])
+    );
+    let wrong: Vec<&str> = report.damaged.iter().map(|damage| damage.path.as_str()).collect();
+    assert_eq!(wrong, ["matches/no-json/result.json", "matches/no-sgf/games.sgf"]);
+}
+
+/// One damaged shard is borne, more than 1 % of a window is not, and what is older than the window does not count.
+#[test]
+fn a_window_bears_one_damaged_shard_in_a_hundred() {
+    let (_folder, store) = new_store();
+    let game = random_games(2, 1);
+    for generation in 0..200 {
+        store.publish_games(&selfplay(generation), "w", 0, &game).unwrap();
+    }
+    let mut shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
+    let positions: u64 = shards.iter().map(ShardInfo::positions).sum();
+    let whole = WindowConfig {
+        base_positions: positions,
+        fraction: 0.0,
+    };
+    let spoil = |number: usize| {
+        fs::write(file_of(&store, &shards[number].path), "damaged").unwrap();
+        quarantine_reason(store.read_shard(&shards[number]));
+        store.list_damaged_shards(&GamesOf::SelfPlay).unwrap()
+    };
+    let window = |share: f64| {
+        let good = store.list_shards(&GamesOf::SelfPlay).unwrap();
+        let base_positions = (positions as f64 * share) as u64;
+        Window::select(
+            &good,
+            WindowConfig {
+                base_positions,
+                ..whole
+            },
+        )
+    };
+    assert_eq!(window(1.0).check_damage(&spoil(190)), Ok(()));
+    assert_eq!(window(0.1).check_damage(&spoil(10)), Ok(()));
+    assert_eq!(window(1.0).check_damage(&spoil(191)).unwrap_err().bad, 3);
+    let error = window(0.1).check_damage(&spoil(192)).unwrap_err();
+    assert_eq!(error.bad, 3);
+    assert!(
+        error.to_string().contains("at most 1 %") && error.to_string().contains(&shards[192].path),
+        "{error}"
+    );
+    assert_eq!(
+        Window::select(&[], whole)
+            .check_damage(&shards.split_off(190))
+            .unwrap_err()
+            .bad,
+        10
+    );
 }
 
 #[cfg(unix)]

@@ -16,9 +16,6 @@ use tengen_trainer::{Losses, Trainer};
 /// File of a checkpoint that says what the loop, not the trainer, has to remember.
 const LEDGER_FILE: &str = "ledger.json";
 
-/// How much of a window may be damaged before training stops.
-const MAX_DAMAGED_SHARE: f64 = 0.01;
-
 /// The trainer with the games it learns from.
 pub(crate) struct Training {
     store: Store,
@@ -30,7 +27,8 @@ pub(crate) struct Training {
     window: Window,
     positions: u64,
     games: u64,
-    damaged: u64,
+    /// Shards in quarantine, also from before this process.
+    damaged: Vec<ShardInfo>,
     fair_komi: FairKomi,
     parent: Option<String>,
     checkpointed: Instant,
@@ -63,7 +61,7 @@ impl Training {
             window: Window::select(&[], config.window),
             positions: 0,
             games: 0,
-            damaged: 0,
+            damaged: store.list_damaged_shards(&GamesOf::SelfPlay)?,
             fair_komi: FairKomi::new(),
             parent: store.list_models()?.pop().map(|model| model.id),
             checkpointed: Instant::now(),
@@ -76,7 +74,7 @@ impl Training {
     /// store and named in the log.
     ///
     /// # Errors
-    /// When the store fails, or more than 1 % of the shards of a window of 100 or more are damaged.
+    /// When the store fails, or more than 1 % of the window's shards, and more than one, are damaged.
     pub(crate) fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
         if shards.is_empty() {
             return Ok(());
@@ -93,17 +91,18 @@ impl Training {
         })?;
         for (path, reason) in load.quarantined {
             tracing::warn!("{path} is damaged and set aside: {reason}");
-            self.shards.retain(|shard| shard.path != path);
-            self.damaged += 1;
+            let (bad, good) = std::mem::take(&mut self.shards)
+                .into_iter()
+                .partition(|shard| shard.path == path);
+            self.shards = good;
+            self.damaged.extend::<Vec<_>>(bad);
         }
-        let window = self.window.shards.len() as f64;
-        anyhow::ensure!(
-            window < 100.0 || self.damaged as f64 <= window * MAX_DAMAGED_SHARE,
-            "{} of the window's {window} shards are damaged; `tengen data verify {}` says what is wrong",
-            self.damaged,
-            self.store.location()
-        );
-        Ok(())
+        self.window.check_damage(&self.damaged).with_context(|| {
+            format!(
+                "training stops: `tengen data verify {}` says more",
+                self.store.location()
+            )
+        })
     }
 
     /// Whether the store's games allow one more step at the reuse ratio.

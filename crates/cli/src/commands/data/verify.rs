@@ -48,13 +48,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 fn print(report: &VerifyReport) {
     output::result(format!(
-        "checked {} shards with {} games and {} positions ({} bytes), {} models, {} promotions, {} checkpoints",
+        "checked {} shards with {} games and {} positions ({} bytes), {} models, {} promotions, {} matches, \
+         {} checkpoints",
         output::thousands(report.shards),
         output::thousands(report.games),
         output::thousands(report.positions),
         output::thousands(report.bytes),
         report.models,
         report.promotions,
+        report.matches,
         report.checkpoints
     ));
     for damage in &report.damaged {
