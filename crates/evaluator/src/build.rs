@@ -98,6 +98,7 @@ fn search_player(
     let options = &spec.options;
     let usual = SearchConfig::for_play(options.visits.unwrap_or(USUAL_VISITS));
     let config = SearchConfig {
+        method: options.method.unwrap_or(usual.method),
         candidates: options.candidates.unwrap_or(usual.candidates),
         noise: options.noise.unwrap_or(usual_noise),
         c_scale: options.c_scale.unwrap_or(usual.c_scale),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use tengen_gtp::{CommandLine, CommandLineError};
+use tengen_search::SearchMethod;
 
 /// A player in one line of text: its kind, then options.
 ///
@@ -18,7 +19,7 @@ use tengen_gtp::{CommandLine, CommandLineError};
 /// | `uniform` | a search that knows the rules and nothing else |
 /// | an existing path | a run store if it holds `run.json`, else a model |
 ///
-/// Options follow as `,key=value`: `visits`, `candidates`, `noise` (on or off), `temperature`, `temperature_plies`, `c_scale`,
+/// Options follow as `,key=value`: `visits`, `method` (gumbel or puct), `candidates`, `noise` (on or off), `temperature`, `temperature_plies`, `c_scale`,
 /// `margin_share` for players that search; `move_s`, `game_s`, `start_s` (seconds) and `engines` (processes side by side) for GTP;
 /// `name` for all.
 ///
@@ -67,6 +68,8 @@ pub enum PlayerKind {
 pub struct PlayerOptions {
     /// Visits per move, at least 1.
     pub visits: Option<u32>,
+    /// How visits are shared out.
+    pub method: Option<SearchMethod>,
     /// Moves tried at the root, at least 1.
     pub candidates: Option<u32>,
     /// Whether Gumbel noise explores at the root.
@@ -143,6 +146,7 @@ fn did_you_mean(nearest: &Option<&'static str>) -> String {
 const FORMS: &[&str] = &["model:", "store:", "gtp:", "random", "uniform"];
 const SEARCH_KEYS: &[&str] = &[
     "visits",
+    "method",
     "candidates",
     "noise",
     "temperature",
@@ -306,6 +310,7 @@ impl PlayerOptions {
     fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
         match key {
             "visits" => self.visits = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
+            "method" => self.method = Some(method(key, value)?),
             "candidates" => self.candidates = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
             "noise" => self.noise = Some(switch(key, value)?),
             "temperature" => {
@@ -341,6 +346,7 @@ impl PlayerOptions {
         }
         vec![
             ("visits", text(&self.visits)),
+            ("method", self.method.map(|method| method_name(method).to_owned())),
             ("candidates", text(&self.candidates)),
             (
                 "noise",
@@ -386,6 +392,23 @@ fn switch(key: &str, value: &str) -> Result<bool, SpecError> {
             value: value.to_owned(),
             expected: "on or off",
         }),
+    }
+}
+
+fn method(key: &str, value: &str) -> Result<SearchMethod, SpecError> {
+    let methods = [SearchMethod::Gumbel, SearchMethod::Puct];
+    let found = methods.into_iter().find(|&method| method_name(method) == value);
+    found.ok_or_else(|| SpecError::BadValue {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        expected: "gumbel or puct",
+    })
+}
+
+fn method_name(method: SearchMethod) -> &'static str {
+    match method {
+        SearchMethod::Gumbel => "gumbel",
+        SearchMethod::Puct => "puct",
     }
 }
 
@@ -449,6 +472,7 @@ mod tests {
             "uniform,visits=256,noise=off",
             "model:data/models/a,b/c",
             "model:data/m,visits=64,temperature=0.5,temperature_plies=6",
+            "uniform,visits=64,method=puct",
             "store:data/runs/demo",
             "store:data/runs/demo@g000012,visits=64",
             "store:s3://user@bucket/run",
@@ -510,6 +534,7 @@ mod tests {
         );
         assert!(error("uniform,visits=0").contains("from 1"));
         assert!(error("uniform,noise=maybe").contains("on or off"));
+        assert!(error("uniform,method=uct").contains("gumbel or puct"));
         assert!(error("store:x@12").contains("g000012"));
         assert!(error("model:").contains("lacks"));
         assert!(error("").contains("names no player"));

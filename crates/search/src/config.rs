@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// By which rule visits are shared out among moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchMethod {
+    /// Gumbel top-k and sequential halving at the root, improved policies below (Danihelka et al., 2022): the budget
+    /// must be known when the search begins. Strong with few visits.
+    #[default]
+    Gumbel,
+    /// PUCT everywhere (Silver et al., 2018), with a lowered value for moves without a visit: visits may be added at any
+    /// time and flow to the best moves. For live analysis, play by the clock and many visits.
+    Puct,
+}
+
 /// How a search spends its visits and what it calls good.
 ///
 /// The defaults solved 5x5 from zero in under a minute of two cores.
@@ -11,7 +24,9 @@ pub struct SearchConfig {
     /// Visits below the root per search (the root's own evaluation is not counted). Usual: 8 to 16 in self-play, 64
     /// and more in matches; 0 plays the network's policy without looking ahead. More is stronger and slower.
     pub visits: u32,
-    /// Moves tried at the root, the pass always among them where there are two or more. Usual: 8 to 16. More widens
+    /// The rule by which visits are shared out: `gumbel` or `puct`.
+    pub method: SearchMethod,
+    /// Moves tried at the root by `gumbel`, the pass always among them where there are two or more. Usual: 8 to 16. More widens
     /// the search at the cost of visits for each; never more than `visits` are taken.
     pub candidates: u32,
     /// The constant c_visit in sigma(q) = (c_visit + most visits of a move) × c_scale × q (Danihelka et al., 2022,
@@ -20,18 +35,25 @@ pub struct SearchConfig {
     /// The factor c_scale in sigma(q), where q lies between 0 and 1. Usual: 0.5 with `c_visit` 50. Larger trusts
     /// values more against priors, in the choice of moves and in the policy target.
     pub c_scale: f32,
+    /// The exploration constant of `puct`: a move's bonus is this × prior × √visits of the parent / (1 + own visits), where
+    /// utilities lie between −1 and 1. Usual: 1. Larger tries more moves before it goes deep.
+    pub c_puct: f32,
+    /// `puct` takes the value of a move without a visit to be that of its parent less this × √(prior of the moves visited so
+    /// far). Usual: 0.2. Larger widens the search later; 0 trusts unknown moves as much as known ones.
+    pub fpu_reduction: f32,
     /// The share of the expected margin in what the search maximises, 0 to 1:
     /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points, also when
     /// the game is decided; 0 plays to win only.
     pub margin_share: f32,
-    /// Whether Gumbel noise explores at the root. Usual: true in self-play, false in matches, where the candidates
-    /// are then the moves with the highest priors.
+    /// Whether noise explores at the root: Gumbel noise with `gumbel`; with `puct` a quarter of each prior comes from a
+    /// Dirichlet distribution of total weight 10.83. Usual: true in self-play, false in matches, where `gumbel` then tries
+    /// the moves with the highest priors.
     pub noise: bool,
     /// Whether every position is turned to the smallest of its symmetric images before evaluation. Usual: true; it
     /// lets symmetric positions share one evaluation and gives the network a single frame to learn.
     pub canonical: bool,
-    /// Whether the result carries the network's ownership map of the root. Usual: false; true costs one evaluation
-    /// per search that the cache could have answered.
+    /// Whether the result carries an ownership map: the mean of the network's maps over the root and every position the
+    /// search had evaluated. Usual: false; true costs one evaluation per search that the cache could have answered.
     pub ownership: bool,
 }
 
@@ -39,9 +61,12 @@ impl Default for SearchConfig {
     fn default() -> Self {
         Self {
             visits: 8,
+            method: SearchMethod::Gumbel,
             candidates: 8,
             c_visit: 50.0,
             c_scale: 0.5,
+            c_puct: 1.0,
+            fpu_reduction: 0.2,
             margin_share: 0.3,
             noise: true,
             canonical: true,
@@ -68,7 +93,13 @@ impl SearchConfig {
         if self.candidates == 0 {
             return Err("search.candidates must be at least 1".to_owned());
         }
-        for (name, value) in [("c_visit", self.c_visit), ("c_scale", self.c_scale)] {
+        let constants = [
+            ("c_visit", self.c_visit),
+            ("c_scale", self.c_scale),
+            ("c_puct", self.c_puct),
+            ("fpu_reduction", self.fpu_reduction),
+        ];
+        for (name, value) in constants {
             if !(0.0..=1e6).contains(&value) {
                 return Err(format!("search.{name} must be between 0 and 1000000, found {value}"));
             }
@@ -100,5 +131,10 @@ mod tests {
             ..SearchConfig::default()
         };
         assert!(bad.validate().unwrap_err().contains("c_scale"));
+        let bad = SearchConfig {
+            c_puct: -1.0,
+            ..SearchConfig::default()
+        };
+        assert!(bad.validate().unwrap_err().contains("c_puct"));
     }
 }

@@ -2,6 +2,8 @@
 
 use tengen_rules::Move;
 
+use crate::config::SearchMethod;
+use crate::puct::Puct;
 use crate::search::Search;
 use crate::tree::{NO_NODE, NodeId, ROOT};
 
@@ -17,7 +19,7 @@ pub struct SearchResult {
     /// Mean of P(win) − P(loss) over all visits of the root, −1 to 1; lower than `value` where candidates were bad.
     pub mean_value: f32,
     /// The improved policy, the target of training: (move index, probability) of every legal move in ascending order,
-    /// summing to 1.
+    /// summing to 1. Under PUCT the share of visits.
     pub policy: Vec<(u16, f32)>,
     /// The moves that were visited, with their visits, most visited first.
     pub visits: Vec<(Move, u32)>,
@@ -27,25 +29,91 @@ pub struct SearchResult {
     pub network_margin: f32,
     /// The line the search expects, the chosen move first.
     pub pv: Vec<Move>,
-    /// Visits below the root.
+    /// Visits below the root, those of a kept tree among them.
     pub total_visits: u32,
-    /// The network's ownership of the root per point in reading order, −1 (opponent) to 1 (side to move); only when
-    /// the settings ask for it and the network predicts it.
+    /// The mean ownership over the root and the positions evaluated below it, per point in reading order, −1 (opponent) to
+    /// 1 (side to move); only when the settings ask for it and the network predicts it.
     pub ownership: Option<Vec<f32>>,
 }
 
+/// What a search knows about one move. All values are seen by the side that makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The move.
+    pub mv: Move,
+    /// Visits below it; the values of a move without one are those of the root.
+    pub visits: u32,
+    /// P(win) − P(loss), −1 to 1: its mean over the visits.
+    pub value: f32,
+    /// The lower end of a 95 % interval of `value`, as if the visits were independent; at least −1.
+    pub value_lcb: f32,
+    /// Expected margin after komi in points.
+    pub margin: f32,
+    /// The network's probability for it, 0 to 1.
+    pub prior: f32,
+    /// The line the search expects, the move itself first.
+    pub pv: Vec<Move>,
+}
+
 impl Search {
+    /// All legal moves, the one to play first, then by visits, value and prior.
+    ///
+    /// # Panics
+    /// When the root was not evaluated yet.
+    pub fn candidates(&self) -> Vec<Candidate> {
+        assert!(self.has_result(), "a search has candidates once its root is evaluated");
+        let chosen = self.chosen_edge();
+        let mut edges: Vec<usize> = self.tree.edges(ROOT).collect();
+        let value = |edge: usize| match self.tree.child(edge) {
+            NO_NODE => f32::NEG_INFINITY,
+            child => -self.tree.utility(child),
+        };
+        edges.sort_by(|&a, &b| {
+            let visits = self.tree.edge_visits(b).cmp(&self.tree.edge_visits(a));
+            (b == chosen)
+                .cmp(&(a == chosen))
+                .then(visits)
+                .then(value(b).total_cmp(&value(a)))
+                .then(self.tree.prior(b).total_cmp(&self.tree.prior(a)))
+        });
+        edges.into_iter().map(|edge| self.candidate(edge)).collect()
+    }
+
+    fn candidate(&self, edge: usize) -> Candidate {
+        let (value, margin, error) = match self.tree.child(edge) {
+            NO_NODE => (self.tree.value(ROOT), self.tree.margin(ROOT), f32::INFINITY),
+            child => (
+                -self.tree.value(child),
+                -self.tree.margin(child),
+                self.tree.value_error(child),
+            ),
+        };
+        Candidate {
+            mv: self.tree.move_on(edge, self.position.size()),
+            visits: self.tree.edge_visits(edge),
+            value,
+            value_lcb: (value - 1.96 * error).max(-1.0),
+            margin,
+            prior: self.tree.prior(edge),
+            pv: self.principal_variation(edge),
+        }
+    }
+
+    fn chosen_edge(&self) -> usize {
+        match self.config.method {
+            SearchMethod::Gumbel => self.root.chosen(&self.tree, self.sigma),
+            SearchMethod::Puct => Puct::chosen(&self.tree, self.position.size(), self.allowed.as_ref()),
+        }
+    }
+
     /// What the search found with the visits made so far.
     ///
     /// # Panics
     /// When the root was not evaluated yet.
     pub fn result(&self) -> SearchResult {
-        assert!(
-            self.tree.node_count() > 0,
-            "a search has a result once its root is evaluated"
-        );
+        assert!(self.has_result(), "a search has a result once its root is evaluated");
         let size = self.position.size();
-        let chosen = self.root.chosen(&self.tree, self.sigma);
+        let chosen = self.chosen_edge();
         let child = self.tree.child(chosen);
         let (value, margin) = match child {
             NO_NODE => (self.root_outlook.value, self.root_outlook.margin),
@@ -69,14 +137,17 @@ impl Search {
             network_margin: self.root_outlook.margin,
             pv: self.principal_variation(chosen),
             total_visits: self.visits_done(),
-            ownership: self.root_ownership.clone(),
+            ownership: self.ownership.mean(),
         }
     }
 
     /// The improved policy in ascending order of moves.
     fn policy(&self) -> Vec<(u16, f32)> {
         let mut probabilities = Vec::new();
-        self.root.improved_policy(&self.tree, self.sigma, &mut probabilities);
+        match self.config.method {
+            SearchMethod::Gumbel => self.root.improved_policy(&self.tree, self.sigma, &mut probabilities),
+            SearchMethod::Puct => Puct::policy(&self.tree, &mut probabilities),
+        }
         let edges = self.tree.edges(ROOT);
         let mut policy: Vec<(u16, f32)> = edges
             .map(|edge| self.tree.move_index(edge))
@@ -86,7 +157,7 @@ impl Search {
         policy
     }
 
-    /// The chosen move and then always the most visited reply.
+    /// A move of the root and then always the most visited reply.
     fn principal_variation(&self, chosen: usize) -> Vec<Move> {
         let size = self.position.size();
         let mut line = vec![self.tree.move_on(chosen, size)];

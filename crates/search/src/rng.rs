@@ -76,6 +76,24 @@ pub fn normal(rng: &mut Rng) -> f64 {
     radius * (std::f64::consts::TAU * unit_f64(rng)).cos()
 }
 
+/// A gamma variable of this shape (above 0) and scale 1 (Marsaglia and Tsang, "A simple method for generating gamma
+/// variables", 2000); always positive.
+pub fn gamma(rng: &mut Rng, shape: f64) -> f64 {
+    if shape < 1.0 {
+        let boost = unit_f64(rng).powf(1.0 / shape);
+        return (gamma(rng, shape + 1.0) * boost).max(f64::MIN_POSITIVE);
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(rng);
+        let v = (1.0 + c * x).powi(3);
+        if v > 0.0 && unit_f64(rng).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            return d * v;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +138,18 @@ mod tests {
         assert!((mean(&mut || gumbel(&mut rng)) - 0.5772).abs() < 0.03);
         assert!(mean(&mut || normal(&mut rng)).abs() < 0.03);
         assert!((mean(&mut || normal(&mut rng).powi(2)) - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn gamma_variables_have_their_mean_and_variance() {
+        for shape in [0.03, 0.5, 1.0, 4.0] {
+            let mut rng = stream(5, &[]);
+            let draws: Vec<f64> = (0..40_000).map(|_| gamma(&mut rng, shape)).collect();
+            let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+            let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / draws.len() as f64;
+            assert!(draws.iter().all(|&x| x > 0.0 && x.is_finite()));
+            assert!((mean / shape - 1.0).abs() < 0.1, "{shape}: {mean}");
+            assert!((variance / shape - 1.0).abs() < 0.2, "{shape}: {variance}");
+        }
     }
 }

@@ -17,6 +17,9 @@ pub(crate) struct Root {
     noise: Vec<f32>,
     /// Root edges that still compete, best first.
     considered: Vec<u16>,
+    /// Visits each root edge had when the search began: those of a kept tree. They count in the values, not in the
+    /// halving, which shares out the new visits alone.
+    before: Vec<u32>,
     cursor: usize,
     rounds_left: u32,
     phases: u32,
@@ -26,7 +29,7 @@ pub(crate) struct Root {
 impl Root {
     /// Draws the noise and chooses the candidates of a root that has just got its edges.
     ///
-    /// The pass (the last edge) is always a candidate where there are at least two: it ends the game after a pass, and
+    /// The pass is always a candidate where there are at least two: it ends the game after a pass, and
     /// an untrained network would seldom propose it.
     pub(crate) fn begin(&mut self, tree: &Tree, config: &SearchConfig, budget: u32, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
@@ -34,6 +37,8 @@ impl Root {
         self.logits.clear();
         self.logits
             .extend(edges.map(|edge| tree.prior(edge).max(f32::MIN_POSITIVE).ln()));
+        self.before.clear();
+        self.before.extend(tree.edges(ROOT).map(|edge| tree.edge_visits(edge)));
         self.noise.clear();
         self.noise
             .extend((0..count).map(|_| if config.noise { rng::gumbel(rng) as f32 } else { 0.0 }));
@@ -44,7 +49,8 @@ impl Root {
         let score = |edge: u16| logits[usize::from(edge)] + noise[usize::from(edge)];
         self.considered
             .sort_unstable_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
-        let pass = count as u16 - 1;
+        // The last edge in a fresh root; its children may have moved it in a kept one.
+        let pass = tree.pass_edge(ROOT) as u16;
         let pass_place = self
             .considered
             .iter()
@@ -107,13 +113,13 @@ impl Root {
         self.noise[place] + self.logits[place] + factor * utility
     }
 
-    /// The edge to play: among the most visited candidates the one with the best g + logit + sigma(q).
+    /// The edge to play: among the candidates with the most new visits the one with the best g + logit + sigma(q).
     pub(crate) fn chosen(&self, tree: &Tree, sigma: Sigma) -> usize {
         let factor = sigma.factor(self.most_visits(tree));
         let start = tree.edges(ROOT).start;
         let rank = |edge: u16| {
             (
-                tree.edge_visits(start + usize::from(edge)),
+                tree.edge_visits(start + usize::from(edge)) - self.before[usize::from(edge)],
                 self.score(tree, edge, factor),
             )
         };

@@ -4,10 +4,12 @@ use tengen_records::Features;
 use tengen_rules::{Color, Komi, Outcome, Position};
 
 use crate::cache::{Evaluation, EvaluationCache};
-use crate::config::SearchConfig;
+use crate::config::{SearchConfig, SearchMethod};
 use crate::frame::{Frames, View};
 use crate::numeric;
+use crate::ownership::OwnershipMean;
 use crate::predictor::{PredictError, Prediction};
+use crate::puct::{Puct, RootMoves};
 use crate::rng::Rng;
 use crate::root::Root;
 use crate::select::{Selector, Sigma};
@@ -49,6 +51,9 @@ pub struct Search {
     utility: Utility,
     pub(crate) tree: Tree,
     pub(crate) root: Root,
+    puct: Puct,
+    /// The moves the search may begin with; `None` = all.
+    pub(crate) allowed: Option<RootMoves>,
     selector: Selector,
     /// Nodes from the root to the parent of the leaf.
     path: Vec<NodeId>,
@@ -57,7 +62,7 @@ pub struct Search {
     waiting: Waiting,
     priors: Vec<f32>,
     pub(crate) root_outlook: Outlook,
-    pub(crate) root_ownership: Option<Vec<f32>>,
+    pub(crate) ownership: OwnershipMean,
 }
 
 /// What a search waits for.
@@ -65,7 +70,11 @@ pub struct Search {
 enum Waiting {
     Nothing,
     Root,
-    Leaf { edge: usize },
+    /// The root of a kept tree: only what the tree does not hold is wanted.
+    KeptRoot,
+    Leaf {
+        edge: usize,
+    },
 }
 
 /// What a search needs next.
@@ -107,6 +116,8 @@ impl Search {
                 c_scale: config.c_scale,
             },
             utility: Utility::new(position.size(), config.margin_share),
+            puct: Puct::new(&config),
+            allowed: None,
             config,
             position: position.clone(),
             komi,
@@ -125,7 +136,7 @@ impl Search {
                 value: 0.0,
                 margin: 0.0,
             },
-            root_ownership: None,
+            ownership: OwnershipMean::default(),
         };
         search.restart(position, komi, visits, rng);
         search
@@ -136,6 +147,14 @@ impl Search {
     /// # Panics
     /// When the game is over in `position`.
     pub fn restart(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
+        self.begin(position, komi, visits, rng);
+        self.tree.clear();
+        self.tree
+            .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
+    }
+
+    /// Sets everything but the tree for the search of a position.
+    fn begin(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         assert!(!position.is_over(), "a finished game has no move to search for");
         if self.frames.size() != position.size() {
             self.frames = Frames::new(position.size());
@@ -146,12 +165,96 @@ impl Search {
         self.budget = visits;
         self.done = 0;
         self.rng = rng;
-        self.tree.clear();
-        self.tree
-            .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
+        self.allowed = None;
         self.path.clear();
         self.waiting = Waiting::Nothing;
-        self.root_ownership = None;
+        self.ownership.clear();
+    }
+
+    /// Goes on to another position with what is known of it, and returns the visits that are kept: those of the subtree
+    /// that the moves played since lead to. They count towards `visits`. Everything is kept when the position is the same
+    /// as before, nothing when it is no continuation of it or its komi, rules or board differ; the search then starts over.
+    ///
+    /// Under [`SearchMethod::Gumbel`] the candidates are chosen anew from priors and noise; the values of a kept tree take
+    /// part in the halving, which shares out only the visits still to be made.
+    ///
+    /// # Panics
+    /// When the game is over in `position`.
+    pub fn follow(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) -> u32 {
+        let Some(node) = self.node_of(position, komi) else {
+            self.restart(position, komi, visits, rng);
+            return 0;
+        };
+        if node != ROOT {
+            self.tree.keep_below(node);
+        }
+        self.begin(position, komi, visits, rng);
+        self.done = self.tree.visits(ROOT) - 1;
+        self.waiting = Waiting::KeptRoot;
+        self.view
+            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.done
+    }
+
+    /// The node of a position that continues the one searched.
+    fn node_of(&self, position: &Position, komi: Komi) -> Option<NodeId> {
+        let known = self.position.moves();
+        let same = self.waiting == Waiting::Nothing
+            && !self.tree_is_empty()
+            && komi == self.komi
+            && position.size() == self.position.size()
+            && position.rules() == self.position.rules()
+            && position.start_to_move() == self.position.start_to_move()
+            && [Color::Black, Color::White].map(|color| position.start_stones(color))
+                == [Color::Black, Color::White].map(|color| self.position.start_stones(color));
+        let played = position.moves().strip_prefix(known).filter(|_| same)?;
+        let mut node = ROOT;
+        for mv in played {
+            let index = mv.index(position.size()) as u16;
+            let edge = self
+                .tree
+                .edges(node)
+                .find(|&edge| self.tree.move_index(edge) == index)?;
+            node = self.tree.child(edge);
+            if node == NO_NODE {
+                return None;
+            }
+        }
+        (!self.tree.is_end(node)).then_some(node)
+    }
+
+    /// Adds visits to the budget of a search by [`SearchMethod::Puct`], which may go on at any time: it will end with this
+    /// many in all. Fewer than were made already ends it.
+    ///
+    /// # Panics
+    /// Under [`SearchMethod::Gumbel`], whose halving needs the budget when it begins.
+    pub fn set_visits(&mut self, visits: u32) {
+        assert_eq!(
+            self.config.method,
+            SearchMethod::Puct,
+            "only PUCT can change its budget"
+        );
+        self.budget = visits;
+    }
+
+    /// Lets a search by [`SearchMethod::Puct`] begin with these moves only, until it is restarted or follows a move; `None`
+    /// allows all again. What the search knows of the others stays.
+    ///
+    /// # Panics
+    /// Under [`SearchMethod::Gumbel`].
+    pub fn set_root_moves(&mut self, allowed: Option<RootMoves>) {
+        assert_eq!(self.config.method, SearchMethod::Puct, "only PUCT can leave moves out");
+        self.allowed = allowed;
+    }
+
+    /// Bytes of the tree.
+    pub fn bytes(&self) -> usize {
+        self.tree.bytes()
+    }
+
+    /// Whether there is a [`result`](Self::result): the root was evaluated.
+    pub fn has_result(&self) -> bool {
+        !self.tree_is_empty() && !matches!(self.waiting, Waiting::Root | Waiting::KeptRoot)
     }
 
     /// The settings.
@@ -176,7 +279,11 @@ impl Search {
 
     /// Makes visits until one needs a prediction that the cache does not hold, or all are made.
     pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
-        if self.waiting != Waiting::Nothing {
+        if self.waiting == Waiting::KeptRoot && !self.config.ownership {
+            if let Some(request) = self.look_up(cache) {
+                return Step::Evaluate(request);
+            }
+        } else if self.waiting != Waiting::Nothing {
             return Step::Evaluate(Request { key: self.view.key });
         }
         if self.tree_is_empty()
@@ -219,8 +326,8 @@ impl Search {
             margin: prediction.margin,
         };
         cache.insert(self.view.key, evaluation, &self.priors);
-        if self.waiting == Waiting::Root && self.config.ownership {
-            self.root_ownership = self.read_ownership(prediction);
+        if self.config.ownership {
+            self.add_ownership(prediction);
         }
         self.settle(evaluation);
         Ok(())
@@ -242,7 +349,7 @@ impl Search {
     fn visit(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         self.path.clear();
         self.path.push(ROOT);
-        let mut edge = self.root.next_edge(&self.tree, self.sigma);
+        let mut edge = self.next_root_edge();
         loop {
             self.position
                 .play_unchecked(self.tree.move_on(edge, self.position.size()));
@@ -256,7 +363,10 @@ impl Search {
                 self.back_up_end(child);
                 return None;
             }
-            edge = self.selector.select(&mut self.tree, child, self.sigma);
+            edge = match self.config.method {
+                SearchMethod::Gumbel => self.selector.select(&mut self.tree, child, self.sigma),
+                SearchMethod::Puct => self.puct.select(&mut self.tree, child),
+            };
         }
         self.waiting = Waiting::Leaf { edge };
         if self.position.is_over() {
@@ -269,6 +379,16 @@ impl Search {
             .replace(&self.position, self.komi, &self.frames, self.config.canonical);
         self.surface_from_leaf();
         self.look_up(cache)
+    }
+
+    fn next_root_edge(&mut self) -> usize {
+        match self.config.method {
+            SearchMethod::Gumbel => self.root.next_edge(&self.tree, self.sigma),
+            SearchMethod::Puct => {
+                let size = self.position.size();
+                self.puct.select_root(&self.tree, size, self.allowed.as_ref())
+            }
+        }
     }
 
     /// Takes the scratch position back to the root after a descent that ended at the last node of the path.
@@ -341,6 +461,11 @@ impl Search {
             value: evaluation.value,
             margin: evaluation.margin,
         };
+        if self.waiting == Waiting::KeptRoot {
+            self.waiting = Waiting::Nothing;
+            self.open_for_visits(outlook);
+            return;
+        }
         let utility = self.utility.of(outlook.value, outlook.margin);
         let node = self.tree.add_node(&self.view.moves, &self.priors, utility);
         match std::mem::replace(&mut self.waiting, Waiting::Nothing) {
@@ -349,11 +474,23 @@ impl Search {
                 self.back_up(node, outlook);
             }
             Waiting::Root => {
-                self.root_outlook = outlook;
                 self.tree.count_visit(ROOT, outlook, self.utility);
-                self.root.begin(&self.tree, &self.config, self.budget, &mut self.rng);
+                self.open_for_visits(outlook);
             }
-            Waiting::Nothing => unreachable!("only a waiting search is answered"),
+            Waiting::Nothing | Waiting::KeptRoot => unreachable!("only a waiting search is answered"),
+        }
+    }
+
+    /// Makes a root whose prediction is known ready for visits.
+    fn open_for_visits(&mut self, outlook: Outlook) {
+        self.root_outlook = outlook;
+        match self.config.method {
+            SearchMethod::Gumbel => {
+                let budget = self.budget.saturating_sub(self.done);
+                self.root.begin(&self.tree, &self.config, budget, &mut self.rng);
+            }
+            SearchMethod::Puct if self.config.noise => Puct::disturb(&mut self.tree, &mut self.rng),
+            SearchMethod::Puct => {}
         }
     }
 
@@ -398,18 +535,23 @@ impl Search {
         }
     }
 
-    /// Turns the predicted ownership back to the frame of the board.
-    fn read_ownership(&self, prediction: Prediction<'_>) -> Option<Vec<f32>> {
+    /// Counts the predicted ownership of the position waited for, turned back to the frame of the board.
+    fn add_ownership(&mut self, prediction: Prediction<'_>) {
         if prediction.ownership.is_empty() {
-            return None;
+            return;
         }
+        // The path holds one node for each ply between the root and the position.
+        let sign = match self.waiting {
+            Waiting::Leaf { .. } if self.path.len() % 2 == 1 => -1.0,
+            _ => 1.0,
+        };
         let size = self.frames.size();
-        let mut ownership = vec![0.0; size.area()];
-        for (image, &original) in self.frames.originals(self.view.symmetry).iter().enumerate() {
+        let originals = self.frames.originals(self.view.symmetry);
+        let point = |(image, &original): (usize, &u16)| {
             let on_canvas = tengen_records::canvas_index(size, prediction.canvas, image);
-            ownership[usize::from(original)] = prediction.ownership[on_canvas];
-        }
-        Some(ownership)
+            (usize::from(original), sign * prediction.ownership[on_canvas])
+        };
+        self.ownership.add(size.area(), originals.iter().enumerate().map(point));
     }
 }
 

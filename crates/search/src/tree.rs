@@ -27,6 +27,7 @@ pub(crate) struct Tree {
     settled: Vec<u16>,
     visits: Vec<u32>,
     value_sum: Vec<f64>,
+    square_sum: Vec<f64>,
     margin_sum: Vec<f64>,
     utility: Vec<f32>,
     network_utility: Vec<f32>,
@@ -76,6 +77,7 @@ impl Tree {
         self.settled.clear();
         self.visits.clear();
         self.value_sum.clear();
+        self.square_sum.clear();
         self.margin_sum.clear();
         self.utility.clear();
         self.network_utility.clear();
@@ -92,6 +94,7 @@ impl Tree {
         self.settled.reserve(nodes);
         self.visits.reserve(nodes);
         self.value_sum.reserve(nodes);
+        self.square_sum.reserve(nodes);
         self.margin_sum.reserve(nodes);
         self.utility.reserve(nodes);
         self.network_utility.reserve(nodes);
@@ -114,6 +117,7 @@ impl Tree {
         self.settled.push(0);
         self.visits.push(0);
         self.value_sum.push(0.0);
+        self.square_sum.push(0.0);
         self.margin_sum.push(0.0);
         self.utility.push(network_utility);
         self.network_utility.push(network_utility);
@@ -133,6 +137,7 @@ impl Tree {
         let i = node as usize;
         self.visits[i] += 1;
         self.value_sum[i] += f64::from(outlook.value);
+        self.square_sum[i] += f64::from(outlook.value) * f64::from(outlook.value);
         self.margin_sum[i] += f64::from(outlook.margin);
         self.utility[i] = utility.of(self.value(node), self.margin(node));
     }
@@ -141,6 +146,86 @@ impl Tree {
     pub(crate) fn connect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
         self.child[edge] = child;
         self.opened[parent as usize] += 1;
+    }
+
+    /// Makes `top` the root and forgets every node that cannot be reached from it; ids and places of edges change.
+    ///
+    /// Children are younger than their parents, so one pass in the order of age finds what stays and another moves it
+    /// to the front of the same arrays.
+    pub(crate) fn keep_below(&mut self, top: NodeId) {
+        let mut new_ids = vec![NO_NODE; self.node_count()];
+        new_ids[top as usize] = ROOT;
+        let mut stays = vec![false; self.node_count()];
+        stays[top as usize] = true;
+        let mut count = 0;
+        for old in top..self.node_count() as NodeId {
+            if stays[old as usize] {
+                new_ids[old as usize] = count;
+                count += 1;
+                let children = self.edges(old).map(|edge| self.child[edge]);
+                children
+                    .filter(|&child| child != NO_NODE)
+                    .for_each(|child| stays[child as usize] = true);
+            }
+        }
+        let mut next_edge = 0;
+        for old in (top as usize..new_ids.len()).filter(|&old| stays[old]) {
+            let new = new_ids[old] as usize;
+            let edges = self.edges(old as NodeId);
+            self.first_edge[new] = next_edge as u32;
+            self.move_node(old, new);
+            for edge in edges {
+                self.prior[next_edge] = self.prior[edge];
+                self.mv[next_edge] = self.mv[edge];
+                self.child[next_edge] = match self.child[edge] {
+                    NO_NODE => NO_NODE,
+                    child => new_ids[child as usize],
+                };
+                next_edge += 1;
+            }
+        }
+        self.truncate(count as usize, next_edge);
+    }
+
+    /// Moves all of a node but its edges; `new` is not younger than `old`.
+    fn move_node(&mut self, old: usize, new: usize) {
+        self.edge_count[new] = self.edge_count[old];
+        self.opened[new] = self.opened[old];
+        self.settled[new] = self.settled[old];
+        self.visits[new] = self.visits[old];
+        self.value_sum[new] = self.value_sum[old];
+        self.square_sum[new] = self.square_sum[old];
+        self.margin_sum[new] = self.margin_sum[old];
+        self.utility[new] = self.utility[old];
+        self.network_utility[new] = self.network_utility[old];
+    }
+
+    fn truncate(&mut self, nodes: usize, edges: usize) {
+        self.first_edge.truncate(nodes);
+        self.edge_count.truncate(nodes);
+        self.opened.truncate(nodes);
+        self.settled.truncate(nodes);
+        self.visits.truncate(nodes);
+        self.value_sum.truncate(nodes);
+        self.square_sum.truncate(nodes);
+        self.margin_sum.truncate(nodes);
+        self.utility.truncate(nodes);
+        self.network_utility.truncate(nodes);
+        self.prior.truncate(edges);
+        self.mv.truncate(edges);
+        self.child.truncate(edges);
+    }
+
+    /// Bytes that the nodes and edges take up.
+    pub(crate) fn bytes(&self) -> usize {
+        const NODE: usize = 4 + 3 * 2 + 4 + 3 * 8 + 2 * 4;
+        const EDGE: usize = 4 + 2 + 4;
+        self.node_count() * NODE + self.mv.len() * EDGE
+    }
+
+    /// Mixes noise into the prior of an edge: `share` of the new prior is `noise`.
+    pub(crate) fn disturb_prior(&mut self, edge: usize, share: f32, noise: f32) {
+        self.prior[edge] = (1.0 - share) * self.prior[edge] + share * noise;
     }
 
     /// Whether the game is over at the node.
@@ -152,6 +237,13 @@ impl Tree {
     pub(crate) fn edges(&self, node: NodeId) -> std::ops::Range<usize> {
         let start = self.first_edge[node as usize] as usize;
         start..start + usize::from(self.edge_count[node as usize])
+    }
+
+    /// The place of the pass among the edges of a node where the game goes on: the edge with the highest move.
+    pub(crate) fn pass_edge(&self, node: NodeId) -> usize {
+        let edges = self.edges(node);
+        let moves = &self.mv[edges];
+        (0..moves.len()).rev().max_by_key(|&place| moves[place]).unwrap_or(0)
     }
 
     /// The number of edges of a node that were visited.
@@ -215,6 +307,15 @@ impl Tree {
         (self.value_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
     }
 
+    /// The standard error of [`value`](Self::value), the spread of the visits taken as if one more of ±1 had come in: wide
+    /// where there are few visits.
+    pub(crate) fn value_error(&self, node: NodeId) -> f32 {
+        let visits = f64::from(self.visits[node as usize].max(1));
+        let mean = self.value_sum[node as usize] / visits;
+        let spread = (self.square_sum[node as usize] - visits * mean * mean).max(0.0) + 1.0;
+        (spread / (visits + 1.0) / visits).sqrt() as f32
+    }
+
     /// Mean margin over the visits of a node, points.
     pub(crate) fn margin(&self, node: NodeId) -> f32 {
         (self.margin_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
@@ -248,6 +349,48 @@ mod tests {
         }
         assert_eq!(order, [1, 3, 2, 0]);
         assert_eq!(tree.opened(node), 4);
+    }
+
+    #[test]
+    fn a_subtree_survives_as_it_was() {
+        // Root -> 0, 1; 1 -> 2, 3; 2 -> 4. Kept below node 1: nodes 1, 2, 3, 4 in this order.
+        let utility = Utility::new(Size::square(5).unwrap(), 0.0);
+        let mut tree = Tree::default();
+        let grow = |tree: &mut Tree, parent: Option<(NodeId, u16)>, moves: &[u16], value: f32| {
+            let node = tree.add_node(moves, &vec![0.5; moves.len()], value);
+            if let Some((parent, mv)) = parent {
+                let edge = tree.edges(parent).find(|&edge| tree.move_index(edge) == mv).unwrap();
+                tree.connect(parent, edge, node);
+            }
+            tree.count_visit(node, Outlook { value, margin: 2.0 }, utility);
+            node
+        };
+        let root = grow(&mut tree, None, &[7, 8], 0.0);
+        let dropped = grow(&mut tree, Some((root, 7)), &[1, 2, 3], 0.1);
+        let kept = grow(&mut tree, Some((root, 8)), &[4, 5, 6], 0.2);
+        grow(&mut tree, Some((dropped, 2)), &[9], 0.3);
+        let child = grow(&mut tree, Some((kept, 5)), &[1, 2], 0.4);
+        grow(&mut tree, Some((kept, 6)), &[], 0.5);
+        grow(&mut tree, Some((child, 2)), &[3], 0.6);
+        tree.keep_below(kept);
+        assert_eq!(tree.node_count(), 4);
+        let values: Vec<f32> = (0..4).map(|node| tree.value(node)).collect();
+        assert_eq!(values, [0.2, 0.4, 0.5, 0.6]);
+        let shape: Vec<Vec<(u16, NodeId)>> = (0..4)
+            .map(|node| {
+                tree.edges(node)
+                    .map(|edge| (tree.move_index(edge), tree.child(edge)))
+                    .collect()
+            })
+            .collect();
+        assert_eq!(shape[0], [(4, NO_NODE), (5, 1), (6, 2)]);
+        assert_eq!(shape[1], [(1, NO_NODE), (2, 3)]);
+        assert!(shape[2].is_empty() && tree.is_end(2));
+        assert_eq!(shape[3], [(3, NO_NODE)]);
+        assert_eq!(tree.opened(0), 2);
+        let before = (tree.bytes(), tree.node_count());
+        tree.keep_below(ROOT);
+        assert_eq!((tree.bytes(), tree.node_count()), before, "the root keeps everything");
     }
 
     #[test]
