@@ -1,21 +1,22 @@
-//! The controller side: how is another engine driven, and what can go wrong?
+//! The controller side: how is another engine driven?
 
-use std::io::{self, Read, Write};
-use std::process::{ChildStdin, ChildStdout};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
 use tengen_rules::{Color, Komi, Move, Size};
 
+use crate::failure::{ControllerError, Exit, excerpt};
+use crate::pipes::{Incoming, read_lines, write_commands};
 use crate::process::EngineProcess;
 use crate::words::CommandLine;
 
-/// Longest line taken from an engine, in bytes.
-const MAX_LINE: usize = 256 * 1024;
 /// Longest reply taken from an engine, in bytes.
 const MAX_REPLY: usize = 4 * 1024 * 1024;
-/// Lines that wait to be read before the engine is made to wait.
-const WAITING_LINES: usize = 64;
+/// How often an engine that does not answer is looked at; one that ended that long ago will not answer any more.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Empty lines that an engine may say without being asked, between two commands.
+const STRAY_EMPTY_LINES: usize = 1000;
 
 /// How long an engine may take. When a limit is passed, the engine is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,126 +63,19 @@ pub enum Answer {
     Resign,
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself with this exit code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// The system did not tell.
-    Unknown,
-}
-
-impl Exit {
-    pub(crate) fn of(code: Option<i32>, signal: Option<i32>) -> Exit {
-        match (code, signal) {
-            (Some(code), _) => Exit::Code(code),
-            (None, Some(signal)) => Exit::Signal(signal),
-            (None, None) => Exit::Unknown,
-        }
-    }
-}
-
-impl std::fmt::Display for Exit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Exit::Code(code) => write!(f, "exit code {code}"),
-            Exit::Signal(signal) => write!(f, "signal {signal}"),
-            Exit::Unknown => f.write_str("an unknown end"),
-        }
-    }
-}
-
-/// What went wrong with an engine. After every kind but [`Refused`](ControllerError::Refused) the engine is dead.
-#[derive(Debug, thiserror::Error)]
-pub enum ControllerError {
-    /// There is no such program.
-    #[error(
-        "cannot start the engine '{program}': no such program (check the path, or that it is installed and on PATH)"
-    )]
-    NotFound {
-        /// The program as given.
-        program: String,
-    },
-    /// The program exists but cannot be started.
-    #[error("cannot start the engine '{program}': {reason}")]
-    NotStarted {
-        /// The program as given.
-        program: String,
-        /// The system's reason.
-        reason: io::Error,
-    },
-    /// The engine ended by itself: a crash, or an early exit.
-    #[error("the engine ended with {exit} during '{during}'{}", last_line(.stderr))]
-    Exited {
-        /// How it ended.
-        exit: Exit,
-        /// The command it was asked.
-        during: String,
-        /// What it had written to standard error, the last 64 KiB.
-        stderr: String,
-    },
-    /// The engine did not answer in time.
-    #[error("the engine did not answer '{during}' within {:.1} s", after.as_secs_f64())]
-    TimedOut {
-        /// The command it was asked.
-        during: String,
-        /// The time it was given.
-        after: Duration,
-    },
-    /// The engine's answer is not GTP, or makes no sense for the command.
-    #[error("the engine answered '{during}' with nonsense: {text:?}")]
-    Nonsense {
-        /// The command it was asked.
-        during: String,
-        /// The beginning of what it said.
-        text: String,
-    },
-    /// The engine answered with a failure (`?`). It is alive and may be asked on.
-    #[error("the engine refused '{command}': {message}")]
-    Refused {
-        /// The command it was asked.
-        command: String,
-        /// Its message.
-        message: String,
-    },
-    /// The engine was killed after an earlier error.
-    #[error("the engine is no longer running")]
-    Gone,
-}
-
-fn last_line(stderr: &str) -> String {
-    let line = stderr
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .map(|line| excerpt(line.trim()));
-    line.map_or(String::new(), |line| format!("; its last words: {line}"))
-}
-
-fn excerpt(text: &str) -> String {
-    text.chars().take(200).collect()
-}
-
 /// One running engine.
 ///
 /// All methods block until the engine has answered or its time is over. Dropping the controller kills the engine and all members
 /// of its process group, and collects them: nothing is left running, no zombie is left.
 pub struct Controller {
     process: EngineProcess,
-    stdin: Option<ChildStdin>,
+    commands: Option<SyncSender<String>>,
     lines: Receiver<Incoming>,
     info: EngineInfo,
     timeouts: Timeouts,
     thinking: Duration,
     next_id: u32,
     dead: bool,
-}
-
-enum Incoming {
-    Line(String),
-    TooLong,
 }
 
 impl Controller {
@@ -202,7 +96,7 @@ impl Controller {
         };
         let mut controller = Controller {
             process,
-            stdin: Some(stdin),
+            commands: Some(write_commands(stdin)),
             lines: read_lines(stdout),
             info,
             timeouts,
@@ -219,7 +113,7 @@ impl Controller {
         let limit = |timeouts: &Timeouts| (deadline, timeouts.startup);
         let version = self.ask_until("protocol_version", limit(&self.timeouts))?;
         if version.trim() != "2" {
-            return Err(self.nonsense("protocol_version", &version));
+            return Err(self.end_for_nonsense("protocol_version", &version));
         }
         self.info.name = self.ask_until("name", limit(&self.timeouts))?;
         self.info.version = self.ask_until("version", limit(&self.timeouts))?;
@@ -298,21 +192,37 @@ impl Controller {
         let start = Instant::now();
         let reply = self.ask_until(&command, (start + limit, limit));
         self.thinking += start.elapsed();
-        let reply = reply?;
+        let reply = reply.map_err(|error| self.of_the_game(error))?;
         let word = reply.split_whitespace().next().unwrap_or_default();
         if word.eq_ignore_ascii_case("resign") {
             return Ok(Answer::Resign);
         }
-        Move::parse(size, word)
-            .map(Answer::Move)
-            .map_err(|_| self.nonsense(&command, &reply))
+        let mv = Move::parse(size, word).map(Answer::Move);
+        mv.map_err(|_| self.end_for_nonsense(&command, &reply))
+    }
+
+    /// Says so when a move took too long because the time for the game is over.
+    fn of_the_game(&self, error: ControllerError) -> ControllerError {
+        match (error, self.timeouts.total) {
+            (ControllerError::TimedOut { stderr, .. }, Some(total)) if self.thinking >= total => {
+                ControllerError::OutOfTime { total, stderr }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// The answer was well-formed but makes no sense for this command.
+    fn end_for_nonsense(&mut self, command: &str, text: &str) -> ControllerError {
+        let error = self.nonsense(command, text);
+        self.end();
+        error
     }
 
     /// Asks the engine to quit, gives it a second to do so, and ends it in any case.
     pub fn quit(mut self) {
         let second = Duration::from_secs(1);
         if self.ask_until("quit", (Instant::now() + second, second)).is_ok() {
-            self.stdin = None;
+            self.commands = None;
             self.process.ends_within(second);
         }
     }
@@ -321,22 +231,35 @@ impl Controller {
         if self.dead {
             return Err(ControllerError::Gone);
         }
-        let id = self.next_id;
-        self.next_id = self.next_id % 1_000_000 + 1;
-        let outcome = match self.send(&format!("{id} {command}\n")) {
-            Ok(()) => self.read_reply(command, id, deadline, limit),
-            Err(_) => Err(self.exited(command)),
-        };
+        let outcome = self.exchange(command, deadline, limit);
         if !matches!(outcome, Ok(_) | Err(ControllerError::Refused { .. })) {
             self.end();
         }
         outcome
     }
 
-    fn send(&mut self, line: &str) -> io::Result<()> {
-        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        stdin.write_all(line.as_bytes())?;
-        stdin.flush()
+    fn exchange(&mut self, command: &str, deadline: Instant, limit: Duration) -> Result<String, ControllerError> {
+        self.expect_silence(command)?;
+        let id = self.next_id;
+        self.next_id = self.next_id % 1_000_000 + 1;
+        let commands = self.commands.as_ref().ok_or(ControllerError::Gone)?;
+        match commands.try_send(format!("{id} {command}\n")) {
+            Ok(()) => self.read_reply(command, id, deadline, limit),
+            Err(TrySendError::Full(_)) => Err(self.timed_out(command, limit)),
+            Err(TrySendError::Disconnected(_)) => Err(self.exited(command)),
+        }
+    }
+
+    /// What an engine says without being asked would be taken for the answer to the next command.
+    fn expect_silence(&self, command: &str) -> Result<(), ControllerError> {
+        for incoming in self.lines.try_iter().take(STRAY_EMPTY_LINES) {
+            match incoming {
+                Incoming::Line(line) if line.trim().is_empty() => {}
+                Incoming::Line(line) => return Err(self.nonsense(command, &line)),
+                Incoming::TooLong => return Err(self.nonsense(command, "a line without end")),
+            }
+        }
+        Ok(())
     }
 
     fn read_reply(
@@ -353,7 +276,7 @@ impl Controller {
             }
         };
         let Some((success, text)) = parse_status(&first, id) else {
-            return Err(nonsense(command, &first));
+            return Err(self.nonsense(command, &first));
         };
         let mut reply = text.to_owned();
         loop {
@@ -364,7 +287,7 @@ impl Controller {
             reply.push('\n');
             reply.push_str(&line);
             if reply.len() > MAX_REPLY {
-                return Err(nonsense(command, &reply));
+                return Err(self.nonsense(command, &reply));
             }
         }
         match success {
@@ -378,50 +301,54 @@ impl Controller {
 
     fn next_line(&mut self, command: &str, deadline: Instant, limit: Duration) -> Result<String, ControllerError> {
         // A flood of lines must not outlive the deadline.
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timed_out = || ControllerError::TimedOut {
-            during: command.to_owned(),
-            after: limit,
-        };
-        if left.is_zero() {
-            return Err(timed_out());
-        }
-        match self.lines.recv_timeout(left) {
-            Ok(Incoming::Line(line)) => Ok(line),
-            Ok(Incoming::TooLong) => Err(nonsense(command, "a line without end")),
-            Err(RecvTimeoutError::Timeout) => Err(timed_out()),
-            Err(RecvTimeoutError::Disconnected) => Err(self.exited(command)),
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(self.timed_out(command, limit));
+            }
+            let ended = self.process.ends_within(Duration::ZERO);
+            match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
+                Ok(Incoming::Line(line)) => return Ok(line),
+                Ok(Incoming::TooLong) => return Err(self.nonsense(command, "a line without end")),
+                // Something that the engine has started keeps its output open.
+                Err(RecvTimeoutError::Timeout) if ended => return Err(self.exited(command)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(self.exited(command)),
+            }
         }
     }
 
     /// The engine's output has ended: it is ending or has closed the pipe.
     fn exited(&mut self, command: &str) -> ControllerError {
-        self.process.ends_within(Duration::from_millis(500));
+        let ended = self.process.ends_within(Duration::from_millis(500));
         let exit = self.process.kill();
-        self.dead = true;
         ControllerError::Exited {
-            exit,
+            exit: if ended { exit } else { Exit::OutputClosed },
             during: command.to_owned(),
             stderr: self.process.stderr(),
         }
     }
 
-    fn nonsense(&mut self, command: &str, text: &str) -> ControllerError {
-        self.end();
-        nonsense(command, text)
+    fn timed_out(&self, command: &str, after: Duration) -> ControllerError {
+        ControllerError::TimedOut {
+            during: command.to_owned(),
+            after,
+            stderr: self.process.stderr(),
+        }
+    }
+
+    fn nonsense(&self, command: &str, text: &str) -> ControllerError {
+        ControllerError::Nonsense {
+            during: command.to_owned(),
+            text: excerpt(text),
+            stderr: self.process.stderr(),
+        }
     }
 
     fn end(&mut self) {
         self.dead = true;
-        self.stdin = None;
+        self.commands = None;
         self.process.kill();
-    }
-}
-
-fn nonsense(command: &str, text: &str) -> ControllerError {
-    ControllerError::Nonsense {
-        during: command.to_owned(),
-        text: excerpt(text),
     }
 }
 
@@ -445,37 +372,6 @@ fn parse_status(line: &str, id: u32) -> Option<(bool, &str)> {
     Some((success, rest[digits..].trim()))
 }
 
-fn read_lines(stdout: ChildStdout) -> Receiver<Incoming> {
-    let (sender, receiver) = sync_channel(WAITING_LINES);
-    std::thread::spawn(move || send_lines(stdout, &sender));
-    receiver
-}
-
-/// Ends when the stream ends or nobody listens any more.
-fn send_lines(mut stream: impl Read, sender: &SyncSender<Incoming>) {
-    let (mut line, mut buffer) = (Vec::new(), [0; 8192]);
-    while let Ok(read @ 1..) = stream.read(&mut buffer) {
-        for &byte in &buffer[..read] {
-            match byte {
-                b'\n' => {
-                    let text = String::from_utf8_lossy(&line)
-                        .replace('\t', " ")
-                        .replace(|c: char| c.is_control(), "");
-                    line.clear();
-                    if sender.send(Incoming::Line(text)).is_err() {
-                        return;
-                    }
-                }
-                _ if line.len() >= MAX_LINE => {
-                    let _ = sender.send(Incoming::TooLong);
-                    return;
-                }
-                byte => line.push(byte),
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -491,21 +387,5 @@ mod tests {
         );
         assert_eq!(parse_status("=3 D4", 12), None);
         assert_eq!(parse_status("hello", 12), None);
-    }
-
-    #[test]
-    fn lines_without_end_are_cut() {
-        let (sender, receiver) = sync_channel(8);
-        let text = [b"one\r\ntwo\n".as_slice(), &vec![b'x'; MAX_LINE + 1]].concat();
-        send_lines(text.as_slice(), &sender);
-        drop(sender);
-        let lines: Vec<String> = receiver
-            .iter()
-            .map(|incoming| match incoming {
-                Incoming::Line(line) => line,
-                Incoming::TooLong => "too long".to_owned(),
-            })
-            .collect();
-        assert_eq!(lines, ["one", "two", "too long"]);
     }
 }

@@ -1,9 +1,8 @@
 //! How is an engine's process started, watched and got rid of with everything it has started itself?
 //!
-//! Every engine leads its own process group. Getting rid of it means: kill the group, wait for the engine, then collect the engine's
-//! own children. Those become ours when the engine dies because this process makes itself their "subreaper" (Linux): in a
-//! container without an init process nobody else would collect them. An engine's child that leaves the group on purpose (a daemon)
-//! is out of reach and stays.
+//! Every engine leads its own process group. Getting rid of it means: kill the group, wait for the engine, kill what has left the
+//! group, then collect the engine's own children. Those become ours when the engine dies because this process makes itself their
+//! "subreaper" (Linux): in a container without an init process nobody else would collect them.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 
-use crate::controller::Exit;
+use crate::failure::Exit;
+use crate::guard::{Guard, die_with_parent};
+use crate::strays;
 use crate::words::CommandLine;
 
 /// How much of the engine's standard error is kept: the last 64 KiB.
@@ -26,6 +27,9 @@ const POLL: Duration = Duration::from_millis(2);
 pub(crate) struct EngineProcess {
     child: Child,
     group: Pid,
+    /// Kills the group when this program cannot.
+    guard: Option<Guard>,
+    mark: String,
     stderr: Arc<Tail>,
     exit: Option<Exit>,
 }
@@ -33,9 +37,11 @@ pub(crate) struct EngineProcess {
 impl EngineProcess {
     /// Starts the engine with pipes for its three streams.
     pub(crate) fn spawn(line: &CommandLine) -> io::Result<(EngineProcess, ChildStdin, ChildStdout)> {
+        let mark = strays::new_mark();
         let mut command = Command::new(&line.program);
         command
             .args(&line.args)
+            .env(strays::MARK, &mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -49,6 +55,8 @@ impl EngineProcess {
             EngineProcess {
                 child,
                 group,
+                guard: Guard::over(group),
+                mark,
                 stderr,
                 exit: None,
             },
@@ -84,11 +92,13 @@ impl EngineProcess {
         }
         // The engine is not collected yet, so its number cannot belong to anybody else.
         let _ = kill_process_group(self.group, Signal::KILL);
+        self.guard = None;
         let exit = match self.child.wait() {
             Ok(status) => Exit::of(status.code(), status.signal()),
             Err(_) => Exit::Unknown,
         };
         self.exit = Some(exit);
+        strays::end(&self.mark);
         self.reap_group();
         self.stderr.wait_closed(Duration::from_millis(200));
         exit
@@ -125,7 +135,7 @@ fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
         std::thread::spawn(move || {
             become_subreaper();
             for (mut command, reply) in inbox {
-                die_with_parent::arrange(&mut command);
+                die_with_parent(&mut command);
                 let _ = reply.send(command.spawn());
             }
         });
@@ -147,38 +157,6 @@ fn become_subreaper() {
 
 #[cfg(not(target_os = "linux"))]
 fn become_subreaper() {}
-
-/// The one place with unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where only
-/// async-signal-safe calls are allowed. The closure makes two plain system calls and allocates nothing. There is no safe way to ask
-/// for the signal that ends the engine when this program is killed outright.
-mod die_with_parent {
-    use std::process::Command;
-
-    #[cfg(target_os = "linux")]
-    #[allow(unsafe_code)]
-    pub(super) fn arrange(command: &mut Command) {
-        use std::io;
-        use std::os::unix::process::CommandExt;
-
-        use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
-
-        let parent = getpid();
-        // SAFETY: only prctl and getppid are called, both async-signal-safe; nothing is allocated or locked.
-        unsafe {
-            command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the signal was asked for.
-                match getppid() == Some(parent) {
-                    true => Ok(()),
-                    false => Err(io::Error::from(io::ErrorKind::NotConnected)),
-                }
-            });
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn arrange(_command: &mut Command) {}
-}
 
 /// The end of a stream, collected by a thread of its own.
 struct Tail {

@@ -1,78 +1,17 @@
 //! The controller against engines that misbehave in every way, written as small shell scripts.
 #![cfg(unix)]
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+mod fake;
 
-use tempfile::TempDir;
+use std::time::Duration;
+
+use fake::{Fake, limits, size};
 use tengen_gtp::{Answer, CommandLine, Controller, ControllerError, Exit, Timeouts};
-use tengen_rules::{Color, Komi, Move, Size};
-
-/// A fake engine: answers everything with `=`, except what the given cases say.
-struct Fake {
-    _dir: TempDir,
-    path: PathBuf,
-}
-
-impl Fake {
-    fn new(cases: &str) -> Fake {
-        let dir = tempfile::tempdir().expect("a folder");
-        let path = dir.path().join("engine.sh");
-        let script = format!(
-            "while read id command rest; do case \"$command\" in\n{cases}\n\
-             protocol_version) printf '=%s 2\\n\\n' $id;;\n\
-             name) printf '=%s Fake\\n\\n' $id;;\n\
-             list_commands) printf '=%s genmove\\nplay\\n\\n' $id;;\n\
-             quit) printf '=%s\\n\\n' $id; exit 0;;\n\
-             *) printf '=%s\\n\\n' $id;;\n\
-             esac; done\n"
-        );
-        std::fs::write(&path, script).expect("a script");
-        Fake { _dir: dir, path }
-    }
-
-    fn command(&self) -> CommandLine {
-        CommandLine {
-            program: "sh".to_owned(),
-            args: vec![self.path.display().to_string()],
-        }
-    }
-
-    fn start(&self) -> Result<Controller, ControllerError> {
-        Controller::start(&self.command(), limits())
-    }
-
-    fn genmove_error(&self) -> ControllerError {
-        self.genmove_error_within(limits().per_move)
-    }
-
-    fn genmove_error_within(&self, per_move: Duration) -> ControllerError {
-        let timeouts = Timeouts { per_move, ..limits() };
-        let mut controller = Controller::start(&self.command(), timeouts).expect("a running engine");
-        let error = controller.genmove(size(), Color::Black).expect_err("an error");
-        if !matches!(error, ControllerError::Refused { .. }) {
-            assert!(!controller.is_alive());
-            assert!(matches!(controller.ask("name"), Err(ControllerError::Gone)));
-        }
-        error
-    }
-}
+use tengen_rules::{Color, Komi, Move};
 
 /// For engines that never answer; all others get limits that a busy machine keeps.
 const SHORT: Duration = Duration::from_millis(300);
-
-fn limits() -> Timeouts {
-    Timeouts {
-        startup: Duration::from_secs(20),
-        command: Duration::from_secs(20),
-        per_move: Duration::from_secs(20),
-        total: None,
-    }
-}
-
-fn size() -> Size {
-    Size::square(5).expect("a size")
-}
+const LONG: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_well_behaved_engine() {
@@ -134,7 +73,7 @@ fn a_file_that_is_no_program_cannot_start() {
 
 #[test]
 fn a_crash_keeps_the_last_words() {
-    let error = Fake::new("genmove) echo 'out of luck' >&2; kill -SEGV $$;;").genmove_error();
+    let error = Fake::new("genmove) echo 'out of luck' >&2; kill -SEGV $$;;").genmove_error_within(LONG);
     assert!(
         matches!(
             error,
@@ -150,7 +89,7 @@ fn a_crash_keeps_the_last_words() {
 
 #[test]
 fn an_early_exit_is_told_apart() {
-    let error = Fake::new("genmove) exit 3;;").genmove_error();
+    let error = Fake::new("genmove) exit 3;;").genmove_error_within(LONG);
     assert!(
         matches!(
             error,
@@ -194,20 +133,36 @@ fn thinking_time_of_the_game_is_limited() {
             break error;
         }
     };
-    assert!(matches!(error, ControllerError::TimedOut { .. }), "{error}");
+    assert!(matches!(error, ControllerError::OutOfTime { .. }), "{error}");
+    assert!(error.to_string().contains("0.4 s for the game"), "{error}");
+    assert!(!controller.is_alive());
+}
+
+#[test]
+fn a_slow_start_has_a_limit_of_its_own() {
+    let fake = Fake::new("name) echo 'loading weights' >&2; sleep 0.7; printf '=%s Slow\\n\\n' $id;;");
+    let start = |startup| Controller::start(&fake.command(), Timeouts { startup, ..limits() });
+    let error = start(SHORT).err().expect("an error");
+    assert!(
+        matches!(&error, ControllerError::TimedOut { during, .. } if during == "name"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("loading weights"), "{error}");
+    assert_eq!(start(limits().startup).expect("a running engine").info().name, "Slow");
 }
 
 #[test]
 fn nonsense_is_named() {
     for answer in ["hello there", "=%s banana", "=999 C3", "=%s Z9", "=%s", "=%s I5"] {
-        let error = Fake::new(&format!("genmove) printf '{answer}\\n\\n' $id;;")).genmove_error();
+        let error = Fake::new(&format!("genmove) printf '{answer}\\n\\n' $id;;")).genmove_error_within(LONG);
         assert!(matches!(error, ControllerError::Nonsense { .. }), "{answer}: {error}");
     }
 }
 
 #[test]
 fn floods_end() {
-    let lines = Fake::new("genmove) printf '=%s\\n' $id; while :; do echo C3 C3 C3 C3 C3 C3; done;;").genmove_error();
+    let lines = Fake::new("genmove) printf '=%s\\n' $id; while :; do echo C3 C3 C3 C3 C3 C3; done;;")
+        .genmove_error_within(LONG);
     assert!(
         matches!(
             lines,
@@ -217,7 +172,7 @@ fn floods_end() {
     );
     let blank = Fake::new("genmove) while :; do echo; done;;").genmove_error_within(SHORT);
     assert!(matches!(blank, ControllerError::TimedOut { .. }), "{blank}");
-    let endless = Fake::new("genmove) while :; do printf '%01000d' 0; done;;").genmove_error();
+    let endless = Fake::new("genmove) while :; do printf '%01000d' 0; done;;").genmove_error_within(LONG);
     assert!(
         matches!(
             endless,
@@ -251,20 +206,73 @@ fn a_refusal_leaves_the_engine_alive() {
     assert_eq!(controller.ask("name").expect("alive"), "Fake");
 }
 
-/// The engine and its own children are gone, collected, soon after the controller is dropped.
 #[test]
-#[cfg(target_os = "linux")]
-fn nothing_is_left_of_the_process_group() {
-    let fake = Fake::new("name) sleep 600 & sleep 600 & printf '=%s %s %s\\n\\n' $id $$ $!;;");
-    let controller = fake.start().expect("a running engine");
-    let pids: Vec<String> = controller.info().name.split_whitespace().map(str::to_owned).collect();
-    assert_eq!(pids.len(), 2);
-    let exists = |pid: &String| PathBuf::from(format!("/proc/{pid}")).exists();
-    assert!(pids.iter().all(exists));
-    drop(controller);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while pids.iter().any(exists) {
-        assert!(Instant::now() < deadline, "{pids:?} are still there");
-        std::thread::sleep(Duration::from_millis(5));
+fn answers_of_many_lines_end_at_the_empty_line_whatever_the_line_ending() {
+    let fake = Fake::new("showboard) printf '=%s\\r\\na b\\r\\n c\\td \\r\\n\\r\\n' $id;;");
+    let mut controller = fake.start().expect("a running engine");
+    assert_eq!(controller.ask("showboard").expect("a board"), "\na b\n c d ");
+    assert_eq!(controller.ask("name").expect("alive"), "Fake");
+}
+
+#[test]
+fn words_said_without_being_asked_are_nonsense() {
+    let fake = Fake::new("komi) printf '=%s\\n\\n\\n\\n= D4\\n\\n' $id; touch said;;");
+    let mut controller = fake.start().expect("a running engine");
+    controller.ask("komi 7").expect("accepted");
+    while !fake.file("said").exists() {
+        std::thread::sleep(Duration::from_millis(2));
     }
+    std::thread::sleep(Duration::from_millis(50));
+    let error = controller.genmove(size(), Color::Black).expect_err("an error");
+    assert!(matches!(error, ControllerError::Nonsense { .. }), "{error}");
+    assert!(error.to_string().contains("D4"), "{error}");
+}
+
+/// An engine that answers without reading fills its own input sooner or later; nobody may wait for that pipe.
+#[test]
+fn an_engine_that_never_reads_does_not_hold_anybody_up() {
+    let command: CommandLine = "sh -c 'while :; do printf \"= 2\\n\\n\"; sleep 0.002; done'"
+        .parse()
+        .expect("a command");
+    let timeouts = Timeouts {
+        startup: SHORT,
+        command: SHORT,
+        ..limits()
+    };
+    let long = "x".repeat(100_000);
+    let outcome = Controller::start(&command, timeouts).and_then(|mut controller| {
+        for _ in 0..100 {
+            controller.ask(&long)?;
+        }
+        Ok(())
+    });
+    let error = outcome.expect_err("an error");
+    assert!(
+        matches!(
+            error,
+            ControllerError::Nonsense { .. } | ControllerError::TimedOut { .. }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_engine_that_closes_its_output_and_runs_on_is_told_apart() {
+    let error = Fake::new("genmove) exec >&-; sleep 600;;").genmove_error_within(LONG);
+    assert!(
+        matches!(
+            error,
+            ControllerError::Exited {
+                exit: Exit::OutputClosed,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("the engine closed its output during 'genmove b'"),
+        "{error}"
+    );
 }

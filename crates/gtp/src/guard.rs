@@ -1,0 +1,74 @@
+//! How does an engine end when this program is killed outright and can do nothing itself?
+//!
+//! In two ways at once. The kernel kills the engine when the thread ends that started it (Linux only, and only the engine itself,
+//! not what it has started). And a guard, a small shell process with a pipe from this program, kills the engine's whole process
+//! group as soon as the pipe is closed, which the kernel does for every program however it ends.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::Pid;
+
+use crate::strays::MARK;
+
+/// Waits for the end of its input, which never holds anything, and kills the group given as its argument.
+const SCRIPT: &str = "trap '' HUP INT TERM QUIT; read -r line; kill -s KILL -- \"-$0\"";
+
+/// A process that kills a process group when this program ends without having done so. Dropping it lets the group be.
+pub(crate) struct Guard {
+    shell: Child,
+}
+
+impl Guard {
+    /// Sets a guard over the group. `None` where there is no shell: then only the engine itself is sure to end with this program.
+    pub(crate) fn over(group: Pid) -> Option<Guard> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", SCRIPT, &group.as_raw_nonzero().to_string()])
+            // A guard inside another engine must outlive that engine.
+            .env_remove(MARK)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C in a terminal reaches the whole group of this program; the guard must outlive it.
+            .process_group(0);
+        command.spawn().ok().map(|shell| Guard { shell })
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Its pipe is closed only after it is dead: it must not see the end of its input now.
+        let pipe = self.shell.stdin.take();
+        let _ = self.shell.kill();
+        let _ = self.shell.wait();
+        drop(pipe);
+    }
+}
+
+/// The one place with unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where only
+/// async-signal-safe calls are allowed. The closure makes two plain system calls and allocates nothing. There is no safe way to ask
+/// for the signal that ends the engine when this program is killed outright.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub(crate) fn die_with_parent(command: &mut Command) {
+    use std::io;
+
+    use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+
+    let parent = getpid();
+    // SAFETY: only prctl and getppid are called, both async-signal-safe; nothing is allocated or locked.
+    unsafe {
+        command.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The parent may have died before the signal was asked for.
+            match getppid() == Some(parent) {
+                true => Ok(()),
+                false => Err(io::Error::from(io::ErrorKind::NotConnected)),
+            }
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn die_with_parent(_command: &mut Command) {}

@@ -1,0 +1,99 @@
+//! What of an engine has left its process group, and how is that got rid of?
+//!
+//! A process that an engine starts may leave the engine's group (`setsid`, a shell with job control, a daemon). Every engine is
+//! therefore marked in its environment, which all that it starts inherit, and `/proc` is searched for the mark (Linux). Where there
+//! is no `/proc` strays are out of reach.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Name of the environment variable that marks an engine and all that it starts.
+pub(crate) const MARK: &str = "TENGEN_ENGINE";
+
+/// A value of [`MARK`] that no other engine on this machine has.
+pub(crate) fn new_mark() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end(_mark: &str) {}
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::end;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::num::NonZeroI32;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, kill_process, waitpid};
+
+    use super::MARK;
+
+    /// How long processes that start others faster than they are found are hunted.
+    const HUNT_FOR: Duration = Duration::from_secs(2);
+
+    /// Kills every process with this mark and collects those that have become children of this program. Collects, besides, dead
+    /// children of this program that come from another session: only strays of engines do.
+    pub(crate) fn end(mark: &str) {
+        let entry = format!("{MARK}={mark}");
+        let deadline = Instant::now() + HUNT_FOR;
+        let mut killed = BTreeSet::new();
+        loop {
+            // The dead lose their environment and are not found again.
+            let marked: Vec<Pid> = processes().filter(|&pid| is_marked(pid, &entry)).collect();
+            for &pid in &marked {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            killed.extend(marked.iter().map(|pid| pid.as_raw_nonzero()));
+            if marked.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+        }
+        let dead = processes().filter(|&pid| is_dead_stray(pid));
+        killed.extend(dead.map(|pid| pid.as_raw_nonzero()));
+        collect(killed, deadline);
+    }
+
+    /// Waits until all are gone: collected here, or by whoever else is their parent.
+    fn collect(mut dead: BTreeSet<NonZeroI32>, deadline: Instant) {
+        while !dead.is_empty() && Instant::now() < deadline {
+            dead.retain(|&number| {
+                let _ = waitpid(Pid::from_raw(number.get()), WaitOptions::NOHANG);
+                Path::new(&format!("/proc/{number}")).exists()
+            });
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn processes() -> impl Iterator<Item = Pid> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+    }
+
+    fn is_marked(pid: Pid, entry: &str) -> bool {
+        let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+        environment
+            .split(|&byte| byte == 0)
+            .any(|variable| variable == entry.as_bytes())
+    }
+
+    fn is_dead_stray(pid: Pid) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+        // "pid (name) state parent group session …"; the name may hold anything.
+        let Some((_, fields)) = stat.rsplit_once(')') else {
+            return false;
+        };
+        let mut fields = fields.split_whitespace();
+        let state = fields.next();
+        let mut number = || fields.next().and_then(|field| field.parse::<i32>().ok());
+        let (parent, _group, session) = (number(), number(), number());
+        let own_session = getsid(None).map(|session| session.as_raw_nonzero().get());
+        state == Some("Z")
+            && parent == Some(getpid().as_raw_nonzero().get())
+            && own_session.is_ok_and(|own| session.is_some_and(|session| session != own))
+    }
+}

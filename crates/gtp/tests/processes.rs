@@ -1,0 +1,110 @@
+//! Whatever an engine does and whatever it starts, nothing of it is left: no process, no zombie.
+#![cfg(target_os = "linux")]
+
+mod fake;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fake::Fake;
+
+/// The engine writes its own number and its children's into a file.
+fn numbers(fake: &Fake, count: usize) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let text = std::fs::read_to_string(fake.file("pids")).unwrap_or_default();
+        let numbers: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        if numbers.len() == count {
+            return numbers;
+        }
+        assert!(Instant::now() < deadline, "only {numbers:?} were started");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Zombies are in `/proc` too.
+fn exists(number: &String) -> bool {
+    Path::new("/proc").join(number).exists()
+}
+
+#[track_caller]
+fn expect_gone(numbers: &[String]) {
+    let left: Vec<&String> = numbers.iter().filter(|number| exists(number)).collect();
+    assert!(left.is_empty(), "{left:?} of {numbers:?} are still there");
+}
+
+/// Starts a child that ends only when it is killed.
+const CHILD: &str = "(trap '' TERM HUP INT; sleep 600) & echo $$ $! > pids";
+
+#[test]
+fn nothing_is_left_when_the_controller_is_dropped() {
+    let fake = Fake::new(&format!("komi) {CHILD}; printf '=%s\\n\\n' $id;;"));
+    let mut controller = fake.start().expect("a running engine");
+    controller.ask("komi 7").expect("accepted");
+    let numbers = numbers(&fake, 2);
+    assert!(numbers.iter().all(exists));
+    drop(controller);
+    expect_gone(&numbers);
+}
+
+#[test]
+fn nothing_is_left_when_the_engine_quits() {
+    for answer in ["printf '=%s\\n\\n' $id; exit 0", "exit 1", ":", "sleep 600"] {
+        let fake = Fake::new(&format!("quit) {answer};;\nkomi) {CHILD}; printf '=%s\\n\\n' $id;;"));
+        let mut controller = fake.start().expect("a running engine");
+        controller.ask("komi 7").expect("accepted");
+        controller.quit();
+        expect_gone(&numbers(&fake, 2));
+    }
+}
+
+#[test]
+fn nothing_is_left_after_any_failure() {
+    for failure in [
+        "exit 3",
+        "kill -SEGV $$",
+        "sleep 600",
+        "trap '' TERM INT HUP; while :; do sleep 600; done",
+        "exec >&-; sleep 600",
+        "echo nonsense; echo",
+        "while :; do echo flood; done",
+        "while :; do echo flood >&2; done",
+    ] {
+        let fake = Fake::new(&format!("genmove) {CHILD}; {failure};;"));
+        fake.genmove_error_within(Duration::from_millis(400));
+        expect_gone(&numbers(&fake, 2));
+    }
+}
+
+#[test]
+fn nothing_is_left_of_an_engine_that_does_not_start() {
+    let fake = Fake::new(&format!("name) {CHILD}; exit 1;;"));
+    assert!(fake.start().is_err());
+    expect_gone(&numbers(&fake, 2));
+}
+
+#[test]
+fn what_has_left_the_process_group_is_found() {
+    let fake = Fake::new(
+        "komi) setsid sh -c 'echo $$ >> pids; sleep 600' & \
+         (setsid sh -c 'echo $$ >> pids; setsid sleep 600 & echo $! >> pids' &); \
+         printf '=%s\\n\\n' $id;;",
+    );
+    let mut controller = fake.start().expect("a running engine");
+    controller.ask("komi 7").expect("accepted");
+    let numbers = numbers(&fake, 3);
+    drop(controller);
+    expect_gone(&numbers);
+}
+
+#[test]
+fn a_panic_leaves_nothing() {
+    let fake = Fake::new(&format!("komi) {CHILD}; printf '=%s\\n\\n' $id;;"));
+    let mut controller = fake.start().expect("a running engine");
+    let worker = std::thread::spawn(move || {
+        controller.ask("komi 7").expect("accepted");
+        std::panic::resume_unwind(Box::new("as if by a bug"));
+    });
+    worker.join().expect_err("a panic");
+    expect_gone(&numbers(&fake, 2));
+}
