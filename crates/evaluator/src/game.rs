@@ -101,16 +101,16 @@ impl LiveGame {
         self.position.to_move() == self.a_color
     }
 
-    /// Judges the answer of the side to move.
-    pub(crate) fn take(&mut self, answer: Answer) {
+    /// Judges the answer of the side to move. `stderr` tells what its engine has written, for the report of an illegal move.
+    pub(crate) fn take(&mut self, answer: Answer, stderr: impl FnOnce() -> String) {
         match answer {
             Answer::Resign => self.end = Some((EndReason::Resign, None)),
             Answer::Fault(fault) => self.end = Some((EndReason::Forfeit, Some(fault))),
-            Answer::Play(choice) => self.play(&choice),
+            Answer::Play(choice) => self.play(&choice, stderr),
         }
     }
 
-    fn play(&mut self, choice: &Choice) {
+    fn play(&mut self, choice: &Choice, stderr: impl FnOnce() -> String) {
         if let Err(reason) = self.position.try_play(choice.mv) {
             let mv = choice.mv.format(self.position.size());
             let reason = format!("{mv} at ply {} is illegal: {reason}", self.position.ply());
@@ -119,7 +119,7 @@ impl LiveGame {
                 Some(Fault {
                     kind: FaultKind::IllegalMove,
                     reason,
-                    stderr: String::new(),
+                    stderr: stderr(),
                 }),
             ));
             return;

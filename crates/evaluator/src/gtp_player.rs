@@ -1,21 +1,36 @@
 //! Any engine that speaks GTP, one process per game played side by side.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, Timeouts};
+use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, EngineInfo, Timeouts};
 
-use crate::player::{Answer, Choice, Fault, FaultKind, Player, PlayerCost, PlayerError, Turn};
+use crate::player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Turn};
+
+/// How much of an engine's standard error is kept with a fault, in bytes.
+const STDERR_KEPT: usize = 8 * 1024;
+/// Longest name of an engine in results and records, in characters.
+const NAME_KEPT: usize = 80;
 
 /// Plays through engine processes. Our referee keeps the games; the engines are told every move.
 ///
 /// An engine that lists `set_random_seed` (GNU Go does) is given the game's seed, so that the same match can be played again.
+///
+/// **Restarts.** A process plays game after game. One that fails in a game loses that game and is killed. One that is found dead or
+/// failing when a game begins is replaced without a loss. An engine that cannot be started, or refuses the board or the komi, ends
+/// the match when that happens in a process's first game, since nothing can be played then; later it loses the game it cannot begin,
+/// and the next game tries again.
+///
+/// Dropping the player asks the engines to quit, gives them a second, and ends them in any case.
 pub struct GtpPlayer {
     name: String,
+    info: EngineInfo,
     command: CommandLine,
     timeouts: Timeouts,
     seats: Vec<Seat>,
     engines: usize,
     moves: u64,
+    processes: AtomicU64,
 }
 
 /// One engine process and the game it is in.
@@ -25,6 +40,8 @@ struct Seat {
     game: Option<u64>,
     /// Plies of the game that the engine knows.
     told: usize,
+    /// Whether an engine has begun a game here before.
+    proven: bool,
 }
 
 impl GtpPlayer {
@@ -39,20 +56,47 @@ impl GtpPlayer {
         name: Option<String>,
     ) -> Result<GtpPlayer, PlayerError> {
         let controller = Controller::start(&command, timeouts)?;
-        let info = controller.info();
-        let name = name.unwrap_or_else(|| format!("{} {}", info.name, info.version).trim().replace('\n', " "));
+        let info = controller.info().clone();
+        let name = name.unwrap_or_else(|| name_of(&info, &command));
         let seats = vec![Seat {
             controller: Some(controller),
             ..Seat::default()
         }];
         Ok(GtpPlayer {
             name,
+            info,
             command,
             timeouts,
             seats,
             engines: engines.max(1),
             moves: 0,
+            processes: AtomicU64::new(1),
         })
+    }
+}
+
+impl Drop for GtpPlayer {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        thread::scope(|scope| {
+            for controller in self.seats.iter_mut().filter_map(|seat| seat.controller.take()) {
+                scope.spawn(|| controller.quit());
+            }
+        });
+    }
+}
+
+/// What the engine calls itself, in one short line; the program's file name where it does not say.
+fn name_of(info: &EngineInfo, command: &CommandLine) -> String {
+    let said = format!("{} {}", info.name, info.version);
+    let shown = said.replace(char::is_control, " ");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let name: String = words.join(" ").chars().take(NAME_KEPT).collect();
+    match name.is_empty() {
+        true => command.program.rsplit('/').next().unwrap_or_default().to_owned(),
+        false => name,
     }
 }
 
@@ -76,6 +120,7 @@ impl Player for GtpPlayer {
             name: &self.name,
             command: &self.command,
             timeouts: self.timeouts,
+            processes: &self.processes,
         };
         let jobs = turns.iter().map(|turn| {
             let seat = free[turn.slot].take().expect("one slot has one game at a time");
@@ -100,6 +145,20 @@ impl Player for GtpPlayer {
             ..PlayerCost::default()
         }
     }
+
+    fn engine(&self) -> Option<EngineReport> {
+        Some(EngineReport {
+            command: self.command.to_string(),
+            name: self.info.name.clone(),
+            version: self.info.version.clone(),
+            processes: self.processes.load(Ordering::Relaxed),
+        })
+    }
+
+    fn stderr(&self, slot: usize) -> String {
+        let controller = self.seats.get(slot).and_then(|seat| seat.controller.as_ref());
+        controller.map_or_else(String::new, |controller| end_of(controller.stderr()))
+    }
 }
 
 /// What all seats share.
@@ -107,12 +166,17 @@ struct Desk<'a> {
     name: &'a str,
     command: &'a CommandLine,
     timeouts: Timeouts,
+    processes: &'a AtomicU64,
 }
 
 impl Seat {
     fn answer(&mut self, desk: &Desk<'_>, turn: Turn<'_>) -> Result<Answer, PlayerError> {
         if self.game != Some(turn.game) {
-            self.sit_down(desk, &turn)?;
+            match self.sit_down(desk, &turn) {
+                Ok(()) => self.proven = true,
+                Err(error) if self.proven => return Ok(Answer::Fault(fault(&error, FaultKind::RefusedGame))),
+                Err(error) => return Err(desk.cannot_begin(error)),
+            }
         }
         let Some(controller) = self.controller.as_mut() else {
             // Cannot happen in a game that goes on: a failed engine has lost its game.
@@ -133,7 +197,7 @@ impl Seat {
     }
 
     /// Begins a new game, with a new process where the last one has failed or fails now.
-    fn sit_down(&mut self, desk: &Desk<'_>, turn: &Turn<'_>) -> Result<(), PlayerError> {
+    fn sit_down(&mut self, desk: &Desk<'_>, turn: &Turn<'_>) -> Result<(), ControllerError> {
         let old = self
             .controller
             .take()
@@ -141,8 +205,9 @@ impl Seat {
         let controller = match old {
             Some(controller) => controller,
             None => {
+                desk.processes.fetch_add(1, Ordering::Relaxed);
                 let mut fresh = Controller::start(desk.command, desk.timeouts)?;
-                begin(&mut fresh, turn).map_err(|error| desk.cannot_begin(error))?;
+                begin(&mut fresh, turn)?;
                 fresh
             }
         };
@@ -179,25 +244,46 @@ fn follow(controller: &mut Controller, turn: &Turn<'_>, told: &mut usize) -> Res
     let size = turn.position.size();
     for (ply, &mv) in turn.position.moves().iter().enumerate().skip(*told) {
         let color = turn.position.start().mover(ply);
-        if let Err(error) = controller.play(size, color, mv) {
-            return Err(fault(&error, FaultKind::RefusedMove, controller));
-        }
+        controller
+            .play(size, color, mv)
+            .map_err(|error| with_stderr(fault(&error, FaultKind::RefusedMove), controller))?;
         *told = ply + 1;
     }
     let answer = controller.genmove(size, turn.color());
-    answer.map_err(|error| fault(&error, FaultKind::RefusedToMove, controller))
+    answer.map_err(|error| with_stderr(fault(&error, FaultKind::RefusedToMove), controller))
 }
 
-fn fault(error: &ControllerError, refused: FaultKind, controller: &Controller) -> Fault {
-    let kind = match error {
-        ControllerError::Refused { .. } => refused,
-        ControllerError::TimedOut { .. } => FaultKind::Timeout,
-        ControllerError::Nonsense { .. } => FaultKind::Nonsense,
-        _ => FaultKind::Exit,
+fn fault(error: &ControllerError, refused: FaultKind) -> Fault {
+    let (kind, stderr) = match error {
+        ControllerError::Refused { .. } => (refused, ""),
+        ControllerError::TimedOut { stderr, .. } | ControllerError::OutOfTime { stderr, .. } => {
+            (FaultKind::Timeout, stderr.as_str())
+        }
+        ControllerError::Nonsense { stderr, .. } => (FaultKind::Nonsense, stderr.as_str()),
+        ControllerError::Exited { stderr, .. } => (FaultKind::Exit, stderr.as_str()),
+        ControllerError::NotFound { .. } | ControllerError::NotStarted { .. } | ControllerError::Gone => {
+            (FaultKind::Exit, "")
+        }
     };
     Fault {
         kind,
         reason: error.to_string(),
-        stderr: controller.stderr(),
+        stderr: end_of(stderr.to_owned()),
     }
+}
+
+/// A failure of a process that may still be asked: what it has written by now is more than what it had when it failed.
+fn with_stderr(fault: Fault, controller: &Controller) -> Fault {
+    Fault {
+        stderr: end_of(controller.stderr()),
+        ..fault
+    }
+}
+
+fn end_of(text: String) -> String {
+    let mut start = text.len().saturating_sub(STDERR_KEPT);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text[start..].to_owned()
 }

@@ -37,7 +37,7 @@ pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
 pub use play::{MatchContext, MatchError, MatchEvent, Observer, play_games, run_match};
-pub use player::{Answer, Choice, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
+pub use player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
 pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};

@@ -109,6 +109,8 @@ pub fn run_match(
     let mut result = MatchResult::of(config, [a.name(), b.name()], [a.cost(), b.cost()], games);
     result.stopped = stopped;
     result.sprt = sprt;
+    result.a_engine = a.engine();
+    result.b_engine = b.engine();
     Ok(result)
 }
 
@@ -197,7 +199,8 @@ fn half_round(
     let slots: Vec<usize> = turns.iter().map(|turn| turn.slot).collect();
     let answers: Vec<Answer> = player.choose(&turns)?;
     for (&slot, answer) in slots.iter().zip(answers) {
-        live[slot].as_mut().expect("the game was there before").take(answer);
+        let game = live[slot].as_mut().expect("the game was there before");
+        game.take(answer, || player.stderr(slot));
     }
     Ok(slots.len() as u64)
 }

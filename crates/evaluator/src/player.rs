@@ -26,6 +26,29 @@ pub trait Player {
     fn cost(&self) -> PlayerCost {
         PlayerCost::default()
     }
+
+    /// The program behind the player, when it is an engine of its own.
+    fn engine(&self) -> Option<EngineReport> {
+        None
+    }
+
+    /// The end of what the player's engine in this slot has written to its standard error; empty for players without engines.
+    fn stderr(&self, _slot: usize) -> String {
+        String::new()
+    }
+}
+
+/// What is known of an engine that plays over GTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EngineReport {
+    /// Its command line.
+    pub command: String,
+    /// Its answer to `name`.
+    pub name: String,
+    /// Its answer to `version`.
+    pub version: String,
+    /// Processes started so far; more than were needed side by side when some failed and were replaced.
+    pub processes: u64,
 }
 
 /// One game in which the player has to move. The game is not over.
@@ -92,7 +115,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The failure in one sentence.
     pub reason: String,
-    /// The end of what an engine had written to its standard error; empty where there is none.
+    /// The end of what an engine had written to its standard error, at most 8 KiB; empty where there is none.
     pub stderr: String,
 }
 
@@ -112,6 +135,8 @@ pub enum FaultKind {
     RefusedMove,
     /// The engine refused to choose a move.
     RefusedToMove,
+    /// The engine refused the board or the komi after it had played with them before.
+    RefusedGame,
 }
 
 /// What a player has spent.

@@ -8,7 +8,7 @@ use crate::elo::EloEstimate;
 use crate::game::FinishedGame;
 use crate::pentanomial::Pentanomial;
 use crate::play::is_paired;
-use crate::player::{Fault, PlayerCost};
+use crate::player::{EngineReport, Fault, PlayerCost};
 use crate::settings::MatchConfig;
 use crate::sprt::Sprt;
 
@@ -73,9 +73,13 @@ pub struct MatchResult {
     pub a_cost: PlayerCost,
     /// What B has spent.
     pub b_cost: PlayerCost,
+    /// The program behind A, when it is an engine.
+    pub a_engine: Option<EngineReport>,
+    /// The program behind B, when it is an engine.
+    pub b_engine: Option<EngineReport>,
     /// Whether the match was stopped before its end.
     pub stopped: bool,
-    /// Every fault with its reason.
+    /// Every fault with its reason, those of void games too.
     pub fault_reports: Vec<FaultReport>,
     /// Every game in one line.
     pub game_list: Vec<GameSummary>,
@@ -114,6 +118,8 @@ pub struct FaultReport {
     pub player: &'static str,
     /// Turns taken before it.
     pub ply: usize,
+    /// Whether the game does not count, instead of being lost.
+    pub void: bool,
     /// What happened.
     #[serde(flatten)]
     pub fault: Fault,
@@ -160,7 +166,13 @@ impl MatchResult {
         };
         let scored = total.wins + total.ties + total.losses;
         let fault_reports = fault_reports(&games);
-        let a_faults = fault_reports.iter().filter(|report| report.player == "a").count();
+        let faults_of = |player| {
+            fault_reports
+                .iter()
+                .filter(|report| report.player == player && !report.void)
+                .count()
+        };
+        let (a_faults, b_faults) = (faults_of("a"), faults_of("b"));
         let full_boards = |is_a: bool| games.iter().filter(|game| won_full_board(game, is_a)).count();
         let margins = || {
             games
@@ -183,9 +195,9 @@ impl MatchResult {
             pentanomial,
             estimate: EloEstimate::of(total.wins, total.ties, total.losses, &pentanomial),
             sprt: None,
-            faults: fault_reports.len(),
+            faults: a_faults + b_faults,
             a_faults,
-            b_faults: fault_reports.len() - a_faults,
+            b_faults,
             unfinished: games.iter().filter(|game| game.record.outcome().is_none()).count(),
             void: games.iter().filter(|game| game.void).count(),
             resigned: games
@@ -199,6 +211,8 @@ impl MatchResult {
             mean_plies: mean(games.iter().map(|game| game.record.plies.len() as f64)).unwrap_or(0.0),
             a_cost: costs[0],
             b_cost: costs[1],
+            a_engine: None,
+            b_engine: None,
             stopped: false,
             fault_reports,
             game_list: games.iter().map(summary).collect(),
@@ -253,10 +267,11 @@ fn fault_reports(games: &[FinishedGame]) -> Vec<FaultReport> {
         } else {
             "b"
         };
-        (!game.void).then_some(FaultReport {
+        Some(FaultReport {
             game: game.game,
             player,
             ply,
+            void: game.void,
             fault,
         })
     };

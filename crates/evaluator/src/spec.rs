@@ -1,5 +1,6 @@
 //! How is a player named in one line of text?
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -24,7 +25,7 @@ use tengen_search::SearchMethod;
 /// `name` for all.
 ///
 /// A GTP command line is everything after `gtp:`, commas included. To give it options, quote it:
-/// `gtp:"gnugo --mode gtp --level 10",engines=2`.
+/// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes `\"` and `\\` stand for `"` and `\`.
 ///
 /// ```
 /// use tengen_evaluator::{PlayerKind, PlayerSpec};
@@ -137,6 +138,11 @@ pub enum SpecError {
     /// Something other than options follows the quoted command line.
     #[error("'{0}' follows the quoted command line: expected nothing or ,key=value")]
     AfterQuote(String),
+    /// Options follow a command line that is not quoted.
+    #[error(
+        "'{0}' looks like options of the player, but belongs to the command line as it stands: quote the command line, gtp:\"…\"{0}"
+    )]
+    UnquotedOptions(String),
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {
@@ -268,24 +274,55 @@ fn split_options(text: &str) -> (&str, &str) {
 }
 
 /// A command line in quotes may be followed by options; any other has none.
-fn split_command(rest: &str) -> Result<(&str, &str), SpecError> {
-    let Some(quote) = rest.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else {
-        return Ok((rest, ""));
+fn split_command(rest: &str) -> Result<(Cow<'_, str>, &str), SpecError> {
+    let whole = || {
+        let (_, options) = split_options(rest);
+        let key = options.split(['=', ',']).nth(1).unwrap_or_default();
+        match GTP_KEYS.contains(&key.trim()) {
+            true => Err(SpecError::UnquotedOptions(options.to_owned())),
+            false => Ok((Cow::Borrowed(rest), "")),
+        }
     };
-    match rest[1..].rfind(quote) {
-        None => Err(SpecError::Command(CommandLineError::OpenQuote(quote))),
-        Some(at) => {
-            let (inside, after) = (&rest[1..=at], &rest[at + 2..]);
-            // A quote later on may close a quoted argument: then the whole text is the command line.
-            match after.is_empty() || after.starts_with(',') {
-                true if !inside.contains(quote) => Ok((inside, after)),
-                true if after.is_empty() => Ok((rest, "")),
-                true => Err(SpecError::AfterQuote(after.to_owned())),
-                false if inside.contains(quote) || after.starts_with(char::is_whitespace) => Ok((rest, "")),
-                false => Err(SpecError::AfterQuote(after.to_owned())),
-            }
+    let Some(quote) = rest.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else {
+        return whole();
+    };
+    let end = closing_quote(rest, quote).ok_or(CommandLineError::OpenQuote(quote))?;
+    let (inside, after) = (&rest[1..end], &rest[end + 1..]);
+    match after.chars().next() {
+        None | Some(',') if quote == '"' => Ok((Cow::Owned(unescaped(inside)), after)),
+        None | Some(',') => Ok((Cow::Borrowed(inside), after)),
+        // Only the program was quoted.
+        Some(next) if next.is_whitespace() => whole(),
+        Some(_) => Err(SpecError::AfterQuote(after.to_owned())),
+    }
+}
+
+/// Where the quote at the start of the text is closed. Backslashes escape inside double quotes.
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' if quote == '"' => drop(chars.next()),
+            c if c == quote => return Some(at),
+            _ => {}
         }
     }
+    None
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, chars.clone().next()) {
+            ('\\', Some(escaped @ ('"' | '\\'))) => {
+                plain.push(escaped);
+                chars.next();
+            }
+            (c, _) => plain.push(c),
+        }
+    }
+    plain
 }
 
 fn with_options(kind: PlayerKind, text: &str) -> Result<PlayerSpec, SpecError> {
@@ -436,12 +473,14 @@ impl fmt::Display for PlayerSpec {
                 location,
                 generation: Some(generation),
             } => write!(f, "store:{location}@g{generation:06}")?,
-            PlayerKind::Gtp(command) if quoted => {
+            PlayerKind::Gtp(command) => {
                 let command = command.to_string();
-                let quote = if command.contains('"') { '\'' } else { '"' };
-                write!(f, "gtp:{quote}{command}{quote}")?;
+                let plain = split_command(&command).is_ok_and(|(inside, _)| inside == command);
+                match quoted || !plain {
+                    true => write!(f, "gtp:\"{}\"", command.replace('\\', "\\\\").replace('"', "\\\""))?,
+                    false => write!(f, "gtp:{command}")?,
+                }
             }
-            PlayerKind::Gtp(command) => write!(f, "gtp:{command}")?,
             PlayerKind::Random => f.write_str("random")?,
             PlayerKind::Uniform => f.write_str("uniform")?,
         }
@@ -479,6 +518,12 @@ mod tests {
             "gtp:gnugo --mode gtp --level 10, or so",
             "gtp:\"gnugo --mode gtp\",move_s=2.5,engines=2,name=GNU Go",
             "gtp:\"sh -c 'exec gnugo'\",engines=2",
+            "gtp:'my engine' --mode gtp",
+            "gtp:\"'my engine' --mode gtp\",engines=2",
+            "gtp:\"'my engine'\"",
+            "gtp:\"sh -c \\\"it's\\\"\",engines=2",
+            "gtp:engine --set a=1,b=2",
+            "gtp:\"engine --set a=1,name=2\"",
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
@@ -541,9 +586,21 @@ mod tests {
         assert!(error("gtp:").contains("empty"));
         assert!(error("gtp:\"gnugo").contains("never closes"));
         assert!(error("gtp:\"gnugo\"x").contains("follows the quoted"));
+        assert!(error("gtp:gnugo --mode gtp,engines=2").contains("gtp:\"…\",engines=2"));
     }
 
     proptest::proptest! {
+        #[test]
+        fn any_command_line_round_trips(
+            program in "[a-z '\"\\\\,=]{1,8}",
+            args in proptest::collection::vec("[a-z '\"\\\\,=]{0,8}", 0..4),
+            engines in proptest::option::of(1_usize..9),
+        ) {
+            let options = PlayerOptions { engines, ..PlayerOptions::default() };
+            let spec = PlayerSpec { kind: PlayerKind::Gtp(CommandLine { program, args }), options };
+            proptest::prop_assert_eq!(parse(&spec.to_string()), spec);
+        }
+
         #[test]
         fn any_text_is_answered(text in "(gtp:|model:|store:|random|uniform|)[\\PC,='\"@:]{0,24}") {
             if let Ok(spec) = text.parse::<PlayerSpec>() {

@@ -9,6 +9,7 @@ use tengen_evaluator::{
     FaultKind, MatchConfig, MatchContext, MatchError, MatchResult, NoModels, Player, PlayerError, Refusal,
     build_player, run_match,
 };
+use tengen_gtp::{Controller, Timeouts};
 use tengen_records::EndReason;
 use tengen_rules::{Komi, Size};
 
@@ -94,6 +95,11 @@ fn every_failure_is_a_loss_with_its_reason() {
         ("genmove) echo 'no luck' >&2; exit 7;;", FaultKind::Exit, "exit code 7"),
         ("genmove) kill -KILL $$;;", FaultKind::Exit, "signal 9"),
         ("genmove) sleep 600;;", FaultKind::Timeout, "0.4 s"),
+        (
+            "genmove) sleep 0.3; printf '=%s D4\\n\\n' $id;;",
+            FaultKind::Timeout,
+            "0.2 s for the game",
+        ),
         ("genmove) printf 'ready?\\n\\n';;", FaultKind::Nonsense, "ready?"),
         ("genmove) printf '=%s Q99\\n\\n' $id;;", FaultKind::Nonsense, "Q99"),
         (
@@ -107,7 +113,11 @@ fn every_failure_is_a_loss_with_its_reason() {
             "illegal move",
         ),
     ] {
-        let limit = if kind == FaultKind::Timeout { ",move_s=0.4" } else { "" };
+        let limit = match word {
+            "0.4 s" => ",move_s=0.4",
+            "0.2 s for the game" => ",game_s=0.2",
+            _ => "",
+        };
         let result = Fake::new(cases).result(&config(5, 4), limit);
         assert_eq!((result.a_points, result.games, result.a_faults), (0.0, 4, 4), "{cases}");
         for report in &result.fault_reports {
@@ -125,8 +135,26 @@ fn every_failure_is_a_loss_with_its_reason() {
 
 #[test]
 fn standard_error_is_kept_with_the_fault() {
-    let result = Fake::new("genmove) echo 'out of luck' >&2; exit 1;;").result(&config(5, 2), "");
-    assert!(result.fault_reports[0].fault.stderr.contains("out of luck"));
+    for failure in [
+        "exit 1",
+        "printf 'hm\\n\\n'",
+        "printf '?%s no\\n\\n' $id",
+        "sleep 600",
+        "printf '=%s A1\\n\\n' $id",
+    ] {
+        let settings = MatchConfig {
+            openings: "none".parse().expect("openings"),
+            komi: Komi::from_half_points(1),
+            ..config(2, 2)
+        };
+        let fake = Fake::new(&format!("genmove) yes 'out of luck' | head -c 100000 >&2; {failure};;"));
+        let result = fake.result(&settings, ",move_s=0.5");
+        assert_eq!(result.a_faults, 2, "{failure}");
+        for report in &result.fault_reports {
+            let stderr = &report.fault.stderr;
+            assert!(stderr.contains("out of luck") && stderr.len() <= 8192, "{failure}");
+        }
+    }
 }
 
 #[test]
@@ -137,12 +165,29 @@ fn illegal_moves_are_found_by_our_referee() {
     };
     let result = Fake::new("genmove) printf '=%s A1\\n\\n' $id;;").result(&settings, "");
     assert_eq!(result.a_faults, 2);
-    assert!(
-        result
-            .fault_reports
-            .iter()
-            .all(|report| report.fault.kind == FaultKind::IllegalMove)
-    );
+    for report in &result.fault_reports {
+        assert_eq!(report.fault.kind, FaultKind::IllegalMove);
+        assert!(report.fault.reason.starts_with("A1 at ply "), "{}", report.fault.reason);
+    }
+}
+
+/// On a board of two points Black takes A1 and White B1, which captures; Black's A1 again would repeat the position after his first.
+#[test]
+fn superko_is_judged_by_our_referee() {
+    let settings = MatchConfig {
+        size: "2x1".parse().expect("a size"),
+        komi: Komi::from_half_points(0),
+        openings: "none".parse().expect("openings"),
+        a_color: tengen_evaluator::AColor::Black,
+        ..config(2, 1)
+    };
+    let black = Fake::new("genmove) printf '=%s A1\\n\\n' $id;;");
+    let white = Fake::new("genmove) printf '=%s B1\\n\\n' $id;;");
+    let result = try_play(&settings, &mut *black.player(""), &mut *white.player("")).expect("a result");
+    let report = &result.fault_reports[0];
+    assert_eq!((report.player, report.ply), ("a", 2));
+    let expected = "A1 at ply 2 is illegal: the ko rule forbids it: it repeats the position after ply 1";
+    assert_eq!(report.fault.reason, expected);
 }
 
 #[test]
@@ -159,6 +204,13 @@ fn a_refused_move_may_void_the_game() {
             .iter()
             .all(|game| game.result == "Void" && game.a_points.is_none())
     );
+    assert_eq!(result.fault_reports.len(), 4);
+    for report in &result.fault_reports {
+        assert!(
+            report.void && report.fault.reason.contains("illegal move"),
+            "{report:?}"
+        );
+    }
 }
 
 #[test]
@@ -167,6 +219,72 @@ fn an_engine_that_dies_between_games_is_started_again() {
     let mut engine = fake.player("");
     let result = play(&config(5, 6), &mut *engine, &mut *player("random"));
     assert_eq!((result.resigned, result.faults, result.b_points), (6, 0, 6.0));
+}
+
+#[test]
+fn an_engine_that_cannot_be_started_again_loses_the_games_that_are_left() {
+    let fake = Fake::new(
+        "genmove) touch \"$0.broken\"; exit 0;;\nname) test -e \"$0.broken\" && exit 9; printf '=%s F\\n\\n' $id;;",
+    );
+    let result = play(
+        &config(5, 4),
+        &mut *player(&format!("gtp:\"sh {}\",engines=1", fake.path.display())),
+        &mut *player("random"),
+    );
+    assert_eq!((result.a_points, result.a_faults), (0.0, 4));
+    assert!(
+        result.fault_reports[0]
+            .fault
+            .reason
+            .contains("exit code 0 during 'genmove")
+    );
+    for report in &result.fault_reports[1..] {
+        assert_eq!(report.fault.kind, FaultKind::Exit);
+        assert!(
+            report.fault.reason.contains("exit code 9 during 'name'"),
+            "{}",
+            report.fault.reason
+        );
+    }
+}
+
+#[test]
+fn name_version_command_and_processes_are_recorded() {
+    let fake = Fake::new("genmove) printf '=%s resign\\n\\n' $id; exit 0;;");
+    let result = play(
+        &config(5, 3),
+        &mut *player(&format!("gtp:\"sh {}\",engines=1,name=X", fake.path.display())),
+        &mut *player("random"),
+    );
+    let engine = result.a_engine.expect("an engine");
+    assert_eq!((engine.name.as_str(), engine.version.as_str()), ("Fake", "1.0"));
+    assert_eq!(
+        (engine.command, engine.processes),
+        (format!("sh {}", fake.path.display()), 3)
+    );
+    assert_eq!((result.a.as_str(), result.b_engine), ("X", None));
+}
+
+#[test]
+fn engines_without_a_name_are_called_by_their_program() {
+    let silent = Fake::new("name|version) printf '=%s\\n\\n' $id;;");
+    assert_eq!(silent.player("").name(), "sh");
+    let loud = Fake::new("name) printf '=%s a\\tb\\nc %0500d\\n\\n' $id 0;;");
+    let name = loud.player("").name();
+    assert!(name.starts_with("a b c 000") && name.len() == 80, "{name}");
+}
+
+#[test]
+fn command_lines_may_need_quotes() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let script = dir.path().join("an engine's, own=script.sh");
+    std::fs::copy(&Fake::new("").path, &script).expect("a copy");
+    for text in [
+        format!("gtp:sh \"{}\"", script.display()),
+        format!("gtp:\"sh \\\"{}\\\"\",engines=1", script.display()),
+    ] {
+        assert_eq!(player(&text).name(), "Fake 1.0", "{text}");
+    }
 }
 
 #[test]
@@ -223,50 +341,91 @@ fn an_engine_that_does_not_start_is_a_sentence() {
     assert!(error.to_string().contains("exit code 4"), "{error}");
 }
 
-/// GNU Go with the flags that come nearest to Tromp-Taylor rules.
+/// The command line of GNU Go with the flags that come nearest to Tromp-Taylor rules.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn gnu_go(options: &str) -> Option<Box<dyn Player>> {
+fn gnu_go(level: u32) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]);
     let program = folders
         .map(|folder| folder.join("gnugo"))
         .find(|program| program.exists());
     let Some(program) = program else {
-        eprintln!("SKIPPED: GNU Go is not installed (Debian package gnugo), so nothing was played against it");
+        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so nothing was played against it");
         return None;
     };
-    let flags = "--mode gtp --chinese-rules --positional-superko --allow-suicide --never-resign --capture-all-dead \
-                 --play-out-aftermath --level 1";
-    Some(player(&format!("gtp:\"{} {flags}\",{options}", program.display())))
+    Some(format!(
+        "{} --mode gtp --chinese-rules --positional-superko --allow-suicide --never-resign --capture-all-dead \
+         --play-out-aftermath --level {level}",
+        program.display()
+    ))
+}
+
+/// GNU Go counts the final board of every game as our referee did: nothing dead is left on it.
+fn gnu_go_agrees(command: &str, result: &MatchResult) {
+    let command = command.parse().expect("a command line");
+    let mut judge = Controller::start(&command, Timeouts::default()).expect("a running engine");
+    for record in &result.records {
+        judge.new_game(record.size, record.komi).expect("accepted");
+        for (ply, played) in record.plies.iter().enumerate() {
+            judge
+                .play(record.size, record.mover(ply), played.mv)
+                .expect("legal for GNU Go too");
+        }
+        let score = judge.ask("final_score").expect("a score");
+        assert_eq!(
+            score.trim().trim_end_matches(".0"),
+            record.result_text(),
+            "{}",
+            record.game_id
+        );
+    }
 }
 
 #[test]
-fn gnu_go_plays_full_games() {
-    for side in [5, 9] {
-        let Some(mut engine) = gnu_go("engines=2") else { return };
-        let result = play(&config(side, 2), &mut *engine, &mut *player("random"));
-        assert!(result.a.starts_with("GNU Go 3"), "{}", result.a);
-        assert_eq!(
-            (result.games, result.a_faults, result.unfinished),
-            (2, 0, 0),
-            "{:?}",
-            result.fault_reports
-        );
-        assert!(
-            result
-                .records
-                .iter()
-                .all(|record| record.end_reason == EndReason::TwoPasses)
-        );
-        assert!(side == 5 || result.a_points == 2.0, "{:?}", result.game_list);
+fn gnu_go_plays_full_games_as_both_colors_on_every_size() {
+    let Some(command) = gnu_go(1) else { return };
+    let engine = || player(&format!("gtp:\"{command}\",engines=2"));
+    for side in [5, 7, 9] {
+        for mut opponent in [player("uniform,visits=16"), engine()] {
+            let result = play(&config(side, 2), &mut *engine(), &mut *opponent);
+            assert!(result.a.starts_with("GNU Go 3"), "{}", result.a);
+            let counts = (result.games, result.faults, result.unfinished);
+            assert_eq!(counts, (2, 0, 0), "{:?}", result.fault_reports);
+            let ends: Vec<_> = result.records.iter().map(|record| record.end_reason).collect();
+            assert_eq!(ends, [EndReason::TwoPasses; 2]);
+            assert!(
+                side == 5 || result.b.starts_with("GNU Go") || result.a_points == 2.0,
+                "{:?}",
+                result.game_list
+            );
+            gnu_go_agrees(&command, &result);
+        }
     }
 }
 
 #[test]
 fn gnu_go_repeats_a_match_by_its_seed() {
-    let run = || -> Option<Vec<tengen_records::GameRecord>> {
-        let mut engine = gnu_go("engines=2")?;
-        Some(play(&config(5, 2), &mut *engine, &mut *player("random")).records)
+    let Some(command) = gnu_go(1) else { return };
+    let run = || {
+        let mut engine = player(&format!("gtp:\"{command}\",engines=2"));
+        play(&config(5, 2), &mut *engine, &mut *player("random")).records
     };
     assert_eq!(run(), run());
+}
+
+#[test]
+fn what_gnu_go_cannot_play_is_one_sentence() {
+    let Some(command) = gnu_go(1) else { return };
+    let mut engine = player(&format!("gtp:{command}"));
+    let settings = MatchConfig {
+        size: "4x3".parse().expect("a size"),
+        komi: Komi::from_half_points(1),
+        ..config(3, 2)
+    };
+    let error = try_play(&settings, &mut *engine, &mut *player("random")).expect_err("an error");
+    let text = error.to_string();
+    assert!(
+        text.contains("rectangular_boardsize") && text.lines().count() == 1,
+        "{text}"
+    );
 }
