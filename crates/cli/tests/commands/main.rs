@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod data;
+mod engines;
 mod gtp;
 mod match_;
 #[cfg(feature = "torch")]

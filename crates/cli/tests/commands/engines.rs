@@ -1,0 +1,144 @@
+//! `tengen match` with engines over GTP: GNU Go against ours, and what is left of engines when `tengen` is stopped.
+
+use crate::common::{answer, command, tengen};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// An engine that never answers `genmove`, with a child that only a kill ends; both write their numbers into a file.
+struct Sleeper(TempDir);
+
+impl Sleeper {
+    fn new() -> Sleeper {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "while read id command rest; do case \"$command\" in\n\
+             protocol_version) printf '=%s 2\\n\\n' $id;;\n\
+             genmove) (trap '' TERM HUP INT; sleep 600) & echo $$ $! > \"$0.pids\"; sleep 600;;\n\
+             *) printf '=%s\\n\\n' $id;;\n\
+             esac; done\n";
+        std::fs::write(dir.path().join("engine"), script).unwrap();
+        Sleeper(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Starts a match and waits until the engine thinks. Returns `tengen` and the numbers of the engine's processes.
+    fn play(&self) -> (Child, Vec<String>) {
+        let engine = format!("gtp:\"sh {}\",engines=1", self.path("engine").display());
+        let mut tengen = command(&["match", "--a", &engine, "--b", "random", "--games", "2", "--size", "5"]);
+        let child = tengen.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut numbers = Vec::new();
+        wait_until("the engine has started", || {
+            let text = std::fs::read_to_string(self.path("engine.pids")).unwrap_or_default();
+            numbers = text.split_whitespace().map(str::to_owned).collect();
+            numbers.len() == 2
+        });
+        (child, numbers)
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "not within 30 s: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process runs; one that is dead and only waits to be collected by its new parent does not.
+fn runs(number: &String) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(number).join("stat")).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_runs_on_when_tengen_is_killed() {
+    let sleeper = Sleeper::new();
+    let (mut tengen, numbers) = sleeper.play();
+    assert!(numbers.iter().all(runs));
+    tengen.kill().unwrap();
+    tengen.wait().unwrap();
+    wait_until("the engine and its child are gone", || !numbers.iter().any(runs));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_runs_on_when_ctrl_c_is_pressed_twice() {
+    let sleeper = Sleeper::new();
+    let (tengen, numbers) = sleeper.play();
+    let pid = rustix::process::Pid::from_child(&tengen);
+    let mut presses = 0;
+    wait_until("tengen has ended", || {
+        presses += 1;
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        std::thread::sleep(Duration::from_millis(100));
+        !runs(&tengen.id().to_string())
+    });
+    let answer = answer(tengen.wait_with_output().unwrap());
+    answer.refuses(130, "ending the match with the games finished so far");
+    wait_until("the engine and its child are gone", || !numbers.iter().any(runs));
+}
+
+/// GNU Go's command line with the flags that come nearest to Tromp-Taylor rules.
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn gnu_go() -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut programs = std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/games")])
+        .map(|folder| folder.join("gnugo"));
+    let Some(program) = programs.find(|program| program.exists()) else {
+        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so nothing was played against it");
+        return None;
+    };
+    let flags = "--mode gtp --chinese-rules --positional-superko --allow-suicide --never-resign --capture-all-dead \
+                 --play-out-aftermath --level 1";
+    Some(format!("gtp:\"{} {flags}\",engines=2", program.display()))
+}
+
+#[test]
+fn our_engine_over_gtp_plays_full_games_against_gnu_go() {
+    let Some(gnu_go) = gnu_go() else { return };
+    let ours = format!(
+        "gtp:\"{} gtp --model uniform --visits 32\",engines=2",
+        env!("CARGO_BIN_EXE_tengen")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    for (size, komi) in [("5", "24.5"), ("7", "9"), ("9", "7")] {
+        let out = folder.path().join(size);
+        let out = out.to_str().unwrap();
+        let result = tengen(&[
+            "match", "--a", &ours, "--b", &gnu_go, "--size", size, "--komi", komi, "--games", "2", "--out", out,
+            "--json",
+        ])
+        .json();
+        let number = |key: &str| result[key].as_u64().unwrap_or_else(|| panic!("{key} in {result}"));
+        let counts = ["games", "faults", "unfinished", "resigned"].map(number);
+        assert_eq!(counts, [2, 0, 0, 0], "{}", result["fault_reports"]);
+        assert_eq!(result["b_engine"]["name"], "GNU Go");
+        assert!(
+            result["a_engine"]["command"]
+                .as_str()
+                .unwrap()
+                .contains("gtp --model uniform")
+        );
+        let sgf = std::fs::read_to_string(format!("{out}/games.sgf")).unwrap();
+        for word in [
+            format!("SZ[{size}]"),
+            "PB[GNU Go 3".to_owned(),
+            "PW[GNU Go 3".to_owned(),
+        ] {
+            assert!(sgf.contains(&word), "{word} in {sgf}");
+        }
+        let scored = tengen(&["rules", "score", &format!("{out}/games.sgf"), "--json"]).json();
+        for game in scored["games"].as_array().unwrap() {
+            assert_eq!((&game["legal"], &game["over"]), (&true.into(), &true.into()));
+            assert_eq!(game["result"], game["claimed"]);
+        }
+    }
+}
