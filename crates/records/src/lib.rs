@@ -23,8 +23,7 @@ mod record;
 mod run_files;
 mod samples;
 mod schema;
-mod sgf_read;
-mod sgf_write;
+mod sgf;
 mod shard;
 mod shards;
 mod start;
@@ -52,8 +51,10 @@ pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING
 pub use run_files::{MatchFile, RunInfo};
 pub use samples::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch, WindowLoad};
 pub use schema::{FORMAT, FormatVersion, ParseFormatVersionError};
-pub use sgf_read::{SgfError, SgfGame, read_sgf};
-pub use sgf_write::{write_sgf, write_sgf_collection};
+pub use sgf::{
+    SgfError, SgfGame, SgfGames, SgfNode, SgfNodeId, SgfPlace, SgfPoint, SgfProperty, SgfResult, SgfText, SgfTree,
+    SgfTrees, SgfValue, parse_sgf, read_sgf, read_sgf_bytes, write_sgf, write_sgf_collection,
+};
 pub use shard::{ShardName, ShardNameError, sha256_hex};
 pub use shards::{Collection, GamesOf, QuarantineNote, ShardInfo};
 pub use stats::{GameStats, KomiResults, Lengths, StatsCollector, StoreStats};

@@ -158,7 +158,7 @@ impl Store {
         }
         if let Some(bytes) = self.match_file(id, MatchFile::Games)? {
             let text = String::from_utf8_lossy(&bytes);
-            if let Err(error) = crate::sgf_read::read_sgf(&text) {
+            if let Err(error) = crate::sgf::read_sgf(&text) {
                 return Ok(Err(("games.sgf", error.to_string())));
             }
         }

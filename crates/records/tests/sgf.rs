@@ -123,7 +123,7 @@ fn errors_tell_line_and_column() {
     check("(;GM[2])", 1, "expected Go");
     check("(;SZ[9];B[aa]\n!)", 2, "expected ';'");
     check("(;SZ[9]\nB)", 2, "expected '['");
-    check("(;SZ[9];B[aa]\nAB[bb])", 2, "set up after");
+    check("(;SZ[9];B[aa]\n;AB[bb])", 2, "set up after");
 }
 
 #[test]

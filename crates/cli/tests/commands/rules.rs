@@ -212,3 +212,45 @@ fn score_replays_files_and_names_the_first_breach() {
     assert!(text.contains("W+1"), "{text}");
     tengen(&["rules", "score", "/no/such.sgf"]).refuses(1, "/no/such.sgf");
 }
+
+#[test]
+fn score_reads_on_after_broken_games_and_says_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = "(;GM[1]SZ[3];B[bb];W[];B[])";
+    let path = write(
+        "mixed.sgf",
+        format!("{good}\n(;GM[1]SZ[3];B[zz])\n(;GM[1]SZ[52])\n{good}\n").as_bytes(),
+    );
+    let answer = tengen(&["rules", "score", &path, "--json"]);
+    answer.refuses(1, "2 of 4 games of");
+    answer.refuses(
+        1,
+        "game 2: line 2, column 14: expected a point on 3x3 or nothing, found \"zz\"",
+    );
+    answer.refuses(
+        1,
+        "game 3: line 3, column 8: expected a board of 1x1 to 19x19, found SZ[52]",
+    );
+    let object = answer.object();
+    assert_eq!(object["games"][1]["result"], "B+9");
+    assert_eq!(
+        (&object["broken"][0]["line"], &object["broken"][0]["game"]),
+        (&2.into(), &2.into())
+    );
+
+    let handicap = "(;SZ[9]HA[2]KM[0,5];B[cc];B[gg];W[ee];B[])(;SZ[9]HA[2]AB[cc][gg];W[ee])";
+    let games = tengen(&["rules", "score", &write("handicap.sgf", handicap.as_bytes()), "--json"]).json();
+    for game in 0..2 {
+        assert_eq!(games["games"][game]["legal"], true, "{games}");
+    }
+    let dead = write("dead.sgf", b"(;SZ[3]AB[aa][ba]AW[ab][bb][ca])");
+    tengen(&["rules", "score", &dead]).refuses(1, "line 1, column 8: the stones set up at the start are no position");
+    for (name, bytes) in [("empty.sgf", &b""[..]), ("binary.sgf", &b"\x7fELF\x02\x01\0\0(\0)"[..])] {
+        tengen(&["rules", "score", &write(name, bytes)]).refuses(1, "is no SGF");
+    }
+}

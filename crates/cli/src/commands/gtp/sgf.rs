@@ -2,13 +2,13 @@
 
 use anyhow::Context;
 use tengen_gtp::LoadedGame;
-use tengen_records::read_sgf;
+use tengen_records::read_sgf_bytes;
 use tengen_rules::{Color, Move};
 
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
-    let mut games = read_sgf(&String::from_utf8_lossy(&bytes)).with_context(|| format!("{path} is no SGF"))?;
+    let mut games = read_sgf_bytes(&bytes).with_context(|| format!("{path} is no SGF"))?;
     let game = games.swap_remove(0);
     let setup = game
         .setup

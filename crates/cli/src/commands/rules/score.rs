@@ -5,14 +5,15 @@ use crate::output;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::PathBuf;
-use tengen_records::{SgfGame, read_sgf};
-use tengen_rules::{Color, Komi, PointSet, Position, Rules, Scoring};
+use tengen_records::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
+use tengen_rules::{Komi, Position, Rules, Scoring};
 
 /// Replay the games of an SGF file under exact rules and count them
 ///
 /// Prints for every game whether all its moves are legal, the first breach with its reason if not, the area of both
 /// sides on the last board as it stands, and the result by count beside the result that the file claims. Only main
-/// lines are read.
+/// lines are read, in any encoding, with stones set up and handicaps. A game that cannot be read is named with its
+/// line and column, the others are judged all the same, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules score game.sgf
@@ -66,29 +67,76 @@ struct Breach {
     color: &'static str,
     r#move: String,
     reason: String,
+    /// Where the move stands in the file, counted from 1.
+    line: u32,
+    column: u32,
+}
+
+/// A game that cannot be read.
+#[derive(Serialize)]
+struct Broken {
+    /// Number of the game in the file, counted from 1.
+    game: usize,
+    line: u32,
+    column: u32,
+    reason: String,
 }
 
 /// Replays and counts.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
-    let games =
-        read_sgf(&String::from_utf8_lossy(&bytes)).with_context(|| format!("{} is no SGF", args.file.display()))?;
-    let scored: Vec<Scored> = games
-        .iter()
-        .enumerate()
-        .map(|(number, game)| score(&args, number + 1, game))
-        .collect::<Result<_, _>>()?;
-    if args.json {
-        return output::json(&serde_json::json!({ "file": args.file, "games": scored }));
+    let text = SgfText::decode(&bytes).text;
+    let mut scored = Vec::new();
+    let mut broken = Vec::new();
+    for (number, game) in SgfGames::new(&text).enumerate().map(|(index, game)| (index + 1, game)) {
+        match game.and_then(|game| score(&args, number, &game)) {
+            Ok(game) => scored.push(game),
+            Err(error) => broken.push(Broken {
+                game: number,
+                line: error.place().line,
+                column: error.place().column,
+                reason: error.problem,
+            }),
+        }
     }
-    scored.iter().for_each(print);
-    Ok(())
+    if scored.is_empty() && broken.is_empty() {
+        read_sgf(&text).with_context(|| format!("{} is no SGF", args.file.display()))?;
+    }
+    match args.json {
+        true => output::json(&serde_json::json!({ "file": args.file, "games": scored, "broken": broken }))?,
+        false => scored.iter().for_each(print),
+    }
+    let all = scored.len() + broken.len();
+    match broken.first() {
+        None => Ok(()),
+        Some(_) => bail!(cannot_read(&args, &broken, all)),
+    }
+}
+
+/// Names every broken game with its place.
+fn cannot_read(args: &Args, broken: &[Broken], all: usize) -> String {
+    let mut text = format!(
+        "{} of {all} games of {} cannot be read",
+        broken.len(),
+        args.file.display()
+    );
+    for Broken {
+        game,
+        line,
+        column,
+        reason,
+    } in broken
+    {
+        text.push_str(&format!("\n  game {game}: line {line}, column {column}: {reason}"));
+    }
+    text
 }
 
 /// Replays one game as far as it is legal.
-fn score(args: &Args, number: usize, game: &SgfGame) -> anyhow::Result<Scored> {
+fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError> {
     let komi = args.komi.or(game.komi).unwrap_or(Komi::from_half_points(0));
-    let mut position = start(game, args.rules).with_context(|| format!("game {number}"))?;
+    let mut position = Position::starting(game.size, args.rules, &game.start())
+        .map_err(|reason| game.error_at_setup(format!("the stones set up at the start are no position: {reason}")))?;
     let breach = replay(&mut position, game);
     let area = position.area();
     let margin = (args.rules.scoring != Scoring::Territory).then(|| position.margin(komi).points());
@@ -109,30 +157,9 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> anyhow::Result<Scored> {
     })
 }
 
-/// The position before the first move.
-fn start(game: &SgfGame, rules: Rules) -> anyhow::Result<Position> {
-    let first = game.moves.first().map_or(Color::Black, |&(color, _)| color);
-    if game.setup.is_empty() && first == Color::Black {
-        return Ok(Position::with_rules(game.size, rules));
-    }
-    let mut stones = [PointSet::new(); 2];
-    for &(color, point) in &game.setup {
-        for (index, set) in stones.iter_mut().enumerate() {
-            match color.is_some_and(|color| color.index() == index) {
-                true => set.insert(point),
-                false => set.remove(point),
-            };
-        }
-    }
-    match Position::from_setup(game.size, rules, &stones[0], &stones[1], first) {
-        Ok(position) => Ok(position),
-        Err(reason) => bail!("the stones set up at the start are no position: {reason}"),
-    }
-}
-
 /// Plays the moves up to the first that breaks the rules.
 fn replay(position: &mut Position, game: &SgfGame) -> Option<Breach> {
-    for &(color, mv) in &game.moves {
+    for (&(color, mv), place) in game.moves.iter().zip(&game.places) {
         let reason = match color == position.to_move() {
             false => Some("it is the other side's turn".to_owned()),
             true => position.try_play(mv).err().map(|reason| reason.to_string()),
@@ -144,6 +171,8 @@ fn replay(position: &mut Position, game: &SgfGame) -> Option<Breach> {
                 color: color_name(color),
                 r#move: mv.format(game.size),
                 reason,
+                line: place.line,
+                column: place.column,
             });
         }
     }
@@ -172,8 +201,8 @@ fn print(scored: &Scored) {
     match &scored.breach {
         None => output::result("  every move is legal"),
         Some(breach) => output::result(format!(
-            "  turn {}, {} {}, breaks the rules: {}; counted before it",
-            breach.turn, breach.color, breach.r#move, breach.reason
+            "  turn {}, {} {}, breaks the rules: {}; counted before it (line {}, column {})",
+            breach.turn, breach.color, breach.r#move, breach.reason, breach.line, breach.column
         )),
     }
     if !scored.over {

@@ -1,0 +1,109 @@
+//! How does a game become SGF, the text every Go program reads?
+
+use jiff::Timestamp;
+use tengen_rules::{Color, Move, Setup, Size};
+
+use crate::record::{GameRecord, OPENING, PlyRecord};
+
+use super::tree::SgfTree;
+use super::value::SgfPoint;
+
+/// One game as SGF (fourth format, UTF-8): who played, komi, rules, result, every turn; turns that were searched carry the
+/// value, the expected margin (both from the mover's view) and the visits as a comment.
+pub fn write_sgf(game: &GameRecord) -> String {
+    let mut tree = SgfTree::new();
+    write_header(&mut tree, game);
+    let mut node = tree.root().id();
+    for (ply, record) in game.plies.iter().enumerate() {
+        node = tree.add_node(node);
+        write_ply(&mut tree, game, ply, record);
+    }
+    tree.to_string()
+}
+
+fn write_header(tree: &mut SgfTree, game: &GameRecord) {
+    let mut add = |name: &str, value: &str| tree.add(name, [plain(value).as_str()]);
+    add("GM", "1");
+    add("FF", "4");
+    add("CA", "UTF-8");
+    add("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION")));
+    add("SZ", &size_text(game.size));
+    add("KM", &game.komi.to_string());
+    add("RU", &game.rules);
+    add("PB", &game.black_model);
+    add("PW", &game.white_model);
+    add("RE", &game.result_text());
+    if let Some(date) = date_text(game.start_time_ms) {
+        add("DT", &date);
+    }
+    add("GN", &game.game_id);
+    write_start(tree, game.size, &game.setup);
+}
+
+/// Handicap, stones on the board before the first turn, and who takes it where that is White.
+fn write_start(tree: &mut SgfTree, size: Size, setup: &Setup) {
+    if setup.handicap.stones() > 0 {
+        tree.add("HA", [setup.handicap.stones().to_string().as_str()]);
+    }
+    for (name, stones) in ["AB", "AW"].into_iter().zip(setup.stones) {
+        if !stones.is_empty() {
+            let points: Vec<_> = stones.iter().map(|point| move_text(size, Move::Play(point))).collect();
+            tree.add(name, points.iter().map(String::as_str));
+        }
+    }
+    if setup.to_move == Color::White {
+        tree.add("PL", ["W"]);
+    }
+}
+
+/// Many games in one file.
+pub fn write_sgf_collection(games: &[GameRecord]) -> String {
+    games.iter().map(write_sgf).collect()
+}
+
+fn write_ply(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &PlyRecord) {
+    let color = match game.mover(ply) {
+        Color::Black => "B",
+        Color::White => "W",
+    };
+    tree.add(color, [move_text(game.size, record.mv).as_str()]);
+    if record.has(OPENING) || ply < usize::from(game.opening_plies) {
+        tree.add("C", ["opening"]);
+    } else if record.root_visits > 0 {
+        let (value, margin, visits) = (record.root_value, record.root_margin, record.root_visits);
+        tree.add(
+            "C",
+            [format!("value {value:+.3} margin {margin:+.1} visits {visits}").as_str()],
+        );
+    }
+}
+
+/// A text with spaces for control characters.
+fn plain(text: &str) -> String {
+    text.replace(|character: char| character.is_control(), " ")
+}
+
+fn size_text(size: Size) -> String {
+    if size.width() == size.height() {
+        size.width().to_string()
+    } else {
+        format!("{}:{}", size.width(), size.height())
+    }
+}
+
+/// Two letters, column then row from the top; nothing for a pass.
+fn move_text(size: Size, mv: Move) -> String {
+    match mv {
+        Move::Pass => String::new(),
+        Move::Play(point) => SgfPoint {
+            column: point.column(size) as u8,
+            row: point.row(size) as u8,
+        }
+        .to_string(),
+    }
+}
+
+fn date_text(ms: i64) -> Option<String> {
+    let time = Timestamp::from_millisecond(ms).ok()?;
+    Some(time.strftime("%Y-%m-%d").to_string())
+}

@@ -1,0 +1,18 @@
+//! Any bytes are read as an SGF file: nothing panics, every tree is written and read back as the same tree, every game
+//! is whole. Its twins in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
+//! `crates/records/tests/sgf_properties.rs`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tengen_records::{SgfGames, SgfText, SgfTrees, parse_sgf};
+
+fuzz_target!(|bytes: &[u8]| {
+    let decoded = SgfText::decode(bytes);
+    for tree in SgfTrees::new(&decoded.text).flatten() {
+        assert_eq!(parse_sgf(&tree.to_string()), Ok(vec![tree]));
+    }
+    for game in SgfGames::new(&decoded.text).flatten() {
+        assert_eq!(game.moves.len(), game.places.len());
+        let _ = game.start().check(game.size);
+    }
+});
