@@ -7,6 +7,7 @@
 //! Deliberately absent: search, networks, printing. Async code stays inside [`Store`]. Nothing read from a file is
 //! trusted before it was replayed under the rules.
 
+mod changes;
 mod checkpoints;
 mod clock;
 mod decode;
@@ -15,9 +16,11 @@ mod features;
 mod images;
 mod inputs;
 mod lock;
+mod merge;
 mod models;
 mod oracle;
 mod policy;
+mod prune;
 mod random;
 mod record;
 mod run_files;
@@ -34,6 +37,7 @@ mod stored_game;
 mod verify;
 mod window;
 
+pub use changes::{GameTotals, PrunedGeneration};
 pub use checkpoints::CheckpointFiles;
 pub use clock::now_ms;
 pub use decode::{ShardError, decode, decode_bytes};
@@ -44,9 +48,11 @@ pub use features::{
 };
 pub use inputs::{InputBatch, canvas_index};
 pub use lock::RunLock;
+pub use merge::{CompactReport, CompactSettings, Gather, GatherReport};
 pub use models::{ModelEntry, ModelFiles, Promotion, model_id};
 pub use oracle::{OracleError, OracleReport, check_oracle_file};
 pub use policy::compact_policy;
+pub use prune::PrunePlan;
 pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, ownership};
 pub use run_files::{MatchFile, RunInfo};
 pub use samples::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch, WindowLoad};
@@ -56,7 +62,7 @@ pub use sgf::{
     SgfTrees, SgfValue, parse_sgf, read_sgf, read_sgf_bytes, write_sgf, write_sgf_collection,
 };
 pub use shard::{ShardName, ShardNameError, sha256_hex};
-pub use shards::{Collection, GamesOf, QuarantineNote, ShardInfo};
+pub use shards::{Collection, GamesListing, GamesOf, QuarantineNote, ShardInfo};
 pub use stats::{GameStats, KomiResults, Lengths, StatsCollector, StoreStats};
 pub use store::{Create, Put, Store};
 pub use store_error::{ShardReadError, StoreError};

@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::store::{Store, read_error, write_error};
 use crate::store_error::StoreError;
 
-const LOCK: &str = "run.lock";
+const RUN: &str = "run.lock";
+const UPKEEP: &str = "upkeep.lock";
 
 /// The right to run on a store; given back when dropped or when the process ends, however it ends.
 #[derive(Debug)]
@@ -27,20 +28,31 @@ impl Store {
         let unsupported = || StoreError::UnsupportedLocation {
             location: self.location().to_owned(),
         };
-        let path = self.local_path().ok_or_else(unsupported)?.join(LOCK);
+        let folder = self.local_path().ok_or_else(unsupported)?;
+        self.lock(folder, RUN)
+    }
+
+    /// Takes the store for merging or pruning; a store that is no local folder needs no lock for it: there the numbered
+    /// notes alone keep two from doing it at once.
+    pub(crate) fn lock_upkeep(&self) -> Result<Option<RunLock>, StoreError> {
+        self.local_path().map(|folder| self.lock(folder, UPKEEP)).transpose()
+    }
+
+    fn lock(&self, folder: &Path, name: &str) -> Result<RunLock, StoreError> {
+        let path = folder.join(name);
         let opened = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(&path);
-        let mut file = opened.map_err(|error| write_error(LOCK, &error))?;
+        let mut file = opened.map_err(|error| write_error(name, &error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(self.locked(&path)),
-            Err(TryLockError::Error(error)) => return Err(read_error(LOCK, &error)),
+            Err(TryLockError::Error(error)) => return Err(read_error(name, &error)),
         }
-        write_holder(&mut file).map_err(|error| write_error(LOCK, &error))?;
+        write_holder(&mut file).map_err(|error| write_error(name, &error))?;
         Ok(RunLock { _file: file })
     }
 

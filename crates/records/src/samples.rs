@@ -212,6 +212,8 @@ impl SampleSource {
                 Err(ShardReadError::Quarantined { shard, reason }) => {
                     report.quarantined.push((shard, reason));
                 }
+                // Only a window that reaches beyond what pruning keeps meets this; its games are no more.
+                Err(ShardReadError::Gone { .. }) => {}
                 Err(ShardReadError::Store(error)) => return Err(error),
             }
         }

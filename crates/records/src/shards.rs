@@ -1,10 +1,12 @@
 //! How do games get into a store and out again? In shards: published in one step, checked once, then trusted.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::changes::{Changes, Fate, GameTotals, MERGED};
 use crate::clock::now_ms;
 use crate::decode::decode_bytes;
 use crate::encode::encode;
@@ -108,7 +110,7 @@ impl ShardInfo {
         self.name.positions
     }
 
-    fn of_file(path: &str, bytes: u64) -> Option<ShardInfo> {
+    pub(crate) fn of_file(path: &str, bytes: u64) -> Option<ShardInfo> {
         let (folder, file) = path.rsplit_once('/')?;
         let collection = Collection::of_folder(folder)?;
         let name = file.strip_suffix(".parquet")?.parse().ok()?;
@@ -118,6 +120,26 @@ impl ShardInfo {
             name,
             bytes,
         })
+    }
+}
+
+/// The games of a store at one moment, every one of them once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GamesListing {
+    /// Shards to read, oldest first (by generation, then name).
+    pub shards: Vec<ShardInfo>,
+    /// Shards in quarantine, in the same order.
+    pub damaged: Vec<ShardInfo>,
+    /// What was pruned of the store's self-play games, for counts that must not shrink.
+    pub pruned: GameTotals,
+    /// Number of the newest note about merged or pruned shards.
+    pub(crate) changes: u32,
+}
+
+impl GamesListing {
+    /// Totals of the shards to read and of what was pruned: everything ever published that was not damaged.
+    pub fn published(&self) -> GameTotals {
+        GameTotals::of(&self.shards).plus(self.pruned)
     }
 }
 
@@ -148,6 +170,10 @@ impl Store {
         if let Collection::Match { id } = collection {
             check_name("match id", id)?;
         }
+        if worker == MERGED {
+            let name = worker.to_owned();
+            return Err(StoreError::BadName { what: "worker", name });
+        }
         let bytes = Bytes::from(encode(games));
         let name = ShardName::new(now_ms(), worker, sequence, games, &bytes)?;
         let path = format!("{}/{name}.parquet", collection.folder());
@@ -161,34 +187,32 @@ impl Store {
         })
     }
 
-    /// All shards of some games, oldest first (by generation, then name), without those in quarantine. Files that are
-    /// no shards are passed over.
+    /// All games of some kind, as shards. Files that are no shards and shards that were merged into others are passed
+    /// over; what was pruned is counted.
     ///
     /// # Errors
-    /// [`StoreError::Read`]; [`StoreError::BadName`] for a match id that cannot be one.
-    pub fn list_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+    /// [`StoreError::Read`]; [`StoreError::BadName`] for a match id that cannot be one; [`StoreError::Damaged`] and
+    /// [`StoreError::Version`] when a note about changes cannot be read.
+    pub fn list_games(&self, games: &GamesOf) -> Result<GamesListing, StoreError> {
+        let (mut shards, changes) = self.consistent_listing(games)?;
         let bad = self.quarantined_names()?;
-        let mut shards = self.list_all_shards(games)?;
-        shards.retain(|shard| !bad.contains(&shard.name.to_string()));
-        Ok(shards)
+        shards.sort_by(|a, b| a.order().cmp(&b.order()));
+        let (damaged, shards) = shards
+            .into_iter()
+            .partition(|shard| bad.contains(&shard.name.to_string()));
+        Ok(GamesListing {
+            shards,
+            damaged,
+            pruned: match games {
+                GamesOf::Match(_) => GameTotals::default(),
+                GamesOf::SelfPlay | GamesOf::All => changes.pruned,
+            },
+            changes: changes.last,
+        })
     }
 
-    /// The shards that [`Store::list_shards`] leaves out because they are in quarantine, in the same order.
-    ///
-    /// # Errors
-    /// As [`Store::list_shards`].
-    pub fn list_damaged_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
-        let bad = self.quarantined_names()?;
-        let mut shards = self.list_all_shards(games)?;
-        shards.retain(|shard| bad.contains(&shard.name.to_string()));
-        Ok(shards)
-    }
-
-    /// [`Store::list_shards`] with those in quarantine.
-    ///
-    /// # Errors
-    /// As [`Store::list_shards`].
-    pub fn list_all_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+    /// Lists the shards that count, and what decides which do. Merging and pruning are rare: few listings come between.
+    fn consistent_listing(&self, games: &GamesOf) -> Result<(Vec<ShardInfo>, Arc<Changes>), StoreError> {
         let folder = match games {
             GamesOf::All => GAMES.to_owned(),
             GamesOf::SelfPlay => format!("{GAMES}/kind=selfplay"),
@@ -197,13 +221,36 @@ impl Store {
                 Collection::Match { id: id.clone() }.folder()
             }
         };
-        let files = self.list(&folder)?;
-        let mut shards: Vec<_> = files
-            .iter()
-            .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes))
-            .collect();
-        shards.sort_by(|a, b| a.order().cmp(&b.order()));
-        Ok(shards)
+        loop {
+            let before = self.changes()?.last;
+            let files = self.list(&folder)?;
+            let changes = self.changes()?;
+            if changes.last == before {
+                let shards = files
+                    .iter()
+                    .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes));
+                return Ok((shards.filter(|shard| changes.shows(shard)).collect(), changes));
+            }
+        }
+    }
+
+    /// The shards of [`Store::list_games`] without those in quarantine.
+    ///
+    /// # Errors
+    /// As [`Store::list_games`].
+    pub fn list_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+        self.list_games(games).map(|listing| listing.shards)
+    }
+
+    /// [`Store::list_shards`] with those in quarantine.
+    ///
+    /// # Errors
+    /// As [`Store::list_games`].
+    pub fn list_all_shards(&self, games: &GamesOf) -> Result<Vec<ShardInfo>, StoreError> {
+        let mut listing = self.list_games(games)?;
+        listing.shards.append(&mut listing.damaged);
+        listing.shards.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(listing.shards)
     }
 
     /// Reads a shard and checks it: size, hash, footer, columns, counts, and, the first time in this process, every
@@ -211,15 +258,17 @@ impl Store {
     /// store takes no note of it, it is skipped by this process.
     ///
     /// # Errors
-    /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Store`] when the store
-    /// fails.
+    /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Gone`] when it was pruned;
+    /// [`ShardReadError::Store`] when the store fails.
     pub fn read_shard(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
         let trusted = self.verified().contains(&shard.path);
         let read = || Ok::<_, StoreError>(check_shard(shard, self.require(&shard.path)?, trusted));
         // What a cable or a cache garbled once reads well the second time; a note in the quarantine is for ever.
-        let found = match read()? {
-            Ok(games) => Ok(games),
-            Err(_) => read()?,
+        let found = match read() {
+            Ok(Ok(games)) => Ok(games),
+            Ok(Err(_)) => read()?,
+            Err(StoreError::NotFound { .. }) => return self.read_heir(shard),
+            Err(error) => return Err(error.into()),
         };
         match found {
             Ok(games) => {
@@ -228,6 +277,25 @@ impl Store {
             }
             Err(reason) => Err(self.quarantine(shard, reason)),
         }
+    }
+
+    /// Reads the games of a shard that is no more out of the shard it was merged into.
+    fn read_heir(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
+        let changes = self.changes()?;
+        let (into, first) = match changes.fate(&shard.path) {
+            Some(Fate::Merged { into, first }) => (into, *first),
+            Some(Fate::Pruned) => {
+                return Err(ShardReadError::Gone {
+                    shard: shard.path.clone(),
+                });
+            }
+            None => return Err(self.not_found(&shard.path).into()),
+        };
+        let bytes = self.size_of(into)?.unwrap_or(0);
+        let heir = ShardInfo::of_file(into, bytes).ok_or_else(|| self.not_found(into))?;
+        let mut games = self.read_shard(&heir)?;
+        let end = (first + shard.games() as usize).min(games.len());
+        Ok(games.drain(first.min(end)..end).collect())
     }
 
     /// The same checks as [`Store::read_shard`] from scratch, without touching the store: `Ok(Err(reason))` tells what

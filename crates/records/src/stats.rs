@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tengen_rules::{Move, Outcome, Position};
 
+use crate::changes::GameTotals;
 use crate::record::{EXPLORED, FULL_SEARCH, GameRecord, PlyRecord, RecordError};
 use crate::shards::GamesOf;
 use crate::store::Store;
@@ -87,6 +88,8 @@ pub struct StoreStats {
     pub shards: u64,
     /// Shards in quarantine, those found now included.
     pub quarantined: u64,
+    /// What was pruned before and is not among the figures.
+    pub pruned: GameTotals,
     /// Bytes of the shards read.
     pub bytes: u64,
     /// Bytes per position on disk.
@@ -163,7 +166,9 @@ impl Store {
     pub fn stats(&self, games: &GamesOf) -> Result<StoreStats, StoreError> {
         let mut stats = StoreStats::default();
         let mut collector = StatsCollector::new();
-        for shard in self.list_shards(games)? {
+        let listing = self.list_games(games)?;
+        stats.pruned = listing.pruned;
+        for shard in listing.shards {
             match self.read_shard(&shard) {
                 Ok(games) => {
                     stats.shards += 1;
@@ -172,7 +177,7 @@ impl Store {
                         collector.add(game).expect("the store has replayed this game");
                     }
                 }
-                Err(ShardReadError::Quarantined { .. }) => {}
+                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
                 Err(ShardReadError::Store(error)) => return Err(error),
             }
         }

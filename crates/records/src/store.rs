@@ -9,6 +9,7 @@
 //! promotions/000123.json                         the champion is the highest number
 //! matches/<match id>/spec.json, result.json, games.sgf
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
+//! changes/000001.json                            which shards were merged into others or pruned, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard
 //! metrics/<utc ms>-<pid>.jsonl                   what a process measured, one JSON line per event
 //! ```
@@ -25,6 +26,7 @@ use object_store::path::Path;
 use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::changes::Changes;
 use crate::store_error::StoreError;
 
 /// Whether opening a store may create it.
@@ -56,6 +58,8 @@ struct Inner {
     local: Option<PathBuf>,
     /// Paths of shards whose games this process has replayed already.
     verified: Mutex<BTreeSet<String>>,
+    /// What the notes about merged and pruned shards said when they were last read.
+    changes: Mutex<Arc<Changes>>,
     /// Names of damaged shards that could not be noted in the quarantine.
     refused: Mutex<BTreeSet<String>>,
 }
@@ -79,7 +83,8 @@ impl Store {
         let folder = folder.canonicalize().map_err(|error| read_error(location, &error))?;
         let objects = LocalFileSystem::new_with_prefix(&folder)
             .map_err(|error| read_error(location, &error))?
-            .with_fsync(true);
+            .with_fsync(true)
+            .with_automatic_cleanup(true);
         let runtime = Builder::new_current_thread()
             .build()
             .map_err(|error| read_error(location, &error))?;
@@ -89,6 +94,7 @@ impl Store {
             location: folder.display().to_string(),
             local: Some(folder),
             verified: Mutex::new(BTreeSet::new()),
+            changes: Mutex::default(),
             refused: Mutex::new(BTreeSet::new()),
         }));
         if !is_new {
@@ -187,11 +193,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Read`].
     pub fn require(&self, path: &str) -> Result<Bytes, StoreError> {
-        let missing = || StoreError::NotFound {
+        self.get(path)?.ok_or_else(|| self.not_found(path))
+    }
+
+    pub(crate) fn not_found(&self, path: &str) -> StoreError {
+        StoreError::NotFound {
             path: path.to_owned(),
             location: self.location().to_owned(),
-        };
-        self.get(path)?.ok_or_else(missing)
+        }
     }
 
     /// Size of a file in bytes; `None` when there is none.
@@ -262,6 +271,10 @@ impl Store {
 
     pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn known_changes(&self) -> &Mutex<Arc<Changes>> {
+        &self.0.changes
     }
 
     pub(crate) fn refused(&self) -> MutexGuard<'_, BTreeSet<String>> {

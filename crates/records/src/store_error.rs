@@ -45,6 +45,12 @@ pub enum StoreError {
         /// Its process id, or `unknown`.
         holder: String,
     },
+    /// Somebody else merged or pruned the store at the same time.
+    #[error("{location} was merged or pruned by somebody else at the same moment; nothing is lost: start again")]
+    Contended {
+        /// Where.
+        location: String,
+    },
     /// Reading failed.
     #[error("cannot read {path}: {reason}")]
     Read {
@@ -110,6 +116,12 @@ pub enum ShardReadError {
         shard: String,
         /// What was expected and found.
         reason: String,
+    },
+    /// The shard was pruned since it was listed; there is nothing to read and nothing wrong.
+    #[error("shard {shard} was pruned meanwhile")]
+    Gone {
+        /// Path in the store.
+        shard: String,
     },
     /// The store failed; the shard may be good.
     #[error(transparent)]

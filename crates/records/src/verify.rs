@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::changes::GameTotals;
 use crate::run_files::MatchFile;
 use crate::shards::{GamesOf, ShardInfo};
 use crate::store::Store;
@@ -29,6 +30,8 @@ pub struct VerifyReport {
     pub positions: u64,
     /// Bytes of the shards.
     pub bytes: u64,
+    /// What was pruned before.
+    pub pruned: GameTotals,
     /// Models whose weights have their SHA-256.
     pub models: u64,
     /// Promotions of models that exist.
@@ -74,6 +77,7 @@ impl Store {
             progress(done + 1, shards.len());
         }
         self.find_strangers(&shards, &mut report)?;
+        self.verify_changes(&shards, &mut report)?;
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
         self.verify_checkpoints(&mut report)?;
@@ -108,6 +112,21 @@ impl Store {
             if !models.iter().any(|model| model.id == folder) {
                 report.strangers.push(format!("models/{folder}"));
             }
+        }
+        Ok(())
+    }
+
+    /// A merged shard holds the games of others that are deleted: it must be there.
+    fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
+        let changes = self.changes()?;
+        report.pruned = changes.pruned;
+        let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
+        for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
+            report.note(
+                path,
+                "expected the games merged into this shard, found no file".to_owned(),
+                false,
+            );
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ pub struct Window {
     pub positions: u64,
     /// Games in these shards.
     pub games: u64,
-    /// Positions in all shards of the listing.
+    /// Positions in all shards of the listing and in what was pruned before.
     pub total_positions: u64,
     /// Whether these are all shards of the listing.
     pub is_all: bool,
@@ -97,7 +97,12 @@ impl Window {
 
     /// Takes whole shards from the end of the listing (the newest) until the wanted number of positions is reached.
     pub fn select(shards: &[ShardInfo], config: WindowConfig) -> Window {
-        let total_positions = shards.iter().map(ShardInfo::positions).sum();
+        Window::select_after(0, shards, config)
+    }
+
+    /// [`Window::select`] where `pruned_positions` came before the listing and count for the window's size.
+    pub fn select_after(pruned_positions: u64, shards: &[ShardInfo], config: WindowConfig) -> Window {
+        let total_positions = pruned_positions + shards.iter().map(ShardInfo::positions).sum::<u64>();
         let wanted = config.target_positions(total_positions);
         let mut first = shards.len();
         let mut positions = 0;

@@ -522,7 +522,7 @@ fn a_window_bears_one_damaged_shard_in_a_hundred() {
     let spoil = |number: usize| {
         fs::write(file_of(&store, &shards[number].path), "damaged").unwrap();
         quarantine_reason(store.read_shard(&shards[number]));
-        store.list_damaged_shards(&GamesOf::SelfPlay).unwrap()
+        store.list_games(&GamesOf::SelfPlay).unwrap().damaged
     };
     let window = |share: f64| {
         let good = store.list_shards(&GamesOf::SelfPlay).unwrap();

@@ -1,15 +1,20 @@
 //! `tengen data`: what lies in a run store, and whether it is sound.
 
 mod head;
+mod merge;
+mod prune;
+mod retention;
 mod stats;
 mod verify;
 
-/// Look into a run store: figures, checks, games
+/// Look into a run store and look after it: figures, checks, games, old games
 #[derive(clap::Subcommand)]
 pub(crate) enum Data {
     Stats(stats::Args),
     Verify(verify::Args),
     Head(head::Args),
+    Prune(prune::Args),
+    Merge(merge::Args),
 }
 
 /// Does what was asked.
@@ -18,5 +23,7 @@ pub(crate) fn run(command: Data) -> anyhow::Result<()> {
         Data::Stats(args) => stats::run(args),
         Data::Verify(args) => verify::run(args),
         Data::Head(args) => head::run(args),
+        Data::Prune(args) => prune::run(args),
+        Data::Merge(args) => merge::run(args),
     }
 }

@@ -132,12 +132,7 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
             komi.set(size, f64::from(fair.points()));
         }
     }
-    let positions: u64 = run
-        .store
-        .list_shards(&GamesOf::SelfPlay)?
-        .iter()
-        .map(ShardInfo::positions)
-        .sum();
+    let positions = run.store.list_games(&GamesOf::SelfPlay)?.published().positions;
     let visits = run.config.visits_at(positions);
     let weights = run.weights(&champion.model_id)?;
     Ok(selfplay::update(

@@ -8,9 +8,7 @@ use crate::run::ledger::Clock;
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
-use tengen_records::{GamesOf, ShardInfo};
 
 /// How often the store is looked at for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -73,13 +71,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
         if args.follow && looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
-            let known: HashSet<String> = training.known_shards();
-            let all = run.store.list_shards(&GamesOf::SelfPlay)?;
-            training.take_in(
-                all.into_iter()
-                    .filter(|shard: &ShardInfo| !known.contains(&shard.path))
-                    .collect(),
-            )?;
+            training.look()?;
         }
         if !(training.may_step() || args.steps.is_some()) {
             if !args.follow {

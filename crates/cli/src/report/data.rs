@@ -6,7 +6,7 @@ use crate::metrics::{self, Event, Measured, Rating};
 use anyhow::Context;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use tengen_records::{Collection, GameRecord, GamesOf, ShardInfo, Store};
+use tengen_records::{Collection, GameRecord, GameTotals, GamesOf, ShardInfo, Store};
 use tengen_rules::Size;
 
 /// Newest self-play games that are judged for calibration.
@@ -34,6 +34,14 @@ impl Totals {
             games: sum.games + shard.games(),
             positions: sum.positions + shard.positions(),
         })
+    }
+
+    /// With those that were pruned.
+    fn plus(self, pruned: GameTotals) -> Totals {
+        Totals {
+            games: self.games + pruned.games,
+            positions: self.positions + pruned.positions,
+        }
     }
 }
 
@@ -83,8 +91,10 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
         Some(folder) => metrics::read_all(folder)?,
         None => Vec::new(),
     };
-    let shards = store.list_shards(&GamesOf::All).context("listing the games")?;
-    let (selfplay, matches): (Vec<_>, Vec<_>) = shards
+    let listing = store.list_games(&GamesOf::All).context("listing the games")?;
+    let pruned = listing.pruned;
+    let (selfplay, matches): (Vec<_>, Vec<_>) = listing
+        .shards
         .into_iter()
         .partition(|shard| matches!(shard.collection, Collection::SelfPlay { .. }));
     let mut reader = Reader {
@@ -105,7 +115,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
         location: store.location().to_owned(),
         written: written(metrics::now_ms()),
         events,
-        selfplay: Totals::of(selfplay.iter()),
+        selfplay: Totals::of(selfplay.iter()).plus(pruned),
         matches: Totals::of(matches.iter()),
         models,
         recent: recent.into_iter().map(|(_, game)| game).collect(),

@@ -4,7 +4,6 @@
 use crate::config::RunConfig;
 use crate::run::ledger::Ledger;
 use anyhow::Context;
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
 use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, Window};
@@ -25,8 +24,10 @@ pub(crate) struct Training {
     source: SampleSource,
     shards: Vec<ShardInfo>,
     window: Window,
+    /// Positions and games of everything published, pruned ones too.
     positions: u64,
     games: u64,
+    pruned_positions: u64,
     /// Shards in quarantine, also from before this process.
     damaged: Vec<ShardInfo>,
     fair_komi: FairKomi,
@@ -51,6 +52,7 @@ impl Training {
                 (trainer, Ledger::default())
             }
         };
+        let listing = store.list_games(&GamesOf::SelfPlay)?;
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
@@ -59,14 +61,15 @@ impl Training {
             source: SampleSource::new(config.samples),
             shards: Vec::new(),
             window: Window::select(&[], config.window),
-            positions: 0,
-            games: 0,
-            damaged: store.list_damaged_shards(&GamesOf::SelfPlay)?,
+            positions: listing.pruned.positions,
+            games: listing.pruned.games,
+            pruned_positions: listing.pruned.positions,
+            damaged: listing.damaged,
             fair_komi: FairKomi::new(),
             parent: store.list_models()?.pop().map(|model| model.id),
             checkpointed: Instant::now(),
         };
-        training.take_in(store.list_shards(&GamesOf::SelfPlay)?)?;
+        training.take_in(listing.shards)?;
         Ok((training, ledger))
     }
 
@@ -82,7 +85,7 @@ impl Training {
         self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
         self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
         self.shards.extend(shards);
-        self.window = Window::select(&self.shards, self.config.window);
+        self.window = Window::select_after(self.pruned_positions, &self.shards, self.config.window);
         let fair_komi = &mut self.fair_komi;
         let load = self.source.load_window(&self.store, &self.window, |games| {
             for game in games {
@@ -123,9 +126,21 @@ impl Training {
         Ok(self.trainer.step(&batch)?)
     }
 
-    /// The paths of all shards taken in.
-    pub(crate) fn known_shards(&self) -> HashSet<String> {
-        self.shards.iter().map(|shard| shard.path.clone()).collect()
+    /// Looks into the store for games that others have published, merged or pruned, and goes on with what is there.
+    ///
+    /// # Errors
+    /// As [`Training::take_in`].
+    pub(crate) fn look(&mut self) -> anyhow::Result<()> {
+        let listing = self.store.list_games(&GamesOf::SelfPlay)?;
+        if listing.shards == self.shards {
+            return Ok(());
+        }
+        self.positions = listing.pruned.positions;
+        self.games = listing.pruned.games;
+        self.pruned_positions = listing.pruned.positions;
+        self.damaged = listing.damaged;
+        self.shards.clear();
+        self.take_in(listing.shards)
     }
 
     /// Steps made since zero.

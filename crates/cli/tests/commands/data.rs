@@ -101,11 +101,101 @@ fn verify_names_the_damaged_file() {
     );
 }
 
+/// A store of a run with a window of 10 positions, four generations, two shards of three games each.
+fn run_store(folder: &Path) -> String {
+    let location = folder.join("run").to_str().unwrap().to_owned();
+    let store = Store::open(&location, Create::Always).unwrap();
+    let config = serde_json::json!({ "window": { "base_positions": 10, "fraction": 0.0 } });
+    let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", vec!["2x2".to_owned()], config);
+    store.put_run_info(&run).unwrap();
+    for number in 0..8 {
+        let games: Vec<GameRecord> = (0..3).map(|part| game(3 * number + part)).collect();
+        let generation = number as u32 / 2;
+        store
+            .publish_games(&Collection::SelfPlay { generation }, "test", number as u64, &games)
+            .unwrap();
+    }
+    location
+}
+
+#[test]
+fn prune_says_first_and_does_it_when_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = run_store(folder.path());
+    let said = tengen(&["data", "prune", &location]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(
+        said.stdout
+            .contains("would free 2 generations (0 to 1): 12 games, 36 positions"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(
+        tengen(&["data", "stats", &location, "--json"]).json()["games"]["games"],
+        24
+    );
+    tengen(&["data", "prune", &location, "--keep-positions", "9"]).refuses(2, "window of 10 positions");
+    let done = tengen(&["data", "prune", &location, "--yes", "--json"]).json();
+    assert_eq!(
+        (&done["done"], &done["keep_positions"], &done["freed"]["games"]),
+        (&true.into(), &20.into(), &12.into())
+    );
+    let stats = tengen(&["data", "stats", &location, "--json"]).json();
+    assert_eq!(
+        (&stats["games"]["games"], &stats["pruned"]["games"]),
+        (&12.into(), &12.into())
+    );
+    let again = tengen(&["data", "prune", &location, "--yes"]);
+    assert!(again.stdout.contains("nothing to drop"), "{}", again.stdout);
+    let report = tengen(&["data", "verify", &location, "--json"]).json();
+    assert_eq!(
+        (&report["sound"], &report["pruned"]["games"]),
+        (&true.into(), &12.into())
+    );
+}
+
+#[test]
+fn merge_compacts_one_store_and_gathers_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = run_store(folder.path());
+    let said = tengen(&["data", "merge", &location]);
+    assert!(
+        said.stdout.contains("would merge 12 games, 36 positions, 4 shards"),
+        "{} {}",
+        said.stdout,
+        said.stderr
+    );
+    let done = tengen(&["data", "merge", &location, "--yes", "--json"]).json();
+    assert_eq!(
+        (&done["done"], &done["merged"]["shards"], &done["merged"]["games"]),
+        (&true.into(), &2.into(), &12.into())
+    );
+    let stats = tengen(&["data", "stats", &location, "--json"]).json();
+    assert_eq!((&stats["shards"], &stats["games"]["games"]), (&6.into(), &24.into()));
+    let again = tengen(&["data", "merge", &location, "--yes"]);
+    assert!(again.stdout.contains("nothing to merge"), "{}", again.stdout);
+
+    // Ids 10 to 12 and 20 to 22 of the other store are ids of the run too.
+    let (other, _) = store(folder.path());
+    let into = folder.path().join("both").to_str().unwrap().to_owned();
+    tengen(&["data", "merge", &location, &other]).refuses(2, "--into");
+    tengen(&["data", "merge", &other, "--into", &location]).refuses(2, "store of a run");
+    let done = tengen(&["data", "merge", &location, &other, "--into", &into, "--json"]).json();
+    assert_eq!(
+        (&done["copied"]["games"], &done["repeated_games"]),
+        (&24.into(), &6.into())
+    );
+    assert_eq!(tengen(&["data", "verify", &into, "--json"]).json()["games"], 24);
+    // A store of games alone does not know how far back training reaches.
+    tengen(&["data", "merge", &into]).refuses(1, "--keep-positions");
+    tengen(&["data", "prune", &into]).refuses(1, "--keep-positions");
+}
+
 #[test]
 fn what_is_no_store_is_said_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    for command in ["stats", "verify", "head"] {
+    for command in ["stats", "verify", "head", "prune", "merge"] {
         tengen(&["data", command, path]).refuses(1, "expected a store");
         tengen(&["data", command, "/no/such/folder"]).refuses(1, "/no/such/folder");
     }

@@ -66,6 +66,7 @@ fn newest(store: &Store, of: Of, wanted: usize) -> anyhow::Result<Vec<GameRecord
             Err(ShardReadError::Quarantined { shard, reason }) => {
                 output::say(format!("left out: {shard} is in quarantine: {reason}"));
             }
+            Err(ShardReadError::Gone { .. }) => {}
             Err(ShardReadError::Store(error)) => return Err(error.into()),
         }
         if games.len() >= wanted {

@@ -67,6 +67,9 @@ fn print_store(stats: &StoreStats) {
         output::thousands(stats.bytes),
         stats.bytes_per_position
     ));
+    if stats.pruned.games > 0 {
+        output::result(format!("pruned before: {}", super::prune::totals(stats.pruned)));
+    }
     if stats.quarantined > 0 {
         output::result(format!(
             "{} damaged shards are in quarantine and left out",

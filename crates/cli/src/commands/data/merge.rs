@@ -1,0 +1,122 @@
+//! `tengen data merge`: small shards become large ones; several stores become one.
+
+use super::prune::totals;
+use super::retention::keep_positions;
+use crate::output::{self, bars, usage};
+use indicatif::ProgressBar;
+use tengen_records::{CompactSettings, Create, Gather, Store};
+
+/// Compact the old games of a store into few large shards, or gather the games of several stores in one
+///
+/// With one STORE: small shards of generations outside the training window are merged, generation by generation. Says
+/// what it would do; only --yes does it. Runs and readers may go on meanwhile; killed at any moment, no game is lost or
+/// counted twice, and the same command again finishes the work.
+///
+/// With --into: the games of every STORE, checked one by one, are copied into a store of games alone, without models,
+/// matches' files or a run. A game whose id is there already is left out. The same command again goes on.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen data merge data/runs/nine
+  tengen data merge data/runs/nine --yes
+  tengen data merge data/runs/nine data/runs/other --into data/games/both")]
+pub(crate) struct Args {
+    /// The stores: folders or addresses
+    #[arg(required = true)]
+    stores: Vec<String>,
+    /// Copy the games of all STOREs into this store
+    #[arg(long, value_name = "STORE")]
+    into: Option<String>,
+    /// Leave generations alone that have a game among the newest N positions [default: twice the run's window]
+    #[arg(long, value_name = "N", conflicts_with = "into")]
+    keep_positions: Option<u64>,
+    /// Size that merged shards do not exceed, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    shard_mib: u64,
+    /// Do it
+    #[arg(long, conflicts_with = "into")]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Merges shards, or stores.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    match (&args.into, args.stores.as_slice()) {
+        (Some(into), stores) => gather(stores, into, args.json),
+        (None, [store]) => compact(&args, store),
+        (None, _) => Err(usage("several stores are gathered in one: say with --into in which")),
+    }
+}
+
+fn compact(args: &Args, location: &str) -> anyhow::Result<()> {
+    let store = Store::open(location, Create::Never)?;
+    let settings = CompactSettings {
+        keep_positions: keep_positions(&store, args.keep_positions)?,
+        target_bytes: args.shard_mib << 20,
+    };
+    let report = if args.yes {
+        let bar = bars().add(ProgressBar::new(0).with_message("merged shards"));
+        let report = store.compact(settings, |done, all| show(&bar, done, all))?;
+        bar.finish_and_clear();
+        report
+    } else {
+        store.plan_compact(settings)?
+    };
+    if args.json {
+        let mut object = serde_json::to_value(&report)?;
+        object["done"] = args.yes.into();
+        return output::json(&object);
+    }
+    let shards = output::thousands(report.merged.shards);
+    match (args.yes, report.replaced.shards) {
+        (_, 0) => output::result("nothing to merge: no two neighbouring small shards outside the window"),
+        (true, _) => output::result(format!(
+            "merged {} into {shards} shards of {} bytes",
+            totals(report.replaced),
+            output::thousands(report.merged.bytes)
+        )),
+        (false, _) => {
+            output::result(format!("would merge {} into {shards} shards", totals(report.replaced)));
+            output::say("nothing was changed; --yes does it");
+        }
+    }
+    Ok(())
+}
+
+fn gather(stores: &[String], into: &str, json: bool) -> anyhow::Result<()> {
+    let sources: Vec<Store> = stores
+        .iter()
+        .map(|location| Store::open(location, Create::Never))
+        .collect::<Result<_, _>>()?;
+    let target = Store::open(into, Create::Always)?;
+    if target.run_info()?.is_some() {
+        return Err(usage(format!(
+            "{into} is the store of a run; name a new one for the games"
+        )));
+    }
+    let bar = bars().add(ProgressBar::new(0).with_message("shards"));
+    let mut gather = Gather::new(&target)?;
+    for source in &sources {
+        gather.add(source, |done, all| show(&bar, done, all))?;
+    }
+    bar.finish_and_clear();
+    let report = gather.finish();
+    for (shard, reason) in &report.damaged {
+        output::say(format!("left out: {shard} is in quarantine: {reason}"));
+    }
+    if json {
+        return output::json(&report);
+    }
+    output::result(format!(
+        "copied {} into {into}; {} games were there already",
+        totals(report.copied),
+        output::thousands(report.repeated_games)
+    ));
+    Ok(())
+}
+
+fn show(bar: &ProgressBar, done: usize, all: usize) {
+    bar.set_length(all as u64);
+    bar.set_position(done as u64);
+}

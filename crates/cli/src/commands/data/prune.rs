@@ -1,0 +1,116 @@
+//! `tengen data prune`: old self-play games make room.
+
+use super::retention::keep_positions;
+use crate::output::{self, thousands};
+use serde::Serialize;
+use tengen_records::{Create, GameTotals, PrunePlan, Store};
+
+/// Drop whole generations of self-play games that lie far outside the training window
+///
+/// Says what would go and how much it frees; only --yes does it. Models, promotions, matches, checkpoints and datasets
+/// are never touched, and the newest generation always stays. What was dropped stays counted, so that a run goes on as
+/// before; it may even run meanwhile. Killed at any moment, the same command again finishes the work.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen data prune data/runs/nine
+  tengen data prune data/runs/nine --yes
+  tengen data prune data/runs/nine --keep-positions 5000000 --yes")]
+pub(crate) struct Args {
+    /// The store: a folder or an address
+    store: String,
+    /// Leave generations alone that have a game among the newest N positions [default: twice the run's window]
+    #[arg(long, value_name = "N")]
+    keep_positions: Option<u64>,
+    /// Do it
+    #[arg(long)]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What goes, or went.
+#[derive(Serialize)]
+struct Answer {
+    done: bool,
+    keep_positions: u64,
+    generations: Vec<Generation>,
+    freed: GameTotals,
+    kept: GameTotals,
+}
+
+#[derive(Serialize)]
+struct Generation {
+    generation: u32,
+    #[serde(flatten)]
+    totals: GameTotals,
+}
+
+/// Prunes, or says what it would do.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let store = Store::open(&args.store, Create::Never)?;
+    let keep_positions = keep_positions(&store, args.keep_positions)?;
+    let plan = store.plan_prune(keep_positions)?;
+    if args.yes {
+        store.prune(&plan)?;
+    }
+    if args.json {
+        return output::json(&answer(&plan, keep_positions, args.yes));
+    }
+    print(&plan, keep_positions, args.yes);
+    Ok(())
+}
+
+fn answer(plan: &PrunePlan, keep_positions: u64, done: bool) -> Answer {
+    let generation = |pruned: &tengen_records::PrunedGeneration| Generation {
+        generation: pruned.generation,
+        totals: pruned.totals,
+    };
+    Answer {
+        done,
+        keep_positions,
+        generations: plan.generations.iter().map(generation).collect(),
+        freed: plan.freed(),
+        kept: plan.kept,
+    }
+}
+
+fn print(plan: &PrunePlan, keep_positions: u64, done: bool) {
+    let (Some(first), Some(last)) = (plan.generations.first(), plan.generations.last()) else {
+        output::result(format!(
+            "nothing to drop: every generation has a game among the newest {} positions, or is the newest",
+            thousands(keep_positions)
+        ));
+        return;
+    };
+    for pruned in &plan.generations {
+        output::result(format!(
+            "generation {:>6}: {}",
+            pruned.generation,
+            totals(pruned.totals)
+        ));
+    }
+    let verb = if done { "freed" } else { "would free" };
+    output::result(format!(
+        "{verb} {} generations ({} to {}): {}",
+        plan.generations.len(),
+        first.generation,
+        last.generation,
+        totals(plan.freed())
+    ));
+    output::result(format!("left: {}", totals(plan.kept)));
+    if !done {
+        output::say("nothing was changed; --yes does it");
+    }
+}
+
+/// Totals in words.
+pub(super) fn totals(totals: GameTotals) -> String {
+    format!(
+        "{} games, {} positions, {} shards, {} bytes",
+        thousands(totals.games),
+        thousands(totals.positions),
+        thousands(totals.shards),
+        thousands(totals.bytes)
+    )
+}

@@ -1,0 +1,104 @@
+//! Which old games may go? Whole generations of self-play far outside the window, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::changes::{Change, GameTotals, PrunedGeneration};
+use crate::shards::{GamesListing, GamesOf, ShardInfo};
+use crate::store::Store;
+use crate::store_error::StoreError;
+
+/// What pruning would drop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrunePlan {
+    /// The generations that would go, oldest first.
+    pub generations: Vec<PrunedGeneration>,
+    /// What would stay.
+    pub kept: GameTotals,
+    /// Number of the newest note about changes when this was planned.
+    seen: u32,
+}
+
+impl PrunePlan {
+    /// What would be freed.
+    pub fn freed(&self) -> GameTotals {
+        let totals = self.generations.iter().map(|generation| generation.totals);
+        totals.fold(GameTotals::default(), GameTotals::plus)
+    }
+}
+
+impl Store {
+    /// Finds the generations of self-play that are older than the newest `keep_positions` positions. The newest
+    /// generation always stays. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn plan_prune(&self, keep_positions: u64) -> Result<PrunePlan, StoreError> {
+        let listing = self.list_games(&GamesOf::SelfPlay)?;
+        let old = old_generations(&listing, keep_positions);
+        let (going, kept): (Vec<_>, Vec<_>) = listing
+            .shards
+            .into_iter()
+            .partition(|shard| old.contains(&shard.generation()));
+        let mut generations: BTreeMap<u32, PrunedGeneration> = BTreeMap::new();
+        let damaged = listing.damaged.iter().filter(|shard| old.contains(&shard.generation()));
+        for (shard, counts) in going
+            .iter()
+            .map(|shard| (shard, true))
+            .chain(damaged.map(|shard| (shard, false)))
+        {
+            let generation = shard.generation();
+            let entry = generations.entry(generation).or_insert_with(|| PrunedGeneration {
+                generation,
+                totals: GameTotals::default(),
+                shards: Vec::new(),
+            });
+            entry.shards.push(shard.path.clone());
+            if counts {
+                entry.totals = entry.totals.plus(GameTotals::of([shard]));
+            }
+        }
+        Ok(PrunePlan {
+            generations: generations.into_values().collect(),
+            kept: GameTotals::of(&kept),
+            seen: listing.changes,
+        })
+    }
+
+    /// Drops what was planned. Their counts stay known, so that windows and totals do not shrink. Killed at any moment,
+    /// the next prune or merge finishes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Contended`] when the store was merged or pruned since the plan was made; [`StoreError::Write`].
+    pub fn prune(&self, plan: &PrunePlan) -> Result<(), StoreError> {
+        let _lock = self.lock_upkeep()?;
+        let changes = self.changes()?;
+        if changes.last != plan.seen {
+            let location = self.location().to_owned();
+            return Err(StoreError::Contended { location });
+        }
+        if !plan.generations.is_empty() {
+            self.put_change(&changes, &Change::new(Vec::new(), plan.generations.clone()))?;
+        }
+        self.sweep().map(|_| ())
+    }
+}
+
+/// Generations of which every game is older than the newest `keep_positions` positions; never the newest one.
+pub(crate) fn old_generations(listing: &GamesListing, keep_positions: u64) -> BTreeSet<u32> {
+    let mut positions: BTreeMap<u32, u64> = BTreeMap::new();
+    for shard in &listing.shards {
+        *positions.entry(shard.generation()).or_default() += shard.positions();
+    }
+    for shard in &listing.damaged {
+        positions.entry(ShardInfo::generation(shard)).or_default();
+    }
+    let mut newer = 0;
+    let mut old = BTreeSet::new();
+    for (number, (generation, positions)) in positions.into_iter().rev().enumerate() {
+        if number > 0 && newer >= keep_positions {
+            old.insert(generation);
+        }
+        newer += positions;
+    }
+    old
+}
