@@ -9,6 +9,7 @@ mod commands;
 #[cfg(feature = "torch")]
 mod config;
 mod interrupt;
+mod matches;
 mod metrics;
 mod output;
 mod players;

@@ -5,6 +5,7 @@ use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::play::MatchContext;
 use crate::player::{Answer, Choice, Fault, FaultKind, Thought};
+use crate::result::{FaultReport, GameSummary};
 use crate::settings::{MatchConfig, Refusal};
 
 /// A game that has come to its end, one way or another.
@@ -37,6 +38,73 @@ impl FinishedGame {
         })
     }
 
+    /// The game that a record of the match tells of; `fault` is what is known of how it was lost, which records do not keep.
+    ///
+    /// # Errors
+    /// A sentence when the record is no game of a match with this name and these settings.
+    pub fn of_record(
+        config: &MatchConfig,
+        match_id: &str,
+        record: GameRecord,
+        fault: Option<Fault>,
+    ) -> Result<FinishedGame, String> {
+        let number = record
+            .game_id
+            .strip_prefix(match_id)
+            .and_then(|rest| rest.strip_prefix('-'));
+        let Some(game) = number.and_then(|number| number.parse().ok()) else {
+            return Err(format!("{} is no game of the match {match_id}", record.game_id));
+        };
+        if (record.size, record.komi) != (config.size, config.komi) {
+            return Err(format!(
+                "{} was played on {} with komi {}, not on {} with komi {}",
+                record.game_id, record.size, record.komi, config.size, config.komi
+            ));
+        }
+        let fault = fault.filter(|_| record.end_reason == EndReason::Forfeit);
+        Ok(FinishedGame {
+            game,
+            pair: config.pair_of(game),
+            a_color: config.a_color_in(game),
+            void: is_void(config.refused_moves, fault.as_ref()),
+            fault,
+            record,
+        })
+    }
+
+    fn summary(&self) -> GameSummary {
+        GameSummary {
+            game: self.game,
+            pair: self.pair,
+            a_color: if self.a_color == Color::Black { "black" } else { "white" },
+            result: if self.void {
+                "Void".to_owned()
+            } else {
+                self.record.result_text()
+            },
+            a_points: self.a_points(),
+            plies: self.record.plies.len(),
+            end_reason: self.record.end_reason.name(),
+        }
+    }
+
+    /// The failure that ended a game, and whose it was: that of the side to move at the end.
+    fn fault_report(&self) -> Option<FaultReport> {
+        let fault = self.fault.clone()?;
+        let ply = self.record.plies.len();
+        Some(FaultReport {
+            game: self.game,
+            player: if self.record.mover(ply) == self.a_color {
+                "a"
+            } else {
+                "b"
+            },
+            ply,
+            void: self.void,
+            fault,
+        })
+    }
+
     /// The margin of a counted board in points: Black minus White minus komi.
     pub fn black_margin(&self) -> Option<f64> {
         self.record.margin_points().map(f64::from)
@@ -50,6 +118,43 @@ impl FinishedGame {
             Outcome::BlackWins if board == area => Some(Color::Black),
             Outcome::WhiteWins if board == -area => Some(Color::White),
             _ => None,
+        }
+    }
+}
+
+/// What a match keeps of a finished game: all that its numbers need, without the moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameScore {
+    /// The game in one line.
+    pub summary: GameSummary,
+    /// Player A's color.
+    pub a_color: Color,
+    /// The margin of a counted board in points: Black minus White minus komi.
+    pub black_margin: Option<f64>,
+    /// The winner, when it owns every point of the board at the end.
+    pub full_board_winner: Option<Color>,
+    /// Whether the game was given up without a result.
+    pub unfinished: bool,
+    /// Whether a player resigned.
+    pub resigned: bool,
+    /// Whether the game does not count although it has a loser.
+    pub void: bool,
+    /// The failure that ended the game.
+    pub fault: Option<FaultReport>,
+}
+
+impl GameScore {
+    /// The score of a finished game.
+    pub fn of(game: &FinishedGame) -> GameScore {
+        GameScore {
+            summary: game.summary(),
+            a_color: game.a_color,
+            black_margin: game.black_margin(),
+            full_board_winner: game.full_board_winner(),
+            unfinished: game.record.outcome().is_none(),
+            resigned: game.record.end_reason == EndReason::Resign,
+            void: game.void,
+            fault: game.fault_report(),
         }
     }
 }
@@ -165,16 +270,21 @@ impl LiveGame {
             ownership: Vec::new(),
         };
         record.set_end(&self.position, reason);
-        let refused = fault.as_ref().is_some_and(|fault| fault.kind == FaultKind::RefusedMove);
         FinishedGame {
             game: self.game,
             pair: config.pair_of(self.game),
             a_color: self.a_color,
             record,
+            void: is_void(self.refusal, fault.as_ref()),
             fault,
-            void: refused && self.refusal == Refusal::Void,
         }
     }
+}
+
+/// Whether a game does not count because an engine refused a legal move.
+fn is_void(refusal: Refusal, fault: Option<&Fault>) -> bool {
+    let refused = fault.is_some_and(|fault| fault.kind == FaultKind::RefusedMove);
+    refused && refusal == Refusal::Void
 }
 
 fn ply_record(choice: &Choice) -> PlyRecord {

@@ -57,6 +57,7 @@ impl Default for GateConfig {
             openings: Openings {
                 first_moves: true,
                 random_plies: 1,
+                book: None,
             },
             sprt: SprtConfig {
                 min_pairs: 8,
@@ -77,7 +78,7 @@ impl GateConfig {
             size,
             komi,
             games: self.games - self.games % 2,
-            openings: self.openings,
+            openings: self.openings.clone(),
             a_color: AColor::Alternate,
             seed,
             parallel: self.parallel,
@@ -101,6 +102,9 @@ impl GateConfig {
         }
         if self.visits == 0 {
             return Err("gate.visits must be at least 1".to_owned());
+        }
+        if self.openings.book.is_some() {
+            return Err("gate.openings must be none, first-moves or random, not a book".to_owned());
         }
         self.sprt.validate().map_err(|reason| format!("gate.sprt: {reason}"))
     }

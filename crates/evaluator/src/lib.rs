@@ -10,6 +10,7 @@
 //! Never in this crate: a network library (models come in through [`PredictorLoader`]), files, printing, clocks in results.
 //! The same seed and players give the same match.
 
+mod book;
 mod build;
 mod elo;
 mod game;
@@ -29,14 +30,15 @@ mod spec;
 mod sprt;
 mod text;
 
+pub use book::Book;
 pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
-pub use game::FinishedGame;
+pub use game::{FinishedGame, GameScore};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, run_gate};
 pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
-pub use play::{MatchContext, MatchError, MatchEvent, Observer, play_games, run_match};
+pub use play::{MatchContext, MatchError, MatchEvent, Observer, continue_match, known_match, run_match};
 pub use player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};

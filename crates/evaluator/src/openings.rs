@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use tengen_rules::{Move, Point, Position, Size, Symmetry};
 use tengen_search::rng;
 
+use crate::book::Book;
+
 /// Opening moves, the same for both games of a pair.
 ///
-/// Written as `none`, `first-moves`, `random:PLIES` or `first-moves+random:PLIES`.
+/// Written as `none`, `first-moves`, `random:PLIES` or `book:PATH`; `+random:PLIES` may follow the second and the last.
 ///
-/// `first-moves` gives the pairs all first moves that no symmetry maps onto each other, in a shuffled order, each once before any
-/// comes again. `random:PLIES` adds plays drawn evenly from all legal ones. Without random plies, players without any
-/// randomness play the same game again whenever an opening comes again.
+/// `first-moves` gives the pairs all first moves that no symmetry maps onto each other, `book:` the lines of a book (see [`Book`]);
+/// both in a shuffled order, each once before any comes again. `random:PLIES` adds plays drawn evenly from all legal ones. Without
+/// random plies, players without any randomness play the same game again whenever an opening comes again.
 ///
 /// ```
 /// let openings: tengen_evaluator::Openings = "first-moves+random:2".parse().unwrap();
@@ -21,21 +23,36 @@ use tengen_search::rng;
 /// assert_eq!(openings.random_plies, 2);
 /// assert_eq!(openings.to_string(), "first-moves+random:2");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Openings {
     /// Whether the pairs begin with the distinct first moves.
     pub first_moves: bool,
+    /// The book the pairs begin with; never together with `first_moves`.
+    pub book: Option<Book>,
     /// How many random legal plays follow, 0 to 361.
     pub random_plies: usize,
 }
 
 impl Openings {
-    /// The opening of a pair of games: legal plays from the empty board. The same arguments give the same moves.
+    /// Random plies from the empty board.
+    pub fn random(plies: usize) -> Openings {
+        Openings {
+            random_plies: plies,
+            ..Openings::default()
+        }
+    }
+
+    /// The opening of a pair of games: legal turns from the empty board. The same arguments give the same moves.
     pub fn moves(&self, size: Size, seed: u64, pair: usize) -> Vec<Move> {
         let mut position = Position::new(size);
         if self.first_moves {
-            position.play(Move::Play(first_move(size, seed, pair)));
+            let points = distinct_first_moves(size);
+            position.play(Move::Play(points[shuffled(points.len(), seed, pair)]));
+        }
+        if let Some(lines) = self.book.as_ref().map(Book::lines).filter(|lines| !lines.is_empty()) {
+            let line = &lines[shuffled(lines.len(), seed, pair)];
+            line.iter().for_each(|&mv| position.play(mv));
         }
         let mut rng = rng::stream(seed, &[STREAM_RANDOM, pair as u64]);
         for _ in 0..self.random_plies {
@@ -50,19 +67,27 @@ impl Openings {
         }
         position.moves().to_vec()
     }
+
+    /// Checks that a book was read and fits the board.
+    ///
+    /// # Errors
+    /// A sentence naming the line that does not fit.
+    pub fn validate(&self, size: Size) -> Result<(), String> {
+        self.book.as_ref().map_or(Ok(()), |book| book.validate(size))
+    }
 }
 
 const STREAM_RANDOM: u64 = 1;
 const STREAM_SHUFFLE: u64 = 2;
 
-fn first_move(size: Size, seed: u64, pair: usize) -> Point {
-    let mut points = distinct_first_moves(size);
-    let round = pair / points.len();
-    let mut rng = rng::stream(seed, &[STREAM_SHUFFLE, round as u64]);
-    for last in (1..points.len()).rev() {
-        points.swap(last, rng::below(&mut rng, last + 1));
+/// Which of `count` openings a pair begins with: all in a shuffled order, then all again in another.
+fn shuffled(count: usize, seed: u64, pair: usize) -> usize {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut rng = rng::stream(seed, &[STREAM_SHUFFLE, (pair / count) as u64]);
+    for last in (1..count).rev() {
+        order.swap(last, rng::below(&mut rng, last + 1));
     }
-    points[pair % points.len()]
+    order[pair % count]
 }
 
 /// One point of every class of points that the symmetries of the board map onto each other, in reading order: on 5x5 six of them.
@@ -77,11 +102,16 @@ pub fn distinct_first_moves(size: Size) -> Vec<Point> {
 
 impl fmt::Display for Openings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.first_moves, self.random_plies) {
-            (false, 0) => f.write_str("none"),
-            (true, 0) => f.write_str("first-moves"),
-            (false, plies) => write!(f, "random:{plies}"),
-            (true, plies) => write!(f, "first-moves+random:{plies}"),
+        let begin = match &self.book {
+            Some(book) => format!("book:{}", book.path),
+            None if self.first_moves => "first-moves".to_owned(),
+            None => String::new(),
+        };
+        match (begin.as_str(), self.random_plies) {
+            ("", 0) => f.write_str("none"),
+            ("", plies) => write!(f, "random:{plies}"),
+            (begin, 0) => f.write_str(begin),
+            (begin, plies) => write!(f, "{begin}+random:{plies}"),
         }
     }
 }
@@ -89,7 +119,8 @@ impl fmt::Display for Openings {
 /// The text names no openings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no openings: expected none, first-moves, random:PLIES or first-moves+random:PLIES with 1 to 361 plies"
+    "'{0}' names no openings: expected none, first-moves, book:PATH, random:PLIES, first-moves+random:PLIES or book:PATH+random:PLIES \
+     with 1 to 361 plies"
 )]
 pub struct ParseOpeningsError(String);
 
@@ -98,30 +129,31 @@ impl FromStr for Openings {
 
     fn from_str(text: &str) -> Result<Openings, ParseOpeningsError> {
         let error = || ParseOpeningsError(text.chars().take(60).collect());
-        let mut openings = Openings::default();
+        let plies = |plies: &str| plies.parse().ok().filter(|plies| (1..=361).contains(plies));
         if text == "none" {
-            return Ok(openings);
+            return Ok(Openings::default());
         }
-        let rest = match text.strip_prefix("first-moves") {
-            Some(rest) => {
-                openings.first_moves = true;
-                if rest.is_empty() {
-                    None
-                } else {
-                    Some(rest.strip_prefix('+').ok_or_else(error)?)
-                }
-            }
-            None => Some(text),
+        if let Some(count) = text.strip_prefix("random:") {
+            return plies(count).map(Openings::random).ok_or_else(error);
+        }
+        let (begin, random_plies) = match text.rsplit_once("+random:") {
+            Some((begin, count)) => (begin, plies(count).ok_or_else(error)?),
+            None => (text, 0),
         };
-        if let Some(rest) = rest {
-            let plies = rest.strip_prefix("random:").ok_or_else(error)?;
-            openings.random_plies = plies
-                .parse()
-                .ok()
-                .filter(|plies| (1..=361).contains(plies))
-                .ok_or_else(error)?;
+        let book = begin.strip_prefix("book:").filter(|path| !path.is_empty());
+        match (begin, book) {
+            ("first-moves", _) => Ok(Openings {
+                first_moves: true,
+                book: None,
+                random_plies,
+            }),
+            (_, Some(path)) => Ok(Openings {
+                first_moves: false,
+                book: Some(Book::unread(path)),
+                random_plies,
+            }),
+            _ => Err(error()),
         }
-        Ok(openings)
     }
 }
 
@@ -145,7 +177,15 @@ mod tests {
 
     #[test]
     fn text_round_trips() {
-        for text in ["none", "first-moves", "random:4", "first-moves+random:2"] {
+        for text in [
+            "none",
+            "first-moves",
+            "random:4",
+            "first-moves+random:2",
+            "book:a folder/x.sgf",
+            "book:my random:book",
+            "book:my random:book+random:3",
+        ] {
             assert_eq!(text.parse::<Openings>().expect("openings").to_string(), text);
         }
         for text in [
@@ -157,6 +197,9 @@ mod tests {
             "random:400",
             "first-moves+",
             "first-moves:2",
+            "book:",
+            "book:x+random:",
+            "bookx+random:3",
         ] {
             assert!(text.parse::<Openings>().is_err(), "{text}");
         }
@@ -181,10 +224,7 @@ mod tests {
     #[test]
     fn first_moves_come_once_each_before_any_again() {
         let size = Size::square(5).expect("a size");
-        let openings = Openings {
-            first_moves: true,
-            random_plies: 0,
-        };
+        let openings: Openings = "first-moves".parse().expect("openings");
         let mut round: Vec<Vec<Move>> = (6..12).map(|pair| openings.moves(size, 3, pair)).collect();
         round.sort();
         round.dedup();

@@ -1,11 +1,12 @@
 //! How is a match played?
 
-use std::ops::{ControlFlow, Range};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use tengen_search::rng;
 
-use crate::game::{FinishedGame, LiveGame};
-use crate::player::{Answer, Player, PlayerError, Turn};
+use crate::game::{FinishedGame, GameScore, LiveGame};
+use crate::player::{Answer, Player, PlayerCost, PlayerError, Turn};
 use crate::result::MatchResult;
 use crate::settings::{AColor, MatchConfig};
 use crate::sprt::{Sprt, SprtState};
@@ -30,6 +31,8 @@ pub enum MatchEvent<'a> {
         playing: usize,
         /// Turns taken in this match so far.
         plies: u64,
+        /// What A and B have spent since they were made.
+        costs: [PlayerCost; 2],
     },
     /// A game has ended.
     GameFinished {
@@ -59,15 +62,10 @@ pub enum MatchError {
 /// Receives events; [`ControlFlow::Break`] ends the match after the present round.
 pub type Observer<'a> = dyn FnMut(&MatchEvent<'_>) -> ControlFlow<()> + 'a;
 
-/// Plays a match between `a` and `b`.
-///
-/// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs and the test looks
-/// after each, so that it never prefers games that end early. A match stopped by the observer says so in
-/// [`MatchResult::stopped`]; games in progress are dropped then.
+/// Plays a match between `a` and `b` and keeps all its records in [`MatchResult::records`].
 ///
 /// # Errors
-/// [`MatchError::Settings`] for settings that cannot be, [`MatchError::Player`] when a player cannot play at all. What goes wrong in one
-/// game is a forfeit in the result.
+/// See [`continue_match`].
 pub fn run_match(
     config: &MatchConfig,
     a: &mut dyn Player,
@@ -75,58 +73,138 @@ pub fn run_match(
     context: &MatchContext,
     observer: &mut Observer<'_>,
 ) -> Result<MatchResult, MatchError> {
-    config.validate().map_err(MatchError::Settings)?;
-    let batch = if config.sprt.is_some() {
-        2 * config.look_every()
-    } else {
-        config.games
+    let mut records = BTreeMap::new();
+    let mut keep = |event: &MatchEvent<'_>| {
+        if let MatchEvent::GameFinished { game } = event {
+            records.insert(game.game, game.record.clone());
+        }
+        observer(event)
     };
-    let mut games = Vec::new();
+    let mut result = continue_match(config, Vec::new(), a, b, context, &mut keep)?;
+    result.records = records.into_values().collect();
+    Ok(result)
+}
+
+/// Plays what is missing of a match between `a` and `b` of which the games `earlier` are known, in any order; games known twice count
+/// once.
+///
+/// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs and the test looks
+/// after each, so that it never prefers games that end early. A match stopped by the observer says so in
+/// [`MatchResult::stopped`]; games in progress are dropped then. A game depends on the settings, its number and the players
+/// only: a match that is continued ends as it would have ended without the pause. The records of the games go to the observer and
+/// are not kept.
+///
+/// # Errors
+/// [`MatchError::Settings`] for settings that cannot be, [`MatchError::Player`] when a player cannot play at all. What goes wrong in one
+/// game is a forfeit in the result.
+pub fn continue_match(
+    config: &MatchConfig,
+    earlier: Vec<GameScore>,
+    a: &mut dyn Player,
+    b: &mut dyn Player,
+    context: &MatchContext,
+    observer: &mut Observer<'_>,
+) -> Result<MatchResult, MatchError> {
+    config.validate().map_err(MatchError::Settings)?;
+    let mut scores = by_number(earlier);
+    let mut course = Course::begin();
     let mut stopped = false;
-    let mut sprt = None;
-    let mut next = 0;
-    while next < config.games && !stopped {
-        let end = (next + batch).min(config.games);
-        let (batch, broken) = play_games(config, next..end, a, b, context, observer)?;
-        games.extend(batch);
-        stopped = broken;
-        next = end;
-        if let Some(settings) = config.sprt {
-            let pairs = MatchResult::pairs_of(&games);
-            let look = Sprt::look(settings, &pairs);
-            sprt = Some(look);
-            stopped |= observer(&MatchEvent::Looked {
-                sprt: &look,
-                pairs: pairs.pairs(),
-            })
-            .is_break()
-                && next < config.games;
-            if look.state != SprtState::Open {
-                break;
-            }
+    while let Some(batch) = course.next_batch(config) {
+        let missing: Vec<usize> = batch.filter(|game| !scores.contains_key(game)).collect();
+        let (played, broken) = play_games(config, &missing, a, b, context, observer)?;
+        scores.extend(played.into_iter().map(|game| (game.summary.game, game)));
+        stopped = broken || course.look(config, &scores, observer);
+        if stopped {
+            break;
         }
     }
-    let mut result = MatchResult::of(config, [a.name(), b.name()], [a.cost(), b.cost()], games);
+    let games = course.played(scores);
+    let mut result = MatchResult::of(config, [a.name(), b.name()], [a.cost(), b.cost()], &games);
     result.stopped = stopped;
-    result.sprt = sprt;
+    result.sprt = course.sprt;
     result.a_engine = a.engine();
     result.b_engine = b.engine();
     Ok(result)
 }
 
-/// Plays the games with these numbers and returns them in order, and whether the observer has stopped the match. The settings' number of
-/// games and sequential test play no part: this is the building block for matches that are continued.
-///
-/// # Errors
-/// [`MatchError::Player`] when a player cannot play at all.
-pub fn play_games(
+/// The result of a match of which the games `known` are known, or `None` when some that it needs are missing.
+pub fn known_match(config: &MatchConfig, known: Vec<GameScore>, names: [String; 2]) -> Option<MatchResult> {
+    let scores = by_number(known);
+    let mut course = Course::begin();
+    while let Some(mut batch) = course.next_batch(config) {
+        if !batch.all(|game| scores.contains_key(&game)) {
+            return None;
+        }
+        course.look(config, &scores, &mut |_| ControlFlow::Continue(()));
+    }
+    let mut result = MatchResult::of(config, names, Default::default(), &course.played(scores));
+    result.sprt = course.sprt;
+    Some(result)
+}
+
+fn by_number(games: Vec<GameScore>) -> BTreeMap<usize, GameScore> {
+    let mut scores = BTreeMap::new();
+    for game in games {
+        scores.entry(game.summary.game).or_insert(game);
+    }
+    scores
+}
+
+/// How far a match has come: whole batches of pairs where a sequential test looks after each, else all games at once.
+struct Course {
+    next: usize,
+    sprt: Option<Sprt>,
+}
+
+impl Course {
+    fn begin() -> Course {
+        Course { next: 0, sprt: None }
+    }
+
+    /// The numbers of the games to be played before the next look; none when the match is decided.
+    fn next_batch(&mut self, config: &MatchConfig) -> Option<std::ops::Range<usize>> {
+        let decided = self.sprt.is_some_and(|sprt| sprt.state != SprtState::Open);
+        if decided || self.next >= config.games {
+            return None;
+        }
+        let batch = match config.sprt {
+            Some(_) => 2 * config.look_every(),
+            None => config.games,
+        };
+        let begin = self.next;
+        self.next = (begin + batch).min(config.games);
+        Some(begin..self.next)
+    }
+
+    /// Lets the sequential test look at the games so far; returns whether the observer ends the match.
+    fn look(&mut self, config: &MatchConfig, scores: &BTreeMap<usize, GameScore>, observer: &mut Observer<'_>) -> bool {
+        let Some(settings) = config.sprt else { return false };
+        let pairs = MatchResult::pairs_of(scores.range(..self.next).map(|(_, score)| score));
+        let look = Sprt::look(settings, &pairs);
+        self.sprt = Some(look);
+        let event = MatchEvent::Looked {
+            sprt: &look,
+            pairs: pairs.pairs(),
+        };
+        observer(&event).is_break() && self.next < config.games
+    }
+
+    /// The games of the batches so far, in order.
+    fn played(&self, scores: BTreeMap<usize, GameScore>) -> Vec<GameScore> {
+        let numbered = scores.into_iter().filter(|(number, _)| *number < self.next);
+        numbered.map(|(_, score)| score).collect()
+    }
+}
+
+/// Plays the games with these numbers and returns their scores, and whether the observer has stopped the match.
+fn play_games(
     config: &MatchConfig,
-    numbers: Range<usize>,
+    numbers: &[usize],
     a: &mut dyn Player,
     b: &mut dyn Player,
     context: &MatchContext,
     observer: &mut Observer<'_>,
-) -> Result<(Vec<FinishedGame>, bool), MatchError> {
+) -> Result<(Vec<GameScore>, bool), MatchError> {
     let names = [a.name(), b.name()];
     let slots = config
         .parallel
@@ -135,13 +213,13 @@ pub fn play_games(
         .min(numbers.len())
         .max(1);
     let mut live: Vec<Option<LiveGame>> = (0..slots).map(|_| None).collect();
-    let mut waiting = numbers;
+    let mut waiting = numbers.iter();
     let mut finished = Vec::new();
     let mut plies = 0;
     let mut stopped = false;
     while !stopped {
         for slot in live.iter_mut().filter(|slot| slot.is_none()) {
-            *slot = waiting.next().map(|game| begin(config, game));
+            *slot = waiting.next().map(|&game| begin(config, game));
         }
         let playing = live.iter().flatten().count();
         if playing == 0 {
@@ -153,12 +231,12 @@ pub fn play_games(
             if let Some(game) = slot.take_if(|game| game.is_over()) {
                 let game = game.finish(config, &names, context);
                 stopped |= observer(&MatchEvent::GameFinished { game: &game }).is_break();
-                finished.push(game);
+                finished.push(GameScore::of(&game));
             }
         }
-        stopped |= observer(&MatchEvent::Round { playing, plies }).is_break();
+        let costs = [a.cost(), b.cost()];
+        stopped |= observer(&MatchEvent::Round { playing, plies, costs }).is_break();
     }
-    finished.sort_by_key(|game| game.game);
     let left = live.iter().flatten().count() + waiting.len();
     Ok((finished, stopped && left > 0))
 }

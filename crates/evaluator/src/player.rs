@@ -1,6 +1,6 @@
 //! What is a player?
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tengen_rules::{Color, Komi, Move, Position};
 
 /// Chooses moves in many games at once.
@@ -39,7 +39,7 @@ pub trait Player {
 }
 
 /// What is known of an engine that plays over GTP.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineReport {
     /// Its command line.
     pub command: String,
@@ -109,7 +109,7 @@ pub struct Thought {
 }
 
 /// Why a player lost a game without its being counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The kind of failure.
     pub kind: FaultKind,
@@ -120,7 +120,7 @@ pub struct Fault {
 }
 
 /// Kinds of failure in a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
     /// The move is not legal under the rules of the match.
@@ -140,7 +140,7 @@ pub enum FaultKind {
 }
 
 /// What a player has spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerCost {
     /// Positions evaluated by the network.
     pub evaluations: u64,
@@ -148,6 +148,18 @@ pub struct PlayerCost {
     pub batches: u64,
     /// Moves chosen.
     pub moves: u64,
+}
+
+impl std::ops::Add for PlayerCost {
+    type Output = PlayerCost;
+
+    fn add(self, other: PlayerCost) -> PlayerCost {
+        PlayerCost {
+            evaluations: self.evaluations + other.evaluations,
+            batches: self.batches + other.batches,
+            moves: self.moves + other.moves,
+        }
+    }
 }
 
 /// Why a player cannot play at all.

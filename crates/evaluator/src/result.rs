@@ -5,7 +5,7 @@ use tengen_records::GameRecord;
 use tengen_rules::Color;
 
 use crate::elo::EloEstimate;
-use crate::game::FinishedGame;
+use crate::game::GameScore;
 use crate::pentanomial::Pentanomial;
 use crate::play::is_paired;
 use crate::player::{EngineReport, Fault, PlayerCost};
@@ -83,7 +83,7 @@ pub struct MatchResult {
     pub fault_reports: Vec<FaultReport>,
     /// Every game in one line.
     pub game_list: Vec<GameSummary>,
-    /// Every game whole, in order.
+    /// Every game whole, in order; kept by [`run_match`](crate::run_match) only.
     #[serde(skip)]
     pub records: Vec<GameRecord>,
 }
@@ -100,6 +100,16 @@ pub struct WinTieLoss {
 }
 
 impl WinTieLoss {
+    /// Number of games.
+    pub fn games(&self) -> u64 {
+        self.wins + self.ties + self.losses
+    }
+
+    /// Wins plus half the ties.
+    pub fn points(&self) -> f64 {
+        self.wins as f64 + self.ties as f64 / 2.0
+    }
+
     fn add(&mut self, points: f64) {
         match points {
             1.0 => self.wins += 1,
@@ -145,27 +155,21 @@ pub struct GameSummary {
 }
 
 impl MatchResult {
-    /// Sums up finished games, in order of their numbers. Names and costs of A and B in this order.
-    pub fn of(
-        config: &MatchConfig,
-        names: [String; 2],
-        costs: [PlayerCost; 2],
-        games: Vec<FinishedGame>,
-    ) -> MatchResult {
+    /// Sums up games, in order of their numbers. Names and costs of A and B in this order.
+    pub fn of(config: &MatchConfig, names: [String; 2], costs: [PlayerCost; 2], games: &[GameScore]) -> MatchResult {
         let [a, b] = names;
         let pentanomial = if is_paired(config) {
-            MatchResult::pairs_of(&games)
+            MatchResult::pairs_of(games)
         } else {
             Pentanomial::default()
         };
-        let (a_black, a_white) = (by_color(&games, Color::Black), by_color(&games, Color::White));
+        let (a_black, a_white) = (by_color(games, Color::Black), by_color(games, Color::White));
         let total = WinTieLoss {
             wins: a_black.wins + a_white.wins,
             ties: a_black.ties + a_white.ties,
             losses: a_black.losses + a_white.losses,
         };
-        let scored = total.wins + total.ties + total.losses;
-        let fault_reports = fault_reports(&games);
+        let fault_reports: Vec<FaultReport> = games.iter().filter_map(|game| game.fault.clone()).collect();
         let faults_of = |player| {
             fault_reports
                 .iter()
@@ -173,11 +177,12 @@ impl MatchResult {
                 .count()
         };
         let (a_faults, b_faults) = (faults_of("a"), faults_of("b"));
+        let count = |fits: fn(&GameScore) -> bool| games.iter().filter(|game| fits(game)).count();
         let full_boards = |is_a: bool| games.iter().filter(|game| won_full_board(game, is_a)).count();
         let margins = || {
             games
                 .iter()
-                .filter_map(|game| game.black_margin().map(|margin| (game.a_color, margin)))
+                .filter_map(|game| game.black_margin.map(|margin| (game.a_color, margin)))
         };
         let for_a = |(color, margin): (Color, f64)| if color == Color::Black { margin } else { -margin };
         MatchResult {
@@ -186,9 +191,9 @@ impl MatchResult {
             size: config.size.to_string(),
             komi: config.komi.to_string(),
             config: config.clone(),
-            games: scored as usize,
-            a_points: total.wins as f64 + total.ties as f64 / 2.0,
-            b_points: total.losses as f64 + total.ties as f64 / 2.0,
+            games: total.games() as usize,
+            a_points: total.points(),
+            b_points: total.games() as f64 - total.points(),
             a_total: total,
             a_black,
             a_white,
@@ -198,36 +203,37 @@ impl MatchResult {
             faults: a_faults + b_faults,
             a_faults,
             b_faults,
-            unfinished: games.iter().filter(|game| game.record.outcome().is_none()).count(),
-            void: games.iter().filter(|game| game.void).count(),
-            resigned: games
-                .iter()
-                .filter(|game| game.record.end_reason == tengen_records::EndReason::Resign)
-                .count(),
+            unfinished: count(|game| game.unfinished),
+            void: count(|game| game.void),
+            resigned: count(|game| game.resigned),
             mean_black_margin: mean(margins().map(|(_, margin)| margin)),
             mean_a_margin: mean(margins().map(for_a)),
             a_full_board_wins: full_boards(true),
             b_full_board_wins: full_boards(false),
-            mean_plies: mean(games.iter().map(|game| game.record.plies.len() as f64)).unwrap_or(0.0),
+            mean_plies: mean(games.iter().map(|game| game.summary.plies as f64)).unwrap_or(0.0),
             a_cost: costs[0],
             b_cost: costs[1],
             a_engine: None,
             b_engine: None,
             stopped: false,
             fault_reports,
-            game_list: games.iter().map(summary).collect(),
-            records: games.into_iter().map(|game| game.record).collect(),
+            game_list: games.iter().map(|game| game.summary.clone()).collect(),
+            records: Vec::new(),
         }
     }
 
     /// The pairs among the games of which both games count. Games must be in order of their numbers.
-    pub fn pairs_of(games: &[FinishedGame]) -> Pentanomial {
+    pub fn pairs_of<'a>(games: impl IntoIterator<Item = &'a GameScore>) -> Pentanomial {
         let mut pairs = Pentanomial::default();
-        for two in games.chunk_by(|first, second| first.pair == second.pair) {
-            if let [first, second] = two
-                && let (Some(first), Some(second)) = (first.a_points(), second.a_points())
-            {
-                pairs.add(first, second);
+        let mut first: Option<&GameSummary> = None;
+        for game in games.into_iter().map(|game| &game.summary) {
+            match first.take().filter(|first| first.pair == game.pair) {
+                None => first = Some(game),
+                Some(first) => {
+                    if let (Some(first), Some(second)) = (first.a_points, game.a_points) {
+                        pairs.add(first, second);
+                    }
+                }
             }
         }
         pairs
@@ -243,55 +249,19 @@ impl MatchResult {
     }
 }
 
-fn by_color(games: &[FinishedGame], color: Color) -> WinTieLoss {
+fn by_color(games: &[GameScore], color: Color) -> WinTieLoss {
     let mut sum = WinTieLoss::default();
     games
         .iter()
         .filter(|game| game.a_color == color)
-        .filter_map(FinishedGame::a_points)
+        .filter_map(|game| game.summary.a_points)
         .for_each(|points| sum.add(points));
     sum
 }
 
-fn won_full_board(game: &FinishedGame, is_a: bool) -> bool {
-    game.full_board_winner()
+fn won_full_board(game: &GameScore, is_a: bool) -> bool {
+    game.full_board_winner
         .is_some_and(|winner| (winner == game.a_color) == is_a)
-}
-
-fn fault_reports(games: &[FinishedGame]) -> Vec<FaultReport> {
-    let report = |game: &FinishedGame| {
-        let fault = game.fault.clone()?;
-        let ply = game.record.plies.len();
-        let player = if game.record.mover(ply) == game.a_color {
-            "a"
-        } else {
-            "b"
-        };
-        Some(FaultReport {
-            game: game.game,
-            player,
-            ply,
-            void: game.void,
-            fault,
-        })
-    };
-    games.iter().filter_map(report).collect()
-}
-
-fn summary(game: &FinishedGame) -> GameSummary {
-    GameSummary {
-        game: game.game,
-        pair: game.pair,
-        a_color: if game.a_color == Color::Black { "black" } else { "white" },
-        result: if game.void {
-            "Void".to_owned()
-        } else {
-            game.record.result_text()
-        },
-        a_points: game.a_points(),
-        plies: game.record.plies.len(),
-        end_reason: game.record.end_reason.name(),
-    }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

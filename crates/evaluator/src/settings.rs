@@ -70,10 +70,7 @@ impl Default for MatchConfig {
             size: Size::square(9).expect("9 is a side"),
             komi: Komi::from_half_points(14),
             games: 100,
-            openings: Openings {
-                first_moves: false,
-                random_plies: 4,
-            },
+            openings: Openings::random(4),
             a_color: AColor::Alternate,
             seed: 1,
             parallel: 64,
@@ -104,6 +101,7 @@ impl MatchConfig {
                 self.size.area()
             ));
         }
+        self.openings.validate(self.size)?;
         match &self.sprt {
             Some(_) if self.a_color != AColor::Alternate => {
                 Err("a sequential test needs pairs of games: a_color must be alternate".to_owned())

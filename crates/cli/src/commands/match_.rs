@@ -1,21 +1,17 @@
 //! `tengen match`: two players, many games, honest statistics.
 
-mod files;
 mod progress;
 
 use crate::arguments;
 use crate::interrupt::Interrupt;
+use crate::matches::{self, Folder, Job, Spec, read_book};
 use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader};
-use anyhow::Context;
 use progress::Progress;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
 use tengen_evaluator::{
-    AColor, MatchConfig, MatchContext, MatchEvent, MatchResult, Openings, Player, PlayerSpec, Refusal, SprtConfig,
-    SprtState, WinTieLoss, run_match,
+    AColor, GameScore, MatchConfig, MatchResult, Openings, PlayerSpec, Refusal, SprtConfig, SprtState, WinTieLoss,
 };
-use tengen_records::now_ms;
+use tengen_records::{Create, Store};
 use tengen_rules::{Komi, Size};
 
 /// Let two players play many games and say who is stronger, and how sure that is
@@ -23,8 +19,10 @@ use tengen_rules::{Komi, Size};
 /// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is judged by
 /// the exact Tromp-Taylor rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
 /// reason kept. Prints points, wins by colour and the Elo difference with its 95 % interval; while it runs the score
-/// so far stands on stderr. The same seed and players give the same games. Ctrl-C ends the match with the games
-/// finished so far.
+/// so far stands on stderr. The same seed and players give the same games.
+///
+/// With --out the games are published as they finish. Interrupted in any way, the same command goes on with the games
+/// that are missing and ends as the whole match would have ended.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen match --a store:data/runs/demo,visits=64 --b random --size 5 --komi 24.5 --a-color black
@@ -58,9 +56,13 @@ pub(crate) struct Args {
     /// Points for White, in halves; whole numbers allow ties
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, or first-moves+random:PLIES
+    /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
+    /// an SGF file, or a text with one line of moves per opening); +random:PLIES may follow
     #[arg(long, default_value = "random:4")]
     openings: Openings,
+    /// Turns taken of each line of a book [default: the whole line]
+    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    book_plies: Option<u32>,
     /// A's colour: in turn (pairs of games), or always the same
     #[arg(long, value_enum, default_value_t = Color::Alternate)]
     a_color: Color,
@@ -76,9 +78,12 @@ pub(crate) struct Args {
     /// What it costs an engine to refuse a legal move, as many do with suicide
     #[arg(long, value_enum, default_value_t = Refused::Loss)]
     refused_moves: Refused,
-    /// A new folder for result.json, games.sgf and the games as a shard
+    /// Folder for the games as shards while they are played, then result.json and games.sgf
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<String>,
+    /// Run store to put the match into, below matches/ and games/, instead of a folder of its own
+    #[arg(long, value_name = "STORE", conflicts_with = "out")]
+    store: Option<String>,
     #[command(flatten)]
     device: DeviceArgs,
     /// Print one JSON object
@@ -123,12 +128,13 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 impl Args {
     /// The settings of the match.
     fn config(&self) -> anyhow::Result<MatchConfig> {
+        let plies = self.book_plies.map(|plies| plies as usize);
         let usual_games = if self.sprt.is_some() { 2000 } else { 100 };
         let config = MatchConfig {
             size: self.size,
             komi: self.komi,
             games: self.games.map_or(usual_games, |games| games as usize),
-            openings: self.openings,
+            openings: read_book(self.openings.clone(), self.size, plies)?,
             a_color: match self.a_color {
                 Color::Alternate => AColor::Alternate,
                 Color::Black => AColor::Black,
@@ -147,55 +153,49 @@ impl Args {
         config.validate().map_err(usage)?;
         Ok(config)
     }
+
+    /// Where the match is published, if anywhere.
+    fn folder(&self, id: &str) -> anyhow::Result<Option<Folder>> {
+        match (&self.out, &self.store) {
+            (Some(location), _) => Folder::alone(location, id).map(Some),
+            (None, Some(location)) => Ok(Some(Folder::inside(&Store::open(location, Create::Never)?, id))),
+            (None, None) => Ok(None),
+        }
+    }
 }
 
 /// Plays a match.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
-    if let Some(folder) = &args.out {
-        files::require_new(folder)?;
-    }
+    let spec = Spec::new([&args.a.to_string(), &args.b.to_string()], &config, &args.device);
+    let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device)?;
-    let mut a = loader.player(&args.a)?;
-    let mut b = loader.player(&args.b)?;
     let interrupt = Interrupt::listen("ending the match with the games finished so far")?;
-    let start_ms = now_ms();
-    let context = MatchContext {
-        match_id: format!("match-{start_ms}-{}", args.seed),
-        config_id: "match".to_owned(),
-        start_time_ms: i64::try_from(start_ms).unwrap_or(i64::MAX),
+    let mut progress = Progress::new(&config);
+    let job = Job {
+        config: &config,
+        spec: &spec,
+        folder: folder.as_ref(),
+        players: &|| Ok([loader.player(&args.a)?, loader.player(&args.b)?]),
+        stop: &|| interrupt.requested(),
     };
-    let result = play(&config, &mut *a, &mut *b, &context, &interrupt)?;
-    if let Some(folder) = &args.out {
-        files::write(folder, &context, &result)
-            .with_context(|| format!("cannot write the match to {}", folder.display()))?;
+    let result = matches::play(&job, &mut |score: &GameScore| progress.show(score));
+    progress.finish();
+    if let (Err(_), Some(folder)) = (&result, folder) {
+        folder.forget()?;
+    }
+    let result = result?;
+    if let (true, Some(out)) = (result.stopped, args.out.as_ref().or(args.store.as_ref())) {
+        output::say(format!(
+            "stopped; the same command goes on from the {} games in {out}",
+            result.games
+        ));
     }
     if args.json {
         return output::json(&result);
     }
     print(&result);
     Ok(())
-}
-
-/// Plays the games and shows the score so far.
-fn play(
-    config: &MatchConfig,
-    a: &mut dyn Player,
-    b: &mut dyn Player,
-    context: &MatchContext,
-    interrupt: &Interrupt,
-) -> anyhow::Result<MatchResult> {
-    let mut progress = Progress::new(config);
-    let mut observer = |event: &MatchEvent<'_>| {
-        progress.show(event);
-        match interrupt.requested() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let result = run_match(config, a, b, context, &mut observer);
-    progress.finish();
-    Ok(result?)
 }
 
 /// Prints the result as a table.

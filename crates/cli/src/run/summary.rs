@@ -344,10 +344,7 @@ impl Subject<'_> {
             size: self.size,
             komi,
             games,
-            openings: Openings {
-                first_moves: false,
-                random_plies: 0,
-            },
+            openings: Openings::default(),
             a_color: color,
             parallel: games,
             ..MatchConfig::default()

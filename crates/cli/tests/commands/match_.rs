@@ -1,7 +1,11 @@
 //! `tengen match` and `tengen verify` from outside.
 
-use crate::common::{Answer, tengen};
+use crate::common::{Answer, answer, command, tengen};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+use tengen_records::{Create, GameRecord, GamesOf, Store};
 
 const QUICK: [&str; 10] = [
     "match",
@@ -60,9 +64,188 @@ fn the_folder_holds_the_whole_match() {
         assert_eq!((&game["legal"], &game["over"]), (&true.into(), &true.into()));
         assert_eq!(game["result"], game["claimed"]);
     }
-    quick(&["--games", "4", "--out", text]).refuses(2, "exists already");
+    // The same command finds everything played; another one is refused.
+    let again = quick(&["--games", "4", "--out", text]);
+    assert_eq!((again.code, &again.stdout), (0, &answer.stdout), "{}", again.stderr);
+    quick(&["--games", "6", "--out", text]).refuses(2, "its match.games is 4, not 6");
+    quick(&["--games", "4", "--out", folder.path().to_str().unwrap()]).refuses(2, "holds no match");
     let leftovers = names(out.parent().unwrap());
     assert_eq!(leftovers, ["first"], "nothing else lies beside the match");
+    // The same match inside a run store.
+    let store = Store::open(folder.path().join("store").to_str().unwrap(), Create::Always).unwrap();
+    let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
+    store.put_run_info(&run).unwrap();
+    let inside = quick(&["--games", "4", "--store", store.location()]);
+    assert_eq!((inside.code, &inside.stdout), (0, &answer.stdout), "{}", inside.stderr);
+    let id = store.list_matches().unwrap().remove(0);
+    assert!(
+        store
+            .match_file(&id, tengen_records::MatchFile::Result)
+            .unwrap()
+            .is_some()
+    );
+    quick(&["--games", "4", "--out", store.location()]).refuses(2, "is a run store");
+    let failed = folder.path().join("failed");
+    let text = failed.to_str().unwrap();
+    tengen(&["match", "--a", "random", "--b", "gtp:no-such-engine", "--out", text]).refuses(1, "no such program");
+    assert!(!failed.exists(), "a match that cannot begin leaves nothing");
+}
+
+/// The games of a match on disk by their names, without the time at which it began.
+fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
+    let store = Store::open(folder.to_str().unwrap(), Create::Never).unwrap();
+    let mut games = BTreeMap::new();
+    for shard in store.list_shards(&GamesOf::All).unwrap() {
+        for mut game in store.read_shard(&shard).unwrap() {
+            game.start_time_ms = 0;
+            let other = games.insert(game.game_id.clone(), game.clone());
+            assert!(
+                other.is_none_or(|other| other == game),
+                "a game is the same whenever it is played"
+            );
+        }
+    }
+    games
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_to_the_same_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let match_in = |name: &str, concurrency: &str| {
+        let out = folder.path().join(name).to_str().unwrap().to_owned();
+        let args = [
+            "match",
+            "--a",
+            "uniform,visits=2",
+            "--b",
+            "random",
+            "--size",
+            "3",
+            "--komi",
+            "9",
+            "--games",
+            "1200",
+            "--json",
+        ];
+        let more = ["--concurrency", concurrency, "--out", &out];
+        command(&[&args[..], &more].concat())
+    };
+    let shards = folder.path().join("killed/games/v1/kind=match");
+    let published = || {
+        let folders = std::fs::read_dir(&shards).into_iter().flatten();
+        folders
+            .map(|folder| names(&folder.unwrap().path()).len())
+            .sum::<usize>()
+    };
+    for wanted in [1, 3, 4, 7] {
+        let mut child = match_in("killed", "24")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while published() < wanted {
+            assert!(child.try_wait().unwrap().is_none(), "the child is at work");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(!folder.path().join("killed/result.json").exists());
+    // On with another number of games side by side: that changes no game.
+    let killed = answer(match_in("killed", "7").output().unwrap()).json();
+    let whole = answer(match_in("whole", "64").output().unwrap()).json();
+    for key in [
+        "games",
+        "a_points",
+        "pentanomial",
+        "elo",
+        "elo_low",
+        "game_list",
+        "mean_plies",
+        "a",
+    ] {
+        assert_eq!(killed[key], whole[key], "{key}");
+    }
+    let (killed, whole) = (
+        games(&folder.path().join("killed")),
+        games(&folder.path().join("whole")),
+    );
+    assert_eq!(whole.len(), 1200);
+    assert!(killed == whole, "the same games, move by move");
+}
+
+#[test]
+fn ctrl_c_publishes_what_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("m");
+    let text = out.to_str().unwrap();
+    let args = [
+        "match",
+        "--a",
+        "uniform,visits=40",
+        "--b",
+        "random",
+        "--size",
+        "4",
+        "--komi",
+        "2",
+        "--games",
+        "100000",
+        "--out",
+        text,
+    ];
+    let child = command(&args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !out.join("spec.json").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    let stopped = answer(child.wait_with_output().unwrap());
+    assert_eq!(stopped.code, 0, "{}", stopped.stderr);
+    assert!(
+        stopped.stderr.contains("the same command goes on"),
+        "{}",
+        stopped.stderr
+    );
+    assert!(!out.join("result.json").exists() && !games(&out).is_empty());
+}
+
+#[test]
+fn a_book_gives_the_openings() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("book.txt");
+    std::fs::write(&book, "B2 C3 # a corner\nC2 B3 A1\n").unwrap();
+    let openings = format!("book:{}", book.display());
+    let out = folder.path().join("m");
+    let text = out.to_str().unwrap();
+    let all = [
+        "--games",
+        "8",
+        "--openings",
+        &openings,
+        "--book-plies",
+        "2",
+        "--out",
+        text,
+    ];
+    assert_eq!(quick(&all).code, 0);
+    let mut begins: Vec<String> = games(&out)
+        .values()
+        .map(|game| {
+            let two: Vec<String> = game.plies[..2].iter().map(|ply| ply.mv.format(game.size)).collect();
+            two.join(" ")
+        })
+        .collect();
+    begins.sort();
+    assert_eq!(begins, [["B2 C3"; 4], ["C2 B3"; 4]].concat());
+    std::fs::write(&book, "B2 C3\nC2 B2\n").unwrap();
+    quick(&all).refuses(2, "its book.sha256 is");
+    quick(&["--openings", "book:/no/such/book"]).refuses(1, "/no/such/book");
+    std::fs::write(&book, "B2 B2\n").unwrap();
+    quick(&["--openings", &openings]).refuses(2, "B2 is illegal");
 }
 
 fn names(folder: &Path) -> Vec<String> {

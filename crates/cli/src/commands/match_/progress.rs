@@ -4,7 +4,7 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tengen_evaluator::{EloEstimate, FinishedGame, MatchConfig, MatchEvent, Pentanomial};
+use tengen_evaluator::{EloEstimate, GameScore, MatchConfig, Pentanomial};
 
 /// How often a line is written where nobody watches a progress bar.
 const EVERY: Duration = Duration::from_secs(30);
@@ -29,16 +29,14 @@ impl Progress {
         }
     }
 
-    /// Takes note of what has happened.
-    pub(super) fn show(&mut self, event: &MatchEvent<'_>) {
-        if let MatchEvent::GameFinished { game } = event {
-            self.tally.add(game);
-            self.bar.inc(1);
-            self.bar.set_message(self.tally.text());
-            if !output::interactive() && self.last_line.elapsed() >= EVERY {
-                output::say(format!("{} games: {}", self.bar.position(), self.tally.text()));
-                self.last_line = Instant::now();
-            }
+    /// Takes note of a game.
+    pub(super) fn show(&mut self, game: &GameScore) {
+        self.tally.add(game);
+        self.bar.inc(1);
+        self.bar.set_message(self.tally.text());
+        if !output::interactive() && self.last_line.elapsed() >= EVERY {
+            output::say(format!("{} games: {}", self.bar.position(), self.tally.text()));
+            self.last_line = Instant::now();
         }
     }
 
@@ -60,17 +58,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, game: &FinishedGame) {
-        let Some(points) = game.a_points() else { return };
+    fn add(&mut self, game: &GameScore) {
+        let Some(points) = game.summary.a_points else { return };
         match points {
             1.0 => self.wins += 1,
             0.0 => self.losses += 1,
             _ => self.ties += 1,
         }
-        match self.half_pairs.remove(&game.pair) {
+        match self.half_pairs.remove(&game.summary.pair) {
             Some(first) => self.pairs.add(first, points),
             None => {
-                self.half_pairs.insert(game.pair, points);
+                self.half_pairs.insert(game.summary.pair, points);
             }
         }
     }

@@ -1,0 +1,179 @@
+//! Plays a match, publishing its games as they finish, or finishes one that was begun.
+
+use super::folder::{Begun, Folder, Known, Part, Spec};
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+use tengen_evaluator::{
+    Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, PlayerCost,
+    continue_match, known_match,
+};
+use tengen_records::{GameRecord, now_ms};
+
+/// Games that make a shard.
+const SHARD_GAMES: usize = 128;
+/// A shard is published when its first game is this old: what a kill can cost.
+const SHARD_AGE: Duration = Duration::from_secs(5);
+
+/// A match to be played.
+pub(crate) struct Job<'a> {
+    /// Its settings.
+    pub(crate) config: &'a MatchConfig,
+    /// What is written about it.
+    pub(crate) spec: &'a Spec,
+    /// Where it is published; `None` = nowhere.
+    pub(crate) folder: Option<&'a Folder>,
+    /// Makes the two players, when they are needed.
+    pub(crate) players: &'a dyn Fn() -> anyhow::Result<[Box<dyn Player>; 2]>,
+    /// Whether somebody wants the match to stop.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+/// Plays what is missing of a match. Every game, known or played now, is shown through `show`.
+///
+/// # Errors
+/// When the folder holds another match or cannot be written, or a player cannot play at all.
+pub(crate) fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<MatchResult> {
+    let begun = job.folder.map(|folder| folder.begun(job.spec)).transpose()?.flatten();
+    let known = match (job.folder, &begun) {
+        (Some(folder), Some(_)) => folder.known(job.config)?,
+        _ => Known::default(),
+    };
+    if let Some(begun) = &begun
+        && let Some(mut result) = known_match(job.config, known.scores.clone(), begun.names.clone())
+    {
+        [result.a_cost, result.b_cost] = known.costs;
+        [result.a_engine, result.b_engine] = begun.engines.clone();
+        return finish(job, result);
+    }
+    let mut players = (job.players)()?;
+    let names = [players[0].name(), players[1].name()];
+    if let Some(begun) = &begun {
+        require_same(begun, &names)?;
+    }
+    let begun = match job.folder {
+        Some(folder) => Some(folder.begin(job.spec, &players)?),
+        None => None,
+    };
+    known.scores.iter().for_each(&mut *show);
+    let result = go_on(job, begun, known, &mut players, show)?;
+    finish(job, result)
+}
+
+fn require_same(begun: &Begun, names: &[String; 2]) -> anyhow::Result<()> {
+    for (was, is) in begun.names.iter().zip(names) {
+        if was != is {
+            bail!("the match was begun with the player {was}, which is {is} now: name that one, or a new folder");
+        }
+    }
+    Ok(())
+}
+
+fn go_on(
+    job: &Job<'_>,
+    begun: Option<Begun>,
+    known: Known,
+    [a, b]: &mut [Box<dyn Player>; 2],
+    show: &mut dyn FnMut(&GameScore),
+) -> anyhow::Result<MatchResult> {
+    let context = MatchContext {
+        match_id: job.folder.map_or("match", Folder::id).to_owned(),
+        config_id: "match".to_owned(),
+        start_time_ms: begun.map_or(0, |begun| begun.start_time_ms),
+    };
+    let mut publisher = job.folder.map(Publisher::new);
+    let mut failed = None;
+    let mut observer = |event: &MatchEvent<'_>| {
+        let taken = match event {
+            MatchEvent::GameFinished { game } => {
+                show(&GameScore::of(game));
+                publisher.as_mut().map_or(Ok(()), |publisher| publisher.take(game))
+            }
+            MatchEvent::Round { costs, .. } => publisher.as_mut().map_or(Ok(()), |publisher| publisher.look(*costs)),
+            MatchEvent::Looked { .. } => Ok(()),
+        };
+        failed = failed.take().or(taken.err());
+        match failed.is_some() || (job.stop)() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let result = continue_match(job.config, known.scores, &mut **a, &mut **b, &context, &mut observer);
+    if let Some(error) = failed {
+        return Err(error).context("cannot publish the games of the match");
+    }
+    if let Some(publisher) = &mut publisher {
+        // Even when a player has failed: its finished games are played.
+        publisher.flush([a.cost(), b.cost()])?;
+    }
+    let mut result = result?;
+    result.a_cost = result.a_cost + known.costs[0];
+    result.b_cost = result.b_cost + known.costs[1];
+    Ok(result)
+}
+
+fn finish(job: &Job<'_>, result: MatchResult) -> anyhow::Result<MatchResult> {
+    match job.folder {
+        Some(folder) if !result.stopped => folder.finish(&result)?,
+        _ => {}
+    }
+    Ok(result)
+}
+
+/// Gathers finished games and publishes them in shards.
+struct Publisher<'a> {
+    folder: &'a Folder,
+    session: String,
+    number: u64,
+    games: Vec<GameRecord>,
+    faults: BTreeMap<usize, Fault>,
+    since: Instant,
+}
+
+impl<'a> Publisher<'a> {
+    fn new(folder: &'a Folder) -> Publisher<'a> {
+        Publisher {
+            folder,
+            session: format!("{}-{}", now_ms(), std::process::id()),
+            number: 0,
+            games: Vec::new(),
+            faults: BTreeMap::new(),
+            since: Instant::now(),
+        }
+    }
+
+    fn take(&mut self, game: &FinishedGame) -> anyhow::Result<()> {
+        if self.games.is_empty() {
+            self.since = Instant::now();
+        }
+        self.games.push(game.record.clone());
+        if let Some(fault) = &game.fault {
+            self.faults.insert(game.game, fault.clone());
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, costs: [PlayerCost; 2]) -> anyhow::Result<()> {
+        match self.games.len() >= SHARD_GAMES || (!self.games.is_empty() && self.since.elapsed() >= SHARD_AGE) {
+            true => self.flush(costs),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self, costs: [PlayerCost; 2]) -> anyhow::Result<()> {
+        if self.games.is_empty() {
+            return Ok(());
+        }
+        self.folder.publish(&Part {
+            session: &self.session,
+            number: self.number,
+            games: &self.games,
+            faults: std::mem::take(&mut self.faults),
+            costs,
+        })?;
+        self.games.clear();
+        self.number += 1;
+        Ok(())
+    }
+}
