@@ -196,6 +196,7 @@ impl RunConfig {
         self.network.validate()?;
         self.selfplay.validate()?;
         self.training.validate()?;
+        self.samples.validate()?;
         self.gate.validate().map_err(anyhow::Error::msg)?;
         let pace = &self.pace;
         let above_0 = f64::MIN_POSITIVE..1e9;

@@ -45,7 +45,7 @@ fn main() {
             "replayed",
             &games,
             SampleConfig {
-                cache_bytes: 0,
+                planes: false,
                 ..SampleConfig::default()
             },
         );

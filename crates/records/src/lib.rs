@@ -13,6 +13,7 @@ mod clock;
 mod decode;
 mod encode;
 mod features;
+mod game_cache;
 mod images;
 mod inputs;
 mod lock;
@@ -24,6 +25,7 @@ mod prune;
 mod random;
 mod record;
 mod run_files;
+mod sample_config;
 mod samples;
 mod schema;
 mod sgf;
@@ -34,6 +36,7 @@ mod stats;
 mod store;
 mod store_error;
 mod stored_game;
+mod training_batch;
 mod verify;
 mod window;
 
@@ -46,6 +49,7 @@ pub use features::{
     BIT_PLANES, Features, GLOBALS, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
     PLANE_OWN_AREA,
 };
+pub use game_cache::CacheError;
 pub use inputs::{InputBatch, canvas_index};
 pub use lock::RunLock;
 pub use merge::{CompactReport, CompactSettings, Gather, GatherReport};
@@ -55,7 +59,8 @@ pub use policy::compact_policy;
 pub use prune::PrunePlan;
 pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, ownership};
 pub use run_files::{MatchFile, RunInfo};
-pub use samples::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch, WindowLoad};
+pub use sample_config::{CachePlace, SampleConfig, SampleConfigError, SymmetryMode};
+pub use samples::{SampleError, SampleSource, WindowLoad};
 pub use schema::{FORMAT, FormatVersion, ParseFormatVersionError};
 pub use sgf::{
     SgfError, SgfGame, SgfGames, SgfNode, SgfNodeId, SgfPlace, SgfPoint, SgfProperty, SgfResult, SgfText, SgfTree,
@@ -67,5 +72,6 @@ pub use stats::{GameStats, KomiResults, Lengths, StatsCollector, StoreStats};
 pub use store::{Create, Put, Store};
 pub use store_error::{ShardReadError, StoreError};
 pub use stored_game::Sample;
+pub use training_batch::TrainingBatch;
 pub use verify::{Damage, VerifyReport};
 pub use window::{Window, WindowConfig, WindowDamage};

@@ -1,19 +1,21 @@
 //! Which positions does the trainer see next? Drawn by weight from all positions of the window, by seed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use tengen_rules::{Size, Symmetry};
 
 use crate::features::Features;
-use crate::inputs::{InputBatch, canvas_index};
+use crate::game_cache::{Block, CacheError, GameCache};
 use crate::random::SplitMix64;
 use crate::record::{GameRecord, RecordError};
+use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::shards::ShardInfo;
 use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
-use crate::stored_game::{Sample, StoredGame, planes_bytes};
+use crate::stored_game::{Sample, StoredGame};
+use crate::training_batch::TrainingBatch;
 use crate::window::Window;
 
 /// Batches of at least this many samples are built on several threads.
@@ -22,65 +24,54 @@ const PARALLEL_BATCH: usize = 64;
 /// Samples one thread builds at a time.
 const PARALLEL_GRAIN: usize = 32;
 
-/// Which mirror image of a drawn position is trained on.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SymmetryMode {
-    /// The smallest one, the same for all images of a position.
-    Canonical,
-    /// One of all by chance: 8 on squares, 4 on other rectangles.
-    Random,
-}
+/// Memory that drawing one sample from a mapped file can take, at most: two places, of which the system maps 64 KiB each.
+const MAPPED_PER_SAMPLE: usize = 2 << 16;
 
-/// How samples are made and how much memory they may take.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SampleConfig {
-    /// Share of the game's result in the value target, 0 to 1; the rest is the search's value. Usual: 0.7. More is
-    /// noisier and less biased.
-    pub result_share: f32,
-    /// Most positions kept in memory; beyond it the oldest shards are let go. Usual: 2000000.
-    pub max_positions: u64,
-    /// Bytes of ready bit planes kept in memory; positions beyond it are replayed when drawn. Usual: 268435456.
-    pub cache_bytes: usize,
-}
+/// Games one round of unpacking turns into bytes before they are put one behind the other.
+const UNPACKED_AT_ONCE: usize = 256;
 
-impl Default for SampleConfig {
-    fn default() -> SampleConfig {
-        SampleConfig {
-            result_share: 0.7,
-            max_positions: 2_000_000,
-            cache_bytes: 256 << 20,
-        }
-    }
-}
-
-/// A batch of `B` samples on one canvas of `H` rows and `W` columns, `A = H * W`, ready for the trainer. All targets
-/// are from the mover's view and in the frame of the inputs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrainingBatch {
-    /// What the network sees.
-    pub inputs: InputBatch,
-    /// Policy targets, `[B, A + 1]`, the pass last; all 0 where there is no target.
-    pub policy: Vec<f32>,
-    /// 1 where there is a policy target, else 0, `[B]`.
-    pub policy_weight: Vec<f32>,
-    /// Mover's area minus opponent's at the end, points, without komi, `[B]`.
-    pub board_margin: Vec<i32>,
-    /// Targets for win, tie, loss, `[B, 3]`.
-    pub value: Vec<f32>,
-    /// Owners at the end, `[B, A]`: 1 mover, -1 opponent, 0 neither or off the board.
-    pub ownership: Vec<f32>,
-    /// Weight of each sample, `[B]`.
-    pub weight: Vec<f32>,
-}
-
-/// The games of one shard in memory.
+/// The games of one shard.
 struct LoadedShard {
     key: String,
     games: Vec<StoredGame>,
     positions: u64,
-    planes_bytes: usize,
+    block: Block,
+}
+
+impl LoadedShard {
+    /// Bytes of memory that the shard takes whether it is drawn from or not.
+    fn memory_bytes(&self) -> usize {
+        let index = self.games.len() * (size_of::<StoredGame>() + INDEX_ENTRY);
+        match &self.block {
+            Block::Memory(bytes) => index + bytes.len(),
+            Block::Mapped(_) => index,
+        }
+    }
+
+    /// Bytes of its scratch file.
+    fn disk_bytes(&self) -> usize {
+        match &self.block {
+            Block::Memory(_) => 0,
+            Block::Mapped(map) => map.len(),
+        }
+    }
+}
+
+/// Bytes a game takes in the index of the source.
+const INDEX_ENTRY: usize = size_of::<u64>() + size_of::<(u32, u32)>();
+
+/// Why games cannot be made ready for drawing.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// A game breaks the rules.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The scratch files cannot be made.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The store fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What loading a window did.
@@ -92,77 +83,100 @@ pub struct WindowLoad {
     pub dropped: usize,
     /// Damaged shards met now: path and the reason of the quarantine.
     pub quarantined: Vec<(String, String)>,
+    /// Positions of the window's oldest shards that are left out because of [`SampleConfig::max_positions`] or the memory
+    /// bound.
+    pub left_out: u64,
 }
 
-/// The games of the window in memory, from which training batches are drawn.
+/// The games of the window, unpacked, from which training batches are drawn.
+///
+/// They lie in scratch files that are mapped into memory, or in memory; [`SampleConfig`] says where and how much of it
+/// they may take. What is drawn depends on the games, the seed and the weights alone, never on where they lie.
 pub struct SampleSource {
     config: SampleConfig,
+    cache: GameCache,
+    /// The shards, oldest first.
     shards: VecDeque<LoadedShard>,
+    /// Shards of the window that were read and did not fit into memory.
+    too_old: BTreeSet<String>,
     /// For every game the sum of weights up to and with it, in the order of shards and games.
     cumulative: Vec<u64>,
     /// Shard and game of every entry of `cumulative`.
     places: Vec<(u32, u32)>,
-    planes_bytes: usize,
+    /// Bytes of all scratch files.
+    disk_bytes: usize,
+    /// Samples drawn since mapped memory was last given back.
+    drawn: AtomicUsize,
 }
 
 impl SampleSource {
-    /// A source without games.
+    /// A source without games. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in the system's folder
+    /// for temporary files.
     pub fn new(config: SampleConfig) -> SampleSource {
+        SampleSource::with_cache(config.game_cache(None), config)
+    }
+
+    /// A source without games for those of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in
+    /// the folder `cache` of the store when that is a local one.
+    pub fn beside(store: &Store, config: SampleConfig) -> SampleSource {
+        SampleSource::with_cache(config.game_cache(Some(store)), config)
+    }
+
+    fn with_cache(cache: GameCache, config: SampleConfig) -> SampleSource {
         SampleSource {
             config,
+            cache,
             shards: VecDeque::new(),
+            too_old: BTreeSet::new(),
             cumulative: Vec::new(),
             places: Vec::new(),
-            planes_bytes: 0,
+            disk_bytes: 0,
+            drawn: AtomicUsize::new(0),
         }
     }
 
     /// Adds the games of a shard as the newest ones; games without a score are left out. A key that is there already is
-    /// left alone. The oldest shards go when the memory bound is met.
+    /// left alone. The oldest shards go when a bound is met.
     ///
     /// # Errors
-    /// [`RecordError`] when a game was not validated before and breaks the rules; then nothing is added.
-    pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), RecordError> {
-        if self.contains(key) {
-            return Ok(());
+    /// [`SampleError::Record`] when a game was not validated before and breaks the rules, [`SampleError::Cache`] when
+    /// there is no room for the games; then nothing is added.
+    pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
+        if !self.contains(key) {
+            let shard = self.unpack(key, games)?;
+            self.shards.push_back(shard);
+            match self.keep_bounds() {
+                0 => self.index_shard(self.shards.len() - 1),
+                _ => self.index(),
+            }
         }
-        let shard = self.unpack(key, games)?;
-        self.planes_bytes += shard.planes_bytes;
-        self.shards.push_back(shard);
-        while self.positions() > self.config.max_positions && self.shards.len() > 1 {
-            self.drop_oldest();
-        }
-        self.index();
         Ok(())
     }
 
-    fn unpack(&self, key: &str, games: &[GameRecord]) -> Result<LoadedShard, RecordError> {
-        let mut room = self.config.cache_bytes.saturating_sub(self.planes_bytes);
-        let mut fits = Vec::with_capacity(games.len());
-        for game in games {
-            let needed = planes_bytes(game);
-            fits.push(needed <= room);
-            if needed <= room {
-                room -= needed;
+    fn unpack(&self, key: &str, records: &[GameRecord]) -> Result<LoadedShard, SampleError> {
+        let planes = self.config.planes;
+        let (mut bytes, mut games) = (Vec::new(), Vec::new());
+        for part in records.chunks(UNPACKED_AT_ONCE) {
+            let unpack = |record| {
+                let mut bytes = Vec::new();
+                let game = StoredGame::unpack(record, planes, &mut bytes)?;
+                Ok(game.map(|game| (game, bytes)))
+            };
+            let unpacked: Result<Vec<_>, RecordError> = part.par_iter().map(unpack).collect();
+            for (game, its_bytes) in unpacked?.into_iter().flatten() {
+                games.push(game.moved(bytes.len()));
+                bytes.extend_from_slice(&its_bytes);
             }
         }
-        let unpacked: Result<Vec<_>, RecordError> = games
-            .par_iter()
-            .zip(fits)
-            .map(|(game, fits)| StoredGame::unpack(game, fits))
-            .collect();
-        let games: Vec<_> = unpacked?.into_iter().flatten().collect();
-        let positions = games.iter().map(|game| game.plies() as u64).sum();
-        let planes_bytes = games.iter().map(StoredGame::planes_bytes).sum();
         Ok(LoadedShard {
             key: key.to_owned(),
+            positions: games.iter().map(|game| game.plies() as u64).sum(),
             games,
-            positions,
-            planes_bytes,
+            block: self.cache.keep(bytes)?,
         })
     }
 
-    /// Whether a shard's games are in memory.
+    /// Whether a shard's games are there.
     pub fn contains(&self, key: &str) -> bool {
         self.shards.iter().any(|shard| shard.key == key)
     }
@@ -171,7 +185,7 @@ impl SampleSource {
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) -> usize {
         let before = self.shards.len();
         self.shards.retain(|shard| keep(&shard.key));
-        self.planes_bytes = self.shards.iter().map(|shard| shard.planes_bytes).sum();
+        self.too_old.retain(|key| keep(key));
         self.index();
         before - self.shards.len()
     }
@@ -181,49 +195,50 @@ impl SampleSource {
     /// `see`.
     ///
     /// # Errors
-    /// [`StoreError`] when the store fails.
+    /// [`SampleError::Store`] when the store fails, [`SampleError::Cache`] when there is no room for the games.
     pub fn load_window(
         &mut self,
         store: &Store,
         window: &Window,
         mut see: impl FnMut(&[GameRecord]),
-    ) -> Result<WindowLoad, StoreError> {
+    ) -> Result<WindowLoad, SampleError> {
         let shards = self.affordable(&window.shards);
-        let places: BTreeMap<&str, usize> = shards
+        let place_of = |shard: &ShardInfo, place| (shard.path.clone(), place);
+        let places: BTreeMap<String, usize> = shards
             .iter()
-            .enumerate()
-            .map(|(place, shard)| (shard.path.as_str(), place))
+            .zip(0..)
+            .map(|(info, place)| place_of(info, place))
             .collect();
         let mut report = WindowLoad {
             dropped: self.retain(|key| places.contains_key(key)),
             ..WindowLoad::default()
         };
-        for shard in shards {
-            if self.contains(&shard.path) {
+        let known: BTreeSet<String> = self.shards.iter().map(|shard| shard.key.clone()).collect();
+        for info in shards {
+            if known.contains(&info.path) || self.too_old.contains(&info.path) {
                 continue;
             }
-            match store.read_shard(shard) {
+            match store.read_shard(info) {
                 Ok(games) => {
                     see(&games);
-                    self.add_games(&shard.path, &games)
-                        .expect("the store has replayed these games");
+                    let shard = self.unpack(&info.path, &games)?;
+                    let newer = |other: &LoadedShard| places.get(&other.key) < places.get(&info.path);
+                    self.shards.insert(self.shards.partition_point(newer), shard);
+                    self.keep_bounds();
                     report.loaded += 1;
                 }
-                Err(ShardReadError::Quarantined { shard, reason }) => {
-                    report.quarantined.push((shard, reason));
-                }
+                Err(ShardReadError::Quarantined { shard, reason }) => report.quarantined.push((shard, reason)),
                 // Only a window that reaches beyond what pruning keeps meets this; its games are no more.
                 Err(ShardReadError::Gone { .. }) => {}
-                Err(ShardReadError::Store(error)) => return Err(error),
+                Err(ShardReadError::Store(error)) => return Err(error.into()),
             }
         }
-        let in_order = self.shards.make_contiguous();
-        in_order.sort_by_key(|shard| places.get(shard.key.as_str()).copied());
         self.index();
+        report.left_out = self.left_out(&window.shards, shards.len());
         Ok(report)
     }
 
-    /// The newest of the shards that fit into the memory bound together, at least one.
+    /// The newest of the shards that fit into the bound on positions together, at least one.
     fn affordable<'a>(&self, shards: &'a [ShardInfo]) -> &'a [ShardInfo] {
         let mut positions = 0;
         let fits = shards.iter().rev().take_while(|shard| {
@@ -234,57 +249,103 @@ impl SampleSource {
         &shards[shards.len() - count..]
     }
 
-    fn drop_oldest(&mut self) {
-        if let Some(shard) = self.shards.pop_front() {
-            self.planes_bytes -= shard.planes_bytes;
+    /// Positions of the window's shards that are not among its newest `affordable` ones, or did not fit into memory.
+    fn left_out(&self, shards: &[ShardInfo], affordable: usize) -> u64 {
+        let too_many = shards.len() - affordable;
+        let out = |&(number, shard): &(usize, &ShardInfo)| number < too_many || self.too_old.contains(&shard.path);
+        let shards = shards.iter().enumerate().filter(out);
+        shards.map(|(_, shard)| shard.positions()).sum()
+    }
+
+    /// Lets the oldest shards go until the bounds are kept; the newest stays. Returns how many went.
+    fn keep_bounds(&mut self) -> usize {
+        let before = self.shards.len();
+        while self.shards.len() > 1 && !self.is_within_bounds() {
+            let oldest = self.shards.pop_front().expect("there are two shards at least");
+            self.too_old.insert(oldest.key);
         }
+        before - self.shards.len()
+    }
+
+    fn is_within_bounds(&self) -> bool {
+        let fits = self.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
+        fits && self.positions() <= self.config.max_positions
     }
 
     fn index(&mut self) {
+        self.disk_bytes = 0;
         self.cumulative.clear();
         self.places.clear();
-        let mut sum = 0;
-        for (shard_number, shard) in self.shards.iter().enumerate() {
-            for (game_number, game) in shard.games.iter().enumerate() {
-                sum += game.total_weight();
-                self.cumulative.push(sum);
-                self.places.push((shard_number as u32, game_number as u32));
-            }
+        (0..self.shards.len()).for_each(|number| self.index_shard(number));
+    }
+
+    /// Adds a shard to the index, all before it being there.
+    fn index_shard(&mut self, number: usize) {
+        let shard = &self.shards[number];
+        self.disk_bytes += shard.disk_bytes();
+        let mut sum = self.cumulative.last().copied().unwrap_or(0);
+        for (game_number, game) in shard.games.iter().enumerate() {
+            sum += game.total_weight();
+            self.cumulative.push(sum);
+            self.places.push((number as u32, game_number as u32));
         }
     }
 
-    /// Positions of the games in memory.
+    /// Positions of the games that are there.
     pub fn positions(&self) -> u64 {
         self.shards.iter().map(|shard| shard.positions).sum()
     }
 
-    /// Games in memory.
+    /// Games that are there.
     pub fn games(&self) -> usize {
         self.shards.iter().map(|shard| shard.games.len()).sum()
     }
 
-    /// Bytes of memory the games take.
+    /// Bytes of memory the games take whether they are drawn or not: all of them where they lie in memory, else only
+    /// their index.
     pub fn memory_bytes(&self) -> usize {
-        self.shards
-            .iter()
-            .flat_map(|shard| &shard.games)
-            .map(StoredGame::memory_bytes)
-            .sum()
+        self.shards.iter().map(LoadedShard::memory_bytes).sum()
+    }
+
+    /// Bytes of disk that the scratch files take.
+    pub fn disk_bytes(&self) -> usize {
+        self.disk_bytes
     }
 
     /// Draws `count` samples with replacement, each position with a chance in proportion to its weight. The same games
-    /// in the same order, count, seed and mode give the same samples, for any number of threads. `None` when there is
-    /// nothing to draw.
+    /// in the same order, count, seed and mode give the same samples, for any number of threads and wherever the games
+    /// lie. `None` when there is nothing to draw.
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
         let total = self.cumulative.last().copied().filter(|&total| total > 0)?;
         let mut random = SplitMix64::new(seed);
         let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.next())).collect();
         let build = |&(offset, symmetry): &(u64, u64)| self.build(offset, symmetry, mode);
-        Some(if count < PARALLEL_BATCH {
-            picks.iter().map(build).collect()
-        } else {
-            picks.par_iter().with_min_len(PARALLEL_GRAIN).map(build).collect()
-        })
+        let mut samples = Vec::with_capacity(count);
+        for picks in picks.chunks(self.samples_to_release()) {
+            self.make_room(picks.len());
+            match picks.len() < PARALLEL_BATCH {
+                true => samples.extend(picks.iter().map(build)),
+                false => samples.par_extend(picks.par_iter().with_min_len(PARALLEL_GRAIN).map(build)),
+            }
+        }
+        Some(samples)
+    }
+
+    /// Samples that may be drawn before mapped memory must be given back.
+    fn samples_to_release(&self) -> usize {
+        match self.disk_bytes <= self.config.cache_bytes {
+            true => usize::MAX,
+            false => (self.config.cache_bytes / MAPPED_PER_SAMPLE).max(PARALLEL_BATCH),
+        }
+    }
+
+    /// Gives mapped memory back when drawing so many samples could pass the bound.
+    fn make_room(&self, samples: usize) {
+        let drawn = self.drawn.fetch_add(samples, Ordering::Relaxed) + samples;
+        if drawn > self.samples_to_release() {
+            self.drawn.store(samples, Ordering::Relaxed);
+            self.shards.iter().for_each(|shard| shard.block.release());
+        }
     }
 
     /// [`SampleSource::draw_samples`] as one batch, on the smallest canvas that holds every board drawn.
@@ -297,18 +358,15 @@ impl SampleSource {
         let number = self.cumulative.partition_point(|&sum| sum <= offset);
         let before = if number == 0 { 0 } else { self.cumulative[number - 1] };
         let (shard, game) = self.places[number];
-        let game = &self.shards[shard as usize].games[game as usize];
-        game.sample(
-            game.ply_at(offset - before),
-            self.config.result_share,
-            |features| match mode {
-                SymmetryMode::Canonical => features.canonical_symmetry(),
-                SymmetryMode::Random => random_symmetry(features, symmetry),
-            },
-        )
+        let shard = &self.shards[shard as usize];
+        let image = |features: &Features| match mode {
+            SymmetryMode::Canonical => features.canonical_symmetry(),
+            SymmetryMode::Random => random_symmetry(features, symmetry),
+        };
+        shard.games[game as usize].sample(shard.block.bytes(), offset - before, self.config.result_share, image)
     }
 
-    /// Every board size in memory, ordered.
+    /// Every board size there, ordered.
     pub fn sizes(&self) -> Vec<Size> {
         let mut sizes: Vec<_> = self
             .shards
@@ -325,66 +383,4 @@ impl SampleSource {
 fn random_symmetry(features: &Features, random: u64) -> Symmetry {
     let all = Symmetry::all(features.size);
     all[((u128::from(random) * all.len() as u128) >> 64) as usize]
-}
-
-impl TrainingBatch {
-    /// Puts samples side by side on the smallest canvas that holds every board.
-    ///
-    /// # Panics
-    /// When there is no sample.
-    pub fn of(samples: &[Sample]) -> TrainingBatch {
-        let side = |get: fn(Size) -> usize| samples.iter().map(|sample| get(sample.features.size)).max();
-        let (width, height) = side(Size::width)
-            .zip(side(Size::height))
-            .expect("a batch has at least one sample");
-        let canvas = Size::new(width, height).expect("sides of boards are sides of a board");
-        let (count, area) = (samples.len(), canvas.area());
-        let mut batch = TrainingBatch {
-            inputs: InputBatch::new(canvas),
-            policy: vec![0.0; count * (area + 1)],
-            policy_weight: samples.iter().map(|sample| sample.policy_weight).collect(),
-            board_margin: samples.iter().map(|sample| sample.board_margin).collect(),
-            value: samples.iter().flat_map(|sample| sample.value_target).collect(),
-            ownership: vec![0.0; count * area],
-            weight: samples.iter().map(|sample| sample.weight).collect(),
-        };
-        for (number, sample) in samples.iter().enumerate() {
-            batch.inputs.push(&sample.features);
-            write_policy(sample, canvas, &mut batch.policy[number * (area + 1)..][..area + 1]);
-            write_ownership(sample, canvas, &mut batch.ownership[number * area..][..area]);
-        }
-        batch
-    }
-
-    /// Number of samples, `B`.
-    pub fn len(&self) -> usize {
-        self.inputs.len()
-    }
-
-    /// Whether the batch holds no sample.
-    pub fn is_empty(&self) -> bool {
-        self.inputs.is_empty()
-    }
-}
-
-fn write_policy(sample: &Sample, canvas: Size, target: &mut [f32]) {
-    let size = sample.features.size;
-    for &(index, probability) in &sample.policy {
-        let index = usize::from(index);
-        let place = if index == size.area() {
-            canvas.area()
-        } else {
-            canvas_index(size, canvas, index)
-        };
-        target[place] += probability;
-    }
-}
-
-fn write_ownership(sample: &Sample, canvas: Size, target: &mut [f32]) {
-    let width = sample.features.size.width();
-    for (row, owners) in sample.ownership.chunks_exact(width).enumerate() {
-        for (value, &owner) in target[row * canvas.width()..].iter_mut().zip(owners) {
-            *value = f32::from(owner);
-        }
-    }
 }

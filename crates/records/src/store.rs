@@ -12,6 +12,7 @@
 //! changes/000001.json                            which shards were merged into others or pruned, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard
 //! metrics/<utc ms>-<pid>.jsonl                   what a process measured, one JSON line per event
+//! cache/                                         scratch files without names; always looks empty
 //! ```
 
 use std::collections::BTreeSet;

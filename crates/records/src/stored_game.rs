@@ -28,66 +28,93 @@ pub struct Sample {
     pub weight: f32,
 }
 
-/// A finished game, unpacked.
+/// What is kept in memory of a finished game; its positions lie in the bytes of its shard, from `offset` on:
+///
+/// | part | holds |
+/// |---|---|
+/// | head | for each of the `trained` positions: the sum of weights up to and with it (u64) |
+/// | | where its record ends, counted from the end of the head (u32) |
+/// | | its ply (u32) |
+/// | | the owner of every point at the end (i8): 1 Black, -1 White, 0 neither |
+/// | | only without planes: the move index of every ply (u16) |
+/// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
+/// | | the search's value (f32) and 1 for White to move plus 2 after a pass (u8) |
+/// | | its policy target as pairs of move index (u16) and probability (f32) |
+///
+/// Numbers are little-endian. What a sample needs lies in two places, the head and one record, so that drawing one
+/// touches few pages.
 pub(crate) struct StoredGame {
+    offset: usize,
     size: Size,
     rules: Rules,
-    setup: Setup,
+    /// How the game begins; `None` for the empty board and Black to move.
+    setup: Option<Box<Setup>>,
     komi: Komi,
-    moves: Box<[u16]>,
-    root_values: Box<[f32]>,
-    /// Number of policy entries before the end of each ply.
-    policy_ends: Box<[u32]>,
-    policy_moves: Box<[u16]>,
-    policy_probabilities: Box<[f32]>,
-    ownership: Box<[i8]>,
     /// Black's area minus White's, in points.
     board_margin: i32,
-    /// Sum of the plies' weights up to and with each ply.
-    cumulative: Box<[u64]>,
-    /// Bit planes of every position, `[plies, BIT_PLANES, words]`; none when there was no room.
-    planes: Option<Box<[u64]>>,
+    plies: usize,
+    trained: usize,
+    total_weight: u64,
+    planes: bool,
 }
 
+/// Flag of a record: White moves.
+const WHITE_MOVES: u8 = 1;
+/// Flag of a record: the turn before was a pass.
+const AFTER_PASS: u8 = 2;
+/// Bytes of a pair of move index and probability.
+const POLICY_ENTRY: usize = 6;
+/// Bytes that the head holds of every trained position.
+const HEAD_ENTRY: usize = 8 + 4 + 4;
+
 impl StoredGame {
-    /// Unpacks a finished game; `None` when it has no score or nothing in it is trained on.
+    /// Appends the unpacked game to `bytes`; `None` when it has no score or nothing in it is trained on.
     ///
     /// # Errors
     /// [`RecordError`] when a turn is illegal: only when the record was not validated before.
-    pub(crate) fn unpack(record: &GameRecord, with_planes: bool) -> Result<Option<StoredGame>, RecordError> {
+    pub(crate) fn unpack(
+        record: &GameRecord,
+        planes: bool,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<StoredGame>, RecordError> {
         let cumulative = cumulative_weights(record);
-        if !record.is_finished() || cumulative.last().is_none_or(|&total| total == 0) {
+        let total_weight = cumulative.last().map_or(0, |&(_, sum)| sum);
+        if !record.is_finished() || total_weight == 0 {
             return Ok(None);
         }
-        let start = record.start()?;
-        let planes = if with_planes { Some(encode_all(record)?) } else { None };
-        let mut policy_ends = Vec::with_capacity(record.plies.len());
-        let mut entries = 0u32;
-        for ply in &record.plies {
-            entries += ply.policy.len() as u32;
-            policy_ends.push(entries);
-        }
-        let policy = || record.plies.iter().flat_map(|ply| ply.policy.iter());
-        let ownership: Box<[i8]> = record.ownership.clone().into();
-        Ok(Some(StoredGame {
+        let game = StoredGame {
+            offset: bytes.len(),
             size: record.size,
-            rules: start.rules(),
-            setup: record.setup,
+            rules: record.start()?.rules(),
+            setup: (record.setup != Setup::EVEN).then(|| Box::new(record.setup)),
             komi: record.komi,
-            moves: record
-                .plies
-                .iter()
-                .map(|ply| ply.mv.index(record.size) as u16)
-                .collect(),
-            root_values: record.plies.iter().map(|ply| ply.root_value).collect(),
-            policy_ends: policy_ends.into(),
-            policy_moves: policy().map(|entry| entry.0).collect(),
-            policy_probabilities: policy().map(|entry| entry.1).collect(),
-            board_margin: ownership.iter().map(|&owner| i32::from(owner)).sum(),
-            ownership,
-            cumulative,
+            board_margin: record.ownership.iter().map(|&owner| i32::from(owner)).sum(),
+            plies: record.plies.len(),
+            trained: cumulative.len(),
+            total_weight,
             planes,
-        }))
+        };
+        let (records, ends) = encode_records(record, &cumulative, planes)?;
+        cumulative
+            .iter()
+            .for_each(|(_, sum)| bytes.extend_from_slice(&sum.to_le_bytes()));
+        ends.iter().for_each(|end| bytes.extend_from_slice(&end.to_le_bytes()));
+        cumulative
+            .iter()
+            .for_each(|(ply, _)| bytes.extend_from_slice(&ply.to_le_bytes()));
+        bytes.extend(record.ownership.iter().map(|&owner| owner as u8));
+        if !planes {
+            let moves = record.plies.iter().map(|ply| ply.mv.index(record.size) as u16);
+            moves.for_each(|index| bytes.extend_from_slice(&index.to_le_bytes()));
+        }
+        bytes.extend_from_slice(&records);
+        Ok(Some(game))
+    }
+
+    /// The same game in bytes that begin `before` bytes earlier.
+    pub(crate) fn moved(mut self, before: usize) -> StoredGame {
+        self.offset += before;
+        self
     }
 
     pub(crate) fn size(&self) -> Size {
@@ -96,84 +123,123 @@ impl StoredGame {
 
     /// Number of plies.
     pub(crate) fn plies(&self) -> usize {
-        self.moves.len()
+        self.plies
     }
 
     /// Sum of the weights of all its positions.
     pub(crate) fn total_weight(&self) -> u64 {
-        self.cumulative.last().copied().unwrap_or(0)
+        self.total_weight
     }
 
-    /// The ply at which the running sum of weights passes `offset`.
-    pub(crate) fn ply_at(&self, offset: u64) -> usize {
-        self.cumulative.partition_point(|&sum| sum <= offset)
-    }
-
-    /// Bytes its bit planes take.
-    pub(crate) fn planes_bytes(&self) -> usize {
-        self.planes.as_ref().map_or(0, |words| words.len() * 8)
-    }
-
-    /// Bytes of memory the game's lists take.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let per_ply = self.moves.len() * (2 + 4 + 4 + 8);
-        let planes = self.planes_bytes();
-        per_ply + self.policy_moves.len() * 6 + self.ownership.len() + planes + size_of::<StoredGame>()
-    }
-
-    /// The sample of a ply; `image` chooses the mirror image from the features.
-    pub(crate) fn sample(&self, ply: usize, result_share: f32, image: impl Fn(&Features) -> Symmetry) -> Sample {
-        let features = match &self.planes {
-            Some(words) => self.cached_features(words, ply),
-            None => self.replayed_features(ply),
-        };
+    /// The sample of the position at which the running sum of weights passes `offset`; `block` are the bytes of the
+    /// game's shard and `image` chooses the mirror image from the features.
+    pub(crate) fn sample(
+        &self,
+        block: &[u8],
+        offset: u64,
+        result_share: f32,
+        image: impl Fn(&Features) -> Symmetry,
+    ) -> Sample {
+        let head = &block[self.offset..];
+        let record = self.record(head, self.number_at(head, offset));
+        let features = self.features(head, &record);
         let symmetry = image(&features);
         let map = ImageTable::of(self.size).map_of(symmetry);
-        let mover = self.setup.mover(ply);
-        let sign = match mover {
+        let sign = match record.mover {
             Color::Black => 1,
             Color::White => -1,
         };
-        let mut ownership = vec![0i8; self.ownership.len()];
-        for (&owner, &target) in self.ownership.iter().zip(map) {
-            ownership[usize::from(target)] = owner * sign as i8;
+        let mut ownership = vec![0i8; self.size.area()];
+        for (&owner, &target) in self.ownership(head).iter().zip(map) {
+            ownership[usize::from(target)] = owner as i8 * sign as i8;
         }
         let board_margin = self.board_margin * sign;
-        let policy = self.policy(ply, map);
+        let policy = record.policy(map);
         Sample {
             features: features.transformed(symmetry),
             policy_weight: if policy.is_empty() { 0.0 } else { 1.0 },
             policy,
             board_margin,
-            value_target: self.value_target(ply, board_margin, mover, result_share),
+            value_target: self.value_target(record.value, board_margin, record.mover, result_share),
             ownership,
             weight: 1.0,
         }
     }
 
-    fn policy(&self, ply: usize, map: &[u16]) -> Vec<(u16, f32)> {
-        let start = if ply == 0 {
-            0
-        } else {
-            self.policy_ends[ply - 1] as usize
-        };
-        let range = start..self.policy_ends[ply] as usize;
-        let moves = &self.policy_moves[range.clone()];
-        let image = |&index: &u16| map.get(usize::from(index)).copied().unwrap_or(index);
-        moves
-            .iter()
-            .map(image)
-            .zip(self.policy_probabilities[range].iter().copied())
-            .collect()
+    /// The trained position at which the running sum of weights passes `offset`.
+    fn number_at(&self, head: &[u8], offset: u64) -> usize {
+        let (mut low, mut high) = (0, self.trained);
+        while low < high {
+            let middle = (low + high) / 2;
+            match u64::from_le_bytes(bytes_at(head, middle * 8)) <= offset {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
     }
 
-    fn value_target(&self, ply: usize, board_margin: i32, mover: Color, result_share: f32) -> [f32; 3] {
+    fn record<'a>(&self, head: &'a [u8], number: usize) -> PositionRecord<'a> {
+        let end = |number: usize| u32::from_le_bytes(bytes_at(head, self.trained * 8 + number * 4)) as usize;
+        let start = if number == 0 { 0 } else { end(number - 1) };
+        let moves = if self.planes { 0 } else { self.plies * 2 };
+        let records = self.trained * HEAD_ENTRY + self.size.area() + moves;
+        let record = &head[records + start..records + end(number)];
+        let (planes, rest) = record.split_at(if self.planes { planes_bytes(self.size) } else { 0 });
+        let flags = rest[4];
+        PositionRecord {
+            ply: u32::from_le_bytes(bytes_at(head, self.trained * 12 + number * 4)) as usize,
+            planes,
+            value: f32::from_le_bytes(bytes_at(rest, 0)),
+            mover: if flags & WHITE_MOVES == 0 {
+                Color::Black
+            } else {
+                Color::White
+            },
+            after_pass: flags & AFTER_PASS != 0,
+            policy: &rest[5..],
+        }
+    }
+
+    fn ownership<'a>(&self, head: &'a [u8]) -> &'a [u8] {
+        &head[self.trained * HEAD_ENTRY..][..self.size.area()]
+    }
+
+    fn features(&self, head: &[u8], record: &PositionRecord) -> Features {
+        if !self.planes {
+            return self.replayed_features(head, record.ply);
+        }
+        let words = self.size.area().div_ceil(64);
+        let planes = std::array::from_fn(|plane| {
+            let mut all = [0u64; 6];
+            for (word, value) in all[..words].iter_mut().enumerate() {
+                *value = u64::from_le_bytes(bytes_at(record.planes, (plane * words + word) * 8));
+            }
+            PointSet::from_words(all)
+        });
+        features_from_planes(self.size, planes, record.mover, self.komi, record.after_pass)
+    }
+
+    fn replayed_features(&self, head: &[u8], ply: usize) -> Features {
+        let moves = &head[self.trained * HEAD_ENTRY + self.size.area()..];
+        let setup = self.setup.as_deref().unwrap_or(&Setup::EVEN);
+        let start = Position::starting(self.size, self.rules, setup);
+        let mut position = start.expect("the game was started like this before");
+        for number in 0..ply {
+            let index = u16::from_le_bytes(bytes_at(moves, number * 2));
+            let mv = Move::from_index(self.size, usize::from(index)).expect("the index came from a move");
+            position.play_unchecked(mv);
+        }
+        Features::of(&position, self.komi)
+    }
+
+    fn value_target(&self, value: f32, board_margin: i32, mover: Color, result_share: f32) -> [f32; 3] {
         let mover_komi = match mover {
             Color::Black => -i32::from(self.komi.half_points()),
             Color::White => i32::from(self.komi.half_points()),
         };
         let most = 2 * self.size.area() as i32;
-        let mut target = search_target(self.root_values[ply], most + mover_komi, mover_komi - most);
+        let mut target = search_target(value, most + mover_komi, mover_komi - most);
         for share in &mut target {
             *share *= 1.0 - result_share;
         }
@@ -184,58 +250,99 @@ impl StoredGame {
         }] += result_share;
         target
     }
+}
 
-    fn cached_features(&self, words: &[u64], ply: usize) -> Features {
-        let per_plane = self.size.area().div_ceil(64);
-        let first = ply * BIT_PLANES * per_plane;
-        let planes = std::array::from_fn(|plane| {
-            let start = first + plane * per_plane;
-            let mut all = [0u64; 6];
-            all[..per_plane].copy_from_slice(&words[start..start + per_plane]);
-            PointSet::from_words(all)
-        });
-        let mover = self.setup.mover(ply);
-        let after_pass = ply > 0 && usize::from(self.moves[ply - 1]) == self.size.area();
-        features_from_planes(self.size, planes, mover, self.komi, after_pass)
-    }
+/// One trained position as it lies in the bytes.
+struct PositionRecord<'a> {
+    ply: usize,
+    planes: &'a [u8],
+    value: f32,
+    mover: Color,
+    after_pass: bool,
+    policy: &'a [u8],
+}
 
-    fn replayed_features(&self, ply: usize) -> Features {
-        let mut position =
-            Position::starting(self.size, self.rules, &self.setup).expect("the game was started like this before");
-        for &index in &self.moves[..ply] {
-            let mv = Move::from_index(self.size, usize::from(index)).expect("the index came from a move");
-            position.play_unchecked(mv);
-        }
-        Features::of(&position, self.komi)
+impl PositionRecord<'_> {
+    /// The policy target with its points sent to their images.
+    fn policy(&self, map: &[u16]) -> Vec<(u16, f32)> {
+        let entry = |entry: &[u8]| {
+            let index = u16::from_le_bytes(bytes_at(entry, 0));
+            let image = map.get(usize::from(index)).copied().unwrap_or(index);
+            (image, f32::from_le_bytes(bytes_at(entry, 2)))
+        };
+        self.policy.chunks_exact(POLICY_ENTRY).map(entry).collect()
     }
 }
 
-/// Bytes the bit planes of a game take in the cache.
-pub(crate) fn planes_bytes(record: &GameRecord) -> usize {
-    record.plies.len() * BIT_PLANES * record.size.area().div_ceil(64) * 8
+fn bytes_at<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
+    bytes[start..start + N].try_into().expect("the slice is N bytes long")
 }
 
-fn cumulative_weights(record: &GameRecord) -> Box<[u64]> {
+/// Bytes of the bit planes of one position.
+fn planes_bytes(size: Size) -> usize {
+    BIT_PLANES * size.area().div_ceil(64) * 8
+}
+
+/// The plies that are trained on, each with the sum of weights up to and with it.
+fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
     let mut sum = 0;
-    let weight = |(ply, data): (usize, &PlyRecord)| {
-        if ply >= usize::from(record.opening_plies) && !data.has(OPENING) {
-            sum += (data.weight.clamp(0.0, WEIGHT_ONE) * WEIGHT_ONE).round() as u64;
-        }
-        sum
+    let trained = |(ply, data): (usize, &PlyRecord)| {
+        let weight = (data.weight.clamp(0.0, WEIGHT_ONE) * WEIGHT_ONE).round() as u64;
+        sum += weight;
+        (weight > 0).then_some((ply as u32, sum))
     };
-    record.plies.iter().enumerate().map(weight).collect()
+    let played = record.plies.iter().enumerate();
+    played
+        .filter(|(ply, data)| *ply >= usize::from(record.opening_plies) && !data.has(OPENING))
+        .filter_map(trained)
+        .collect()
 }
 
-/// The bit planes of every position, and a check of every turn on the way.
-fn encode_all(record: &GameRecord) -> Result<Box<[u64]>, RecordError> {
-    let words = record.size.area().div_ceil(64);
-    let mut planes = Vec::with_capacity(record.plies.len() * BIT_PLANES * words);
-    record.replay_with(|position, _, _| {
-        for plane in &Features::of(position, record.komi).planes {
-            planes.extend_from_slice(&plane.words()[..words]);
+/// The records of all trained positions and where each ends. With planes every turn is checked on the way.
+fn encode_records(
+    record: &GameRecord,
+    trained: &[(u32, u64)],
+    planes: bool,
+) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
+    let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
+    if !planes {
+        for &(ply, _) in trained {
+            push_record(&mut bytes, record, ply as usize);
+            ends.push(bytes.len() as u32);
         }
+        return Ok((bytes, ends));
+    }
+    let words = record.size.area().div_ceil(64);
+    let mut next = trained.iter().map(|&(ply, _)| ply as usize).peekable();
+    record.replay_with(|position, ply, _| {
+        if next.next_if_eq(&ply).is_none() {
+            return;
+        }
+        for plane in &Features::of(position, record.komi).planes {
+            for word in &plane.words()[..words] {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        push_record(&mut bytes, record, ply);
+        ends.push(bytes.len() as u32);
     })?;
-    Ok(planes.into())
+    Ok((bytes, ends))
+}
+
+/// Appends what a position's record holds besides planes.
+fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize) {
+    let data = &record.plies[ply];
+    let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
+    let color = match record.mover(ply) {
+        Color::Black => 0,
+        Color::White => WHITE_MOVES,
+    };
+    bytes.extend_from_slice(&data.root_value.to_le_bytes());
+    bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
+    for (index, probability) in &data.policy {
+        bytes.extend_from_slice(&index.to_le_bytes());
+        bytes.extend_from_slice(&probability.to_le_bytes());
+    }
 }
 
 /// A search's value, P(win) - P(loss), as chances of win, tie and loss, given the mover's best and worst margin after komi

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use common::{random_game, random_games};
 use tempfile::TempDir;
 use tengen_records::{
-    Collection, Create, EndReason, Features, GameRecord, GamesOf, OPENING, Sample, SampleConfig, SampleSource, Store,
-    SymmetryMode, TrainingBatch, Window, WindowConfig,
+    CachePlace, Collection, Create, EndReason, Features, GameRecord, GamesOf, OPENING, Sample, SampleConfig,
+    SampleError, SampleSource, Store, SymmetryMode, TrainingBatch, Window, WindowConfig,
 };
 use tengen_rules::{Color, Size, Symmetry};
 
@@ -80,7 +80,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
 }
 
 #[test]
-fn samples_are_what_replay_says_cached_or_not() {
+fn samples_are_what_replay_says_wherever_the_games_lie() {
     for size in [
         Size::square(5).unwrap(),
         Size::new(4, 6).unwrap(),
@@ -92,16 +92,22 @@ fn samples_are_what_replay_says_cached_or_not() {
             .unwrap();
         let expected = expected_samples(&game, 0.7, Features::canonical_symmetry);
         let cached = source_of(std::slice::from_ref(&game), SampleConfig::default());
-        let replayed = source_of(
-            &[game],
-            SampleConfig {
-                cache_bytes: 0,
-                ..SampleConfig::default()
-            },
-        );
         let drawn = cached.draw_samples(100, 7, SymmetryMode::Canonical).unwrap();
-        assert_eq!(drawn, replayed.draw_samples(100, 7, SymmetryMode::Canonical).unwrap());
-        assert!(cached.memory_bytes() > replayed.memory_bytes());
+        for (cache, planes) in [
+            (CachePlace::Auto, false),
+            (CachePlace::Memory, true),
+            (CachePlace::Memory, false),
+        ] {
+            let other = source_of(
+                std::slice::from_ref(&game),
+                SampleConfig {
+                    cache,
+                    planes,
+                    ..SampleConfig::default()
+                },
+            );
+            assert_eq!(drawn, other.draw_samples(100, 7, SymmetryMode::Canonical).unwrap());
+        }
         for sample in &drawn {
             assert!(expected.contains(sample));
         }
@@ -201,6 +207,108 @@ fn memory_is_bounded_and_the_oldest_go_first() {
         source.games(),
         games[30..].iter().filter(|game| game.is_finished()).count()
     );
+}
+
+/// Sources that hold the same games on disk, on disk with next to no memory allowed, and in memory.
+fn sources_of(games: &[GameRecord], folder: &std::path::Path) -> [SampleSource; 3] {
+    let on_disk = SampleConfig {
+        cache: CachePlace::Folder(folder.join("scratch")),
+        ..SampleConfig::default()
+    };
+    let squeezed = SampleConfig {
+        cache_bytes: 0,
+        ..on_disk.clone()
+    };
+    let in_memory = SampleConfig {
+        cache: CachePlace::Memory,
+        ..SampleConfig::default()
+    };
+    [on_disk, squeezed, in_memory].map(|config| {
+        let mut source = SampleSource::new(config);
+        for (number, part) in games.chunks(5).enumerate() {
+            source.add_games(&number.to_string(), part).unwrap();
+        }
+        source
+    })
+}
+
+#[test]
+fn giving_memory_back_changes_nothing_that_is_drawn() {
+    let folder = TempDir::new().unwrap();
+    let games = random_games(4, 40);
+    let [on_disk, squeezed, in_memory] = sources_of(&games, folder.path());
+    assert_eq!(on_disk.disk_bytes(), squeezed.disk_bytes());
+    assert!(on_disk.disk_bytes() > 0 && in_memory.disk_bytes() == 0);
+    assert!(squeezed.memory_bytes() < in_memory.memory_bytes());
+    for seed in 0..20 {
+        let drawn = on_disk.draw(200, seed, SymmetryMode::Random).unwrap();
+        assert_eq!(drawn, squeezed.draw(200, seed, SymmetryMode::Random).unwrap());
+        assert_eq!(drawn, in_memory.draw(200, seed, SymmetryMode::Random).unwrap());
+    }
+    assert_eq!(std::fs::read_dir(folder.path().join("scratch")).unwrap().count(), 0);
+}
+
+#[test]
+fn in_memory_the_window_is_cut_to_the_bytes_allowed() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let games = random_games(4, 40);
+    let mut source = SampleSource::new(SampleConfig {
+        cache: CachePlace::Memory,
+        cache_bytes: 20_000,
+        ..SampleConfig::default()
+    });
+    let everything = WindowConfig {
+        base_positions: u64::MAX,
+        fraction: 0.0,
+    };
+    let window = || Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), everything);
+    let mut load = None;
+    for (number, part) in games.chunks(4).enumerate() {
+        let generation = number as u32;
+        store
+            .publish_games(&Collection::SelfPlay { generation }, "w", 0, part)
+            .unwrap();
+        load = Some(source.load_window(&store, &window(), |_| ()).unwrap());
+        assert!(source.memory_bytes() <= 20_000);
+    }
+    let (load, window) = (load.unwrap(), window());
+    assert_eq!(load.loaded, 1, "what did not fit is not read again");
+    let held = window.shards.iter().filter(|shard| source.contains(&shard.path));
+    let held: u64 = held.map(|shard| shard.positions()).sum();
+    assert!(held > 0 && load.left_out > 0);
+    assert_eq!(held + load.left_out, window.positions);
+    assert!(source.contains(&window.shards.last().unwrap().path));
+
+    let mut fresh = SampleSource::new(SampleConfig {
+        cache: CachePlace::Memory,
+        cache_bytes: 20_000,
+        ..SampleConfig::default()
+    });
+    assert_eq!(
+        fresh.load_window(&store, &window, |_| ()).unwrap().left_out,
+        load.left_out
+    );
+    let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
+    assert_eq!(draw(&source), draw(&fresh));
+}
+
+#[test]
+fn a_store_keeps_its_scratch_files_in_its_own_folder() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let mut source = SampleSource::beside(&store, SampleConfig::default());
+    source.add_games("all", &random_games(4, 10)).unwrap();
+    assert!(source.disk_bytes() > 0);
+    let cache = store.local_path().unwrap().join("cache");
+    assert_eq!(std::fs::read_dir(cache).unwrap().count(), 0, "its files have no names");
+
+    // Where no folder can be, nothing is added and the reason is said.
+    std::fs::remove_dir(store.local_path().unwrap().join("cache")).unwrap();
+    std::fs::write(store.local_path().unwrap().join("cache"), b"in the way").unwrap();
+    let error = source.add_games("more", &random_games(4, 10)).unwrap_err();
+    assert!(matches!(error, SampleError::Cache(_)), "{error}");
+    assert!(!source.contains("more") && source.draw(8, 1, SymmetryMode::Random).is_some());
 }
 
 #[test]

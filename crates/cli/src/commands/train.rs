@@ -9,6 +9,7 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use tengen_records::CachePlace;
 
 /// How often the store is looked at for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -20,7 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen train --store data/runs/five --steps 1000
-  tengen train --store data/runs/five --follow       beside `tengen selfplay` in other processes")]
+  tengen train --store data/runs/five --follow       beside `tengen selfplay` in other processes
+  tengen train --store data/runs/five --steps 1000 --cache /scratch    unpacked games on another disk")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
@@ -30,6 +32,10 @@ pub(crate) struct Args {
     /// Wait for more games; publish a model every `loop.candidate_every_steps`
     #[arg(long)]
     follow: bool,
+    /// Where the unpacked games of the window lie, on this machine: `auto` (STORE/cache, or the temp folder where the
+    /// store is no local folder), `memory`, or a folder; instead of the configuration's `samples.cache`
+    #[arg(long, value_name = "PLACE")]
+    cache: Option<CachePlace>,
     /// Print what was done as one JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -51,7 +57,11 @@ struct Done {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let run = args.stage.open()?;
+    let mut run = args.stage.open()?;
+    if let Some(cache) = args.cache {
+        run.config.samples.cache = cache;
+        run.config.samples.validate()?;
+    }
     let _lock = run.store.lock_run()?;
     let interrupt = Interrupt::listen("Stopping: writing a checkpoint…")?;
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;

@@ -2,8 +2,10 @@
 //! writes checkpoints.
 
 use crate::config::RunConfig;
+use crate::output::bars;
 use crate::run::ledger::Ledger;
 use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
 use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, Window};
@@ -14,6 +16,9 @@ use tengen_trainer::{Losses, Trainer};
 
 /// File of a checkpoint that says what the loop, not the trainer, has to remember.
 const LEDGER_FILE: &str = "ledger.json";
+
+/// Positions from which reading them takes long enough to show how far it is.
+const MANY_POSITIONS: u64 = 1_000_000;
 
 /// The trainer with the games it learns from.
 pub(crate) struct Training {
@@ -33,6 +38,8 @@ pub(crate) struct Training {
     fair_komi: FairKomi,
     parent: Option<String>,
     checkpointed: Instant,
+    /// Whether it was said that the window does not fit.
+    warned: bool,
 }
 
 impl Training {
@@ -58,7 +65,7 @@ impl Training {
             config: config.clone(),
             run_id: run_id.to_owned(),
             trainer,
-            source: SampleSource::new(config.samples),
+            source: SampleSource::beside(store, config.samples.clone()),
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
@@ -68,6 +75,7 @@ impl Training {
             fair_komi: FairKomi::new(),
             parent: store.list_models()?.pop().map(|model| model.id),
             checkpointed: Instant::now(),
+            warned: false,
         };
         training.take_in(listing.shards)?;
         Ok((training, ledger))
@@ -87,11 +95,23 @@ impl Training {
         self.shards.extend(shards);
         self.window = Window::select_after(self.pruned_positions, &self.shards, self.config.window);
         let fair_komi = &mut self.fair_komi;
+        let bar = reading_bar(self.window.positions.saturating_sub(self.source.positions()));
         let load = self.source.load_window(&self.store, &self.window, |games| {
             for game in games {
                 fair_komi.observe(game, FairKomi::USUAL_RATE);
+                bar.inc(game.plies.len() as u64);
             }
         })?;
+        bar.finish_and_clear();
+        if load.left_out > 0 && !self.warned {
+            self.warned = true;
+            tracing::warn!(
+                "{} of the window's {} positions are left out, the oldest: samples.max_positions or, with samples.cache \
+                 = \"memory\", samples.cache_bytes holds no more",
+                load.left_out,
+                self.window.positions
+            );
+        }
         for (path, reason) in load.quarantined {
             tracing::warn!("{path} is damaged and set aside: {reason}");
             let (bad, good) = std::mem::take(&mut self.shards)
@@ -226,6 +246,17 @@ impl Training {
         tracing::info!("checkpoint at step {}", self.steps());
         Ok(())
     }
+}
+
+/// Shows how far reading is, when there is much to read.
+fn reading_bar(positions: u64) -> ProgressBar {
+    if positions < MANY_POSITIONS {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("reading games [{bar:40}] {human_pos}/{human_len} positions, {eta} left");
+    let bar = bars().add(ProgressBar::new(positions));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
 }
 
 /// Publishes a model in the store.

@@ -30,6 +30,22 @@ fn rules_and_search_and_data() {
     );
     let report = bench(&["data", "--size", "4", "--games", "4"]);
     positive(&report, &["positions_per_second", "bytes_per_position", "mean_batch"]);
+    // A window many times larger than the memory allowed for it stays on disk, and no file is left behind.
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let window = ["--window", "300000", "--cache", place, "--cache-mib", "1"];
+    let report = bench(&[&["data", "--size", "5", "--games", "64"], &window[..]].concat());
+    positive(&report, &["samples_per_second", "samples_per_second_replayed"]);
+    let figure = |key: &str| report[key].as_u64().unwrap();
+    assert!(figure("window_positions") >= 300_000);
+    assert!(figure("cache_bytes") > 30 << 20, "{report}");
+    let small = bench(&["data", "--size", "5", "--games", "64"]);
+    let more = figure("peak_memory_bytes").saturating_sub(small["peak_memory_bytes"].as_u64().unwrap());
+    assert!(
+        more < figure("cache_bytes") / 3,
+        "{more} more bytes of memory: {report}"
+    );
+    assert_eq!(std::fs::read_dir(place).unwrap().count(), 0);
 }
 
 #[cfg(feature = "torch")]

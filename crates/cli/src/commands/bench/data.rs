@@ -1,21 +1,25 @@
 //! `tengen bench data`: games to shards and back, and samples out of the window.
 
 use super::{Common, Figures, Watch, games};
-use crate::arguments;
+use crate::{arguments, output};
 use anyhow::Context;
+use indicatif::ProgressBar;
 use std::time::Duration;
-use tengen_records::{GameRecord, SampleConfig, SampleSource, SymmetryMode, decode, encode};
+use tengen_records::{CachePlace, GameRecord, SampleConfig, SampleSource, SymmetryMode, decode, encode};
 use tengen_rules::Size;
 
 /// Write games as shards, read them back, and draw training samples from them
 ///
-/// Prints positions per second of each part and bytes per position. Drawing a sample means features, targets and
-/// a mirror image; the whole machine's cores work on it unless RAYON_NUM_THREADS says otherwise. The games are
-/// self-play of a search without a network, with real policy targets.
+/// Prints positions per second of each part and bytes per position on disk and in memory. Drawing a sample means
+/// features, targets and one of all mirror images by chance; it is measured with the games unpacked on disk as a run
+/// has them, in memory, and without ready bit planes (replayed at every draw). Samples per core are those of as many
+/// threads as there are cores, or RAYON_NUM_THREADS, divided by their number. The games are self-play of a search
+/// without a network, with real policy targets; --window repeats them until the window holds so many positions.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench data --size 9
-  RAYON_NUM_THREADS=1 tengen bench data --size 19 --games 64 --json")]
+  RAYON_NUM_THREADS=1 tengen bench data --size 19 --games 64 --json
+  tengen bench data --size 9 --window 20000000 --cache /scratch --cache-mib 64    far more than memory may hold")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
@@ -26,44 +30,115 @@ pub(crate) struct Args {
     /// Samples per batch
     #[arg(long, default_value_t = 256, value_parser = arguments::count, value_name = "N")]
     batch: u32,
+    /// Positions in the window; without it those of the games
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_default_value = true)]
+    window: u64,
+    /// Where the unpacked games lie: `auto` (the temp folder), `memory` or a folder, as `samples.cache` of a config
+    #[arg(long, default_value = "auto", value_name = "PLACE")]
+    cache: CachePlace,
+    /// Memory for the unpacked games, as `samples.cache_bytes` of a config
+    #[arg(long, default_value_t = 256, value_name = "MIB")]
+    cache_mib: u32,
     #[command(flatten)]
     common: Common,
 }
 
-/// Measures the data path; each of its four parts gets a quarter of the time.
+/// Parts that are measured one after the other.
+const PARTS: f64 = 6.0;
+
+/// Measures the data path; each of its parts gets the same time.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let games = games::play(args.size, args.games, args.common.seed)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
-    let quarter = Duration::from_secs_f64(args.common.seconds / 4.0);
+    let length = Duration::from_secs_f64(args.common.seconds / PARTS);
     let bytes = encode(&games);
-    let written = repeat(quarter, positions, || Ok(encode(&games).len()))?;
-    let read = repeat(quarter, positions, || Ok(decode(&bytes)?.len()))?;
-    let checked = repeat(quarter, positions, || check(&games))?;
-    let mut source = SampleSource::new(SampleConfig::default());
-    source.add_games("bench", &games)?;
+    let written = repeat(length, positions, || Ok(encode(&games).len()))?;
+    let read = repeat(length, positions, || Ok(decode(&bytes)?.len()))?;
+    let checked = repeat(length, positions, || check(&games))?;
+
+    let config = args.sample_config();
+    let watch = args.common.start();
+    let source = window(config.clone(), &games, args.window)?;
+    let unpacked = source.positions() as f64 / watch.elapsed();
+    let drawn = draw(&source, &args, length)?;
+    let in_memory = SampleConfig {
+        cache: CachePlace::Memory,
+        ..SampleConfig::default()
+    };
+    let replayed = SampleConfig {
+        planes: false,
+        ..in_memory.clone()
+    };
+    let drawn_in_memory = draw(&window(in_memory, &games, 1)?, &args, length)?;
+    let drawn_replayed = draw(&window(replayed, &games, 1)?, &args, length)?;
+
+    let threads = rayon::current_num_threads();
+    let per_position = |bytes: usize| bytes as f64 / source.positions() as f64;
+    let workload = format!(
+        "data {}, {} games, {positions} positions, a window of {}, {threads} threads",
+        args.size,
+        games.len(),
+        source.positions()
+    );
+    Figures::new(workload, args.common.seconds)
+        .hidden("positions_per_second", drawn)
+        .value("samples_per_second", drawn)
+        .value("samples_per_second_per_core", drawn / threads as f64)
+        .value("samples_per_second_in_memory", drawn_in_memory)
+        .value("samples_per_second_replayed", drawn_replayed)
+        .value("unpacked_positions_per_second", unpacked)
+        .value("written_positions_per_second", written)
+        .value("read_positions_per_second", read)
+        .value("checked_positions_per_second", checked)
+        .value("bytes_per_position", bytes.len() as f64 / positions as f64)
+        .value("cache_bytes_per_position", per_position(source.disk_bytes()))
+        .value("memory_bytes_per_position", per_position(source.memory_bytes()))
+        .hidden("shard_bytes", bytes.len())
+        .value("cache_bytes", source.disk_bytes())
+        .hidden("window_positions", source.positions())
+        .hidden("threads", threads)
+        .hidden("mean_batch", f64::from(args.batch))
+        .print(args.common.json)
+}
+
+impl Args {
+    fn sample_config(&self) -> SampleConfig {
+        SampleConfig {
+            cache: self.cache.clone(),
+            cache_bytes: (self.cache_mib as usize) << 20,
+            ..SampleConfig::default()
+        }
+    }
+}
+
+/// A window that holds the games over and over until it has so many positions.
+fn window(config: SampleConfig, games: &[GameRecord], positions: u64) -> anyhow::Result<SampleSource> {
+    config.validate()?;
+    let mut source = SampleSource::new(config);
+    let bar = output::bars().add(ProgressBar::new(positions).with_message("unpacking games"));
+    let mut held = 0;
+    for copy in 0.. {
+        source.add_games(&format!("bench-{copy}"), games)?;
+        if source.positions() >= positions || source.positions() == held {
+            break;
+        }
+        held = source.positions();
+        bar.set_position(held);
+    }
+    bar.finish_and_clear();
+    Ok(source)
+}
+
+/// Samples drawn per second.
+fn draw(source: &SampleSource, args: &Args, length: Duration) -> anyhow::Result<f64> {
     let mut seed = args.common.seed;
-    let drawn = repeat(quarter, args.batch as usize, || {
+    repeat(length, args.batch as usize, || {
         seed += 1;
         let batch = source.draw(args.batch as usize, seed, SymmetryMode::Random);
         batch
             .map(|batch| batch.len())
             .context("the sample games have no position to train on")
-    })?;
-    let workload = format!("data {}, {} games, {positions} positions", args.size, games.len());
-    Figures::new(workload, args.common.seconds)
-        .value("positions_per_second", drawn)
-        .value("samples_per_second", drawn)
-        .value("written_positions_per_second", written)
-        .value("read_positions_per_second", read)
-        .value("checked_positions_per_second", checked)
-        .value("bytes_per_position", bytes.len() as f64 / positions as f64)
-        .value("shard_bytes", bytes.len())
-        .value(
-            "memory_bytes_per_position",
-            source.memory_bytes() as f64 / positions as f64,
-        )
-        .value("mean_batch", f64::from(args.batch))
-        .print(args.common.json)
+    })
 }
 
 /// Replays every game, as a reader of shards does once.
