@@ -32,15 +32,20 @@ pub struct AnalyzeRequest {
     pub ownership: bool,
     /// Report the root's own values (KataGo style only).
     pub root_info: bool,
+    /// Moves the analysis may not begin with, by color.
+    pub avoid: Vec<(Color, Move)>,
+    /// Where there are any of a color, the only moves the analysis may begin with.
+    pub allow: Vec<(Color, Move)>,
 }
 
 impl AnalyzeRequest {
-    /// Reads the arguments: `[color] [interval] {keyword value}`. Keywords that restrict the search (`avoid`, `allow`) and unknown ones
-    /// are read over with their values, as the extensions ask.
+    /// Reads the arguments: `[color] [interval] {keyword value}`. `avoid` and `allow` take a color, points with commas between
+    /// them, and a number of moves; they restrict the first move of the analysis, however many moves are named. Unknown
+    /// keywords are read over with their values, as the extensions ask.
     ///
     /// # Errors
     /// A sentence naming the argument that is wrong.
-    pub fn parse(style: AnalysisStyle, args: &[String]) -> Result<AnalyzeRequest, String> {
+    pub fn parse(style: AnalysisStyle, args: &[String], size: Size) -> Result<AnalyzeRequest, String> {
         let mut request = AnalyzeRequest {
             style,
             color: None,
@@ -49,6 +54,8 @@ impl AnalyzeRequest {
             max_moves: usize::MAX,
             ownership: false,
             root_info: false,
+            avoid: Vec::new(),
+            allow: Vec::new(),
         };
         let mut args = args.iter().map(String::as_str).peekable();
         if let Some(color) = args.peek().and_then(|word| parse_color(word)) {
@@ -61,15 +68,25 @@ impl AnalyzeRequest {
         }
         while let Some(key) = args.next() {
             let key = key.to_ascii_lowercase();
-            if matches!(key.as_str(), "avoid" | "allow") {
-                // color, points, number of moves: the value below, and two more.
-                args.next();
-                args.next();
+            let mut value = || args.next().ok_or_else(|| format!("{key} has no value"));
+            match key.as_str() {
+                "avoid" => request.avoid.extend(restriction([value()?, value()?, value()?], size)?),
+                "allow" => request.allow.extend(restriction([value()?, value()?, value()?], size)?),
+                _ => request.set(&key, value()?)?,
             }
-            let value = args.next().ok_or_else(|| format!("{key} has no value"))?;
-            request.set(&key, value)?;
         }
         Ok(request)
+    }
+
+    /// Whether every move of `color` may begin the analysis.
+    pub fn allows_all(&self, color: Color) -> bool {
+        !self.avoid.iter().chain(&self.allow).any(|&(other, _)| other == color)
+    }
+
+    /// Whether the analysis may begin with this move of `color`.
+    pub fn allows(&self, color: Color, mv: Move) -> bool {
+        let listed = self.allow.iter().any(|&(other, _)| other == color);
+        !self.avoid.contains(&(color, mv)) && (!listed || self.allow.contains(&(color, mv)))
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -88,6 +105,19 @@ impl AnalyzeRequest {
     fn set_interval(&mut self, centiseconds: f64) {
         self.interval_cs = (centiseconds as u32).max(1);
     }
+}
+
+/// Reads what follows `avoid` or `allow`: color, points, number of moves.
+fn restriction([color, points, moves]: [&str; 3], size: Size) -> Result<Vec<(Color, Move)>, String> {
+    let color = parse_color(color).ok_or_else(|| format!("bad color to restrict: {color}"))?;
+    let moves = moves
+        .parse::<u32>()
+        .map_err(|_| format!("bad number of moves to restrict: {moves}"));
+    let point = |text: &str| {
+        let mv = Move::parse(size, text).map_err(|_| format!("bad point to restrict: {text}"))?;
+        Ok((color, mv))
+    };
+    moves.and(points.split(',').filter(|text| !text.is_empty()).map(point).collect())
 }
 
 /// Reads `b`, `black`, `w` or `white` in any case.
@@ -123,6 +153,8 @@ pub struct AnalyzedMove {
     pub visits: u32,
     /// Chance to win after it, 0 to 1, a tie counting half.
     pub winrate: f32,
+    /// The lower end of a 95 % interval of `winrate`.
+    pub lcb: f32,
     /// Expected margin in points after komi.
     pub score_lead: f32,
     /// The network's probability for it, 0 to 1.
@@ -170,20 +202,21 @@ impl PositionAnalysis {
 impl AnalyzedMove {
     fn write(&self, line: &mut String, size: Size, order: usize, style: AnalysisStyle) {
         let (winrate, prior, lead) = (finite(self.winrate), finite(self.prior), finite(self.score_lead));
+        let lcb = finite(self.lcb).clamp(0.0, 1.0);
         let name = gtp_move(size, self.mv);
         let _ = match style {
             AnalysisStyle::Lz => {
-                let (w, p) = ((winrate * 10_000.0).round() as i32, (prior * 10_000.0).round() as i32);
+                let [w, p, l] = [winrate, prior, lcb].map(|share| (share * 10_000.0).round() as i32);
                 write!(
                     line,
-                    "info move {name} visits {} winrate {w} prior {p} lcb {w} order {order} pv",
+                    "info move {name} visits {} winrate {w} prior {p} lcb {l} order {order} pv",
                     self.visits
                 )
             }
             AnalysisStyle::Kata => write!(
                 line,
                 "info move {name} visits {} winrate {winrate:.6} scoreMean {lead:.4} scoreLead {lead:.4} prior {prior:.6} \
-                 lcb {winrate:.6} order {order} pv",
+                 lcb {lcb:.6} order {order} pv",
                 self.visits
             ),
         };
@@ -210,7 +243,7 @@ mod tests {
 
     fn request(style: AnalysisStyle, text: &str) -> Result<AnalyzeRequest, String> {
         let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        AnalyzeRequest::parse(style, &args)
+        AnalyzeRequest::parse(style, &args, Size::square(9).expect("a size"))
     }
 
     fn analysis() -> PositionAnalysis {
@@ -220,6 +253,7 @@ mod tests {
             mv: mv(text),
             visits,
             winrate: 0.75,
+            lcb: 0.7,
             score_lead: 2.5,
             prior: 0.5,
             pv: vec![mv(text), Move::Pass],
@@ -237,12 +271,20 @@ mod tests {
     fn arguments_are_read() {
         let parsed = request(
             AnalysisStyle::Kata,
-            "w 50 ownership true rootInfo true maxmoves 3 avoid b C3 5 x y",
+            "w 50 ownership true rootInfo true maxmoves 3 avoid b C3,pass 5 allow w D4,E5 2 x y",
         )
         .expect("fine");
         assert_eq!(parsed.color, Some(Color::White));
         assert_eq!((parsed.interval_cs, parsed.max_moves), (50, 3));
         assert!(parsed.ownership && parsed.root_info);
+        let mv = |text| Move::parse(Size::square(9).expect("a size"), text).expect("a move");
+        assert!(!parsed.allows(Color::Black, mv("C3")) && !parsed.allows(Color::Black, Move::Pass));
+        assert!(parsed.allows(Color::Black, mv("D4")) && parsed.allows(Color::White, mv("D4")));
+        assert!(!parsed.allows(Color::White, mv("C3")) && !parsed.allows_all(Color::White));
+        assert!(request(AnalysisStyle::Lz, "").expect("fine").allows_all(Color::Black));
+        for bad in ["avoid b C3", "avoid x C3 1", "allow b Z3 1", "avoid b C3 many"] {
+            assert!(request(AnalysisStyle::Lz, bad).is_err(), "{bad}");
+        }
         assert_eq!(request(AnalysisStyle::Lz, "interval 7").expect("fine").interval_cs, 7);
         assert_eq!(request(AnalysisStyle::Lz, "0").expect("fine").interval_cs, 1);
         assert!(request(AnalysisStyle::Lz, "interval").is_err());
@@ -255,7 +297,7 @@ mod tests {
         let lz = analysis().line(size, &request(AnalysisStyle::Lz, "").expect("fine"));
         assert_eq!(
             lz,
-            "info move C3 visits 10 winrate 7500 prior 5000 lcb 7500 order 0 pv C3 pass"
+            "info move C3 visits 10 winrate 7500 prior 5000 lcb 7000 order 0 pv C3 pass"
         );
         let kata = analysis().line(
             size,

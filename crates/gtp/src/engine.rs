@@ -24,24 +24,59 @@ pub trait Engine {
     /// A new game begins: forget everything about the old one.
     fn new_game(&mut self, _size: Size) {}
 
-    /// Chooses a move for the side to move of `turn.position`, which is never a finished game. The session plays it.
+    /// Chooses a move for the side to move of `turn.position`, which is never a finished game. The session plays it. A watcher
+    /// is told in its interval what was found so far.
     ///
     /// # Errors
     /// Any [`EngineError`]; the controller sees its message and the game stays as it is.
-    fn genmove(&mut self, turn: &Turn<'_>) -> Result<Genmove, EngineError>;
+    fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError>;
 
-    /// True when [`analyze`](Engine::analyze) works; the analysis commands are listed only then.
+    /// True when [`ponder`](Engine::ponder) and [`analysis`](Engine::analysis) work; the analysis commands are listed only
+    /// then.
     fn can_analyze(&self) -> bool {
         false
     }
 
-    /// Thinks on about the position for about one interval of the request, and returns everything found so far. Called again and
-    /// again with the same turn until the controller says something else.
+    /// Thinks a moment (some milliseconds) about the position of a live analysis. Called again and again with the same turn until
+    /// the controller says something else.
     ///
     /// # Errors
     /// [`EngineError::Unsupported`] where nothing is implemented.
-    fn analyze(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
+    fn ponder(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<Pondered, EngineError> {
         Err(EngineError::Unsupported("analysis".to_owned()))
+    }
+
+    /// Everything that [`ponder`](Engine::ponder) has found about the position so far.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where nothing is implemented.
+    fn analysis(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
+        Err(EngineError::Unsupported("analysis".to_owned()))
+    }
+
+    /// Who will own each point at the end, as far as the engine can tell: +1 = Black, −1 = White, in reading order. Asked
+    /// for the status of stones while the game goes on; `None` where the engine cannot tell.
+    ///
+    /// # Errors
+    /// [`EngineError::Failed`] when the engine tried and failed.
+    fn ownership(&mut self, _turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
+        Ok(None)
+    }
+
+    /// Forgets everything remembered about positions, for `clear_cache`.
+    fn forget(&mut self) {}
+
+    /// The parameters that may be changed in a session and their present values, for `kata-get-param`.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Changes a parameter that [`parameters`](Engine::parameters) lists.
+    ///
+    /// # Errors
+    /// [`EngineError::Failed`] with a sentence on what the parameter takes.
+    fn set_parameter(&mut self, name: &str, _value: &str) -> Result<(), EngineError> {
+        Err(EngineError::Unsupported(format!("the parameter {name}")))
     }
 
     /// Reads a game file up to the given move number (1 = the position before the first move), for `loadsgf`.
@@ -63,6 +98,25 @@ pub struct Turn<'a> {
     pub clock: &'a Clock,
     /// False for `reg_genmove` and analysis: the answer will not be played.
     pub will_be_played: bool,
+    /// True for `kgs-genmove_cleanup`: everything dead has to be captured before the engine passes.
+    pub cleanup: bool,
+}
+
+/// Somebody who follows a search that chooses a move, as the `…-genmove_analyze` commands do.
+pub struct Watcher<'a> {
+    /// What is asked for.
+    pub request: &'a AnalyzeRequest,
+    /// To be called about every interval of the request.
+    pub report: &'a mut dyn FnMut(&PositionAnalysis),
+}
+
+/// Whether a live analysis can learn more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pondered {
+    /// There is more to find out.
+    More,
+    /// The engine has reached a limit of its own: thinking on changes nothing.
+    Enough,
 }
 
 impl Turn<'_> {
@@ -79,6 +133,8 @@ pub struct Genmove {
     pub mv: Option<Move>,
     /// What the engine thought, for the `…-genmove_analyze` commands.
     pub analysis: Option<PositionAnalysis>,
+    /// Seconds it took, for the engine's own clock.
+    pub seconds: f64,
 }
 
 impl Genmove {
@@ -87,6 +143,7 @@ impl Genmove {
         Genmove {
             mv: Some(mv),
             analysis: None,
+            seconds: 0.0,
         }
     }
 
@@ -95,6 +152,7 @@ impl Genmove {
         Genmove {
             mv: None,
             analysis: None,
+            seconds: 0.0,
         }
     }
 }
@@ -115,7 +173,7 @@ pub struct LoadedGame {
 pub enum StoneStatus {
     /// Counted for its owner.
     Alive,
-    /// To be removed before counting. Never under Tromp-Taylor rules, where what stands is counted.
+    /// Expected to be captured if both play on; what stands at the end of a game is counted.
     Dead,
     /// Alive in seki. Area scoring draws no line between this and alive.
     Seki,

@@ -32,7 +32,7 @@ mod words;
 pub use analysis::{AnalysisStyle, AnalyzeRequest, AnalyzedMove, PositionAnalysis};
 pub use clock::{Clock, TimeLeft, TimeSettings};
 pub use controller::{Answer, Controller, EngineInfo, Timeouts};
-pub use engine::{Engine, EngineError, Genmove, LoadedGame, StoneStatus, Turn};
+pub use engine::{Engine, EngineError, Genmove, LoadedGame, Pondered, StoneStatus, Turn, Watcher};
 pub use failure::{ControllerError, Exit};
 pub use game::{Game, GameError};
 pub use handicap::{fixed_handicap, spread_handicap};

@@ -2,12 +2,19 @@
 
 use proptest::prelude::*;
 use tengen_gtp::{
-    AnalyzeRequest, AnalyzedMove, Engine, EngineError, Genmove, LoadedGame, Next, PositionAnalysis, Session, Turn,
+    AnalyzeRequest, AnalyzedMove, Engine, EngineError, Genmove, LoadedGame, Next, Pondered, PositionAnalysis, Session,
+    Turn, Watcher,
 };
 use tengen_rules::{Color, Komi, Move, Size};
 
-/// Plays the first legal point in reading order, passes after a pass, resigns never.
-struct FirstPoint;
+/// Plays the first legal point in reading order, passes after a pass unless it has to clean up, resigns never.
+#[derive(Default)]
+struct FirstPoint {
+    budgets: Vec<Option<f64>>,
+    strength: u32,
+    forgets: usize,
+    fails: bool,
+}
 
 impl Engine for FirstPoint {
     fn name(&self) -> String {
@@ -22,13 +29,21 @@ impl Engine for FirstPoint {
         size.area() > 1
     }
 
-    fn genmove(&mut self, turn: &Turn<'_>) -> Result<Genmove, EngineError> {
+    fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError> {
+        if self.fails {
+            return Err(EngineError::Failed("no network".to_owned()));
+        }
+        self.budgets.push(turn.clock.budget(turn.color(), 10));
+        if let Some(watcher) = watcher {
+            (watcher.report)(&analysis(turn));
+        }
         let point = turn.position.legal_points().iter().next();
         let pass = turn.position.last_move() == Some(Move::Pass);
-        let mv = point.filter(|_| !pass).map_or(Move::Pass, Move::Play);
+        let mv = point.filter(|_| !pass || turn.cleanup).map_or(Move::Pass, Move::Play);
         Ok(Genmove {
             mv: Some(mv),
             analysis: Some(analysis(turn)),
+            seconds: 20.0,
         })
     }
 
@@ -36,8 +51,32 @@ impl Engine for FirstPoint {
         true
     }
 
-    fn analyze(&mut self, turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
+    fn ponder(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<Pondered, EngineError> {
+        Ok(Pondered::More)
+    }
+
+    fn analysis(&mut self, turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
         Ok(analysis(turn))
+    }
+
+    /// Expects Black to own everything.
+    fn ownership(&mut self, turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
+        Ok(Some(vec![0.9; turn.position.size().area()]))
+    }
+
+    fn forget(&mut self) {
+        self.forgets += 1;
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![("strength", self.strength.to_string())]
+    }
+
+    fn set_parameter(&mut self, _name: &str, value: &str) -> Result<(), EngineError> {
+        self.strength = value
+            .parse()
+            .map_err(|_| EngineError::Failed("strength takes a number".to_owned()))?;
+        Ok(())
     }
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
@@ -61,6 +100,7 @@ fn analysis(turn: &Turn<'_>) -> PositionAnalysis {
         mv: Move::Pass,
         visits: 1,
         winrate: 0.5,
+        lcb: 0.25,
         score_lead: 0.0,
         prior: 1.0,
         pv: Vec::new(),
@@ -75,7 +115,11 @@ fn analysis(turn: &Turn<'_>) -> PositionAnalysis {
 }
 
 fn session() -> Session<FirstPoint> {
-    Session::new(FirstPoint, Size::square(9).expect("a size"), Komi::from_half_points(15))
+    Session::new(
+        FirstPoint::default(),
+        Size::square(9).expect("a size"),
+        Komi::from_half_points(15),
+    )
 }
 
 /// Runs a conversation written as lines `> command` and the reply's lines, without the empty line that ends each.
@@ -289,20 +333,129 @@ fn scoring() {
          =
          > final_status_list alive
          = C4 C3
-         A1
          > final_status_list dead
+         = A1
+         > final_status_list seki
+         =
+         > play w pass
+         =
+         > play b pass
+         =
+         > final_status_list dead
+         =
+         > final_status_list alive
+         = C4 C3
+         A1
+         > gg-undo 2
          =
          > final_status_list what
          ? syntax error: alive, dead or seki expected
          > undo
          =
-         > undo
+         > gg-undo 3
+         ? cannot undo
+         > gg-undo 2
          =
          > undo
-         =
-         > undo
-         ? cannot undo",
+         ? cannot undo
+         > final_score
+         = W+30",
     );
+}
+
+#[test]
+fn clean_up_and_parameters() {
+    check(
+        "> boardsize 5
+         =
+         > play b C3
+         =
+         > play w pass
+         =
+         > kgs-genmove_cleanup b
+         = A5
+         > kata-list-params
+         = strength
+         > kata-set-param strength 12
+         =
+         > kata-get-param strength
+         = 12
+         > kata-set-param strength much
+         ? strength takes a number
+         > kata-get-param weakness
+         ? unknown parameter weakness; there are: strength
+         > kata-set-param strength
+         ? syntax error: the value is missing
+         > clear_cache
+         =
+         > stop
+         =",
+    );
+}
+
+#[test]
+fn clocks_become_budgets() {
+    let mut session = session();
+    let budget_after = |session: &mut Session<FirstPoint>, lines: &[&str]| {
+        for line in lines {
+            assert!(session.handle(line).text.starts_with('='), "{line}");
+        }
+        let _ = session.handle("genmove b");
+        session.engine().budgets.pop().expect("a move was asked for")
+    };
+    let near = |found: Option<f64>, seconds: f64| {
+        let expected = seconds * 0.9 - 0.05;
+        assert!(
+            found.is_some_and(|found| (found - expected).abs() < 1e-9),
+            "{found:?} for {seconds}"
+        );
+    };
+    assert_eq!(budget_after(&mut session, &[]), None);
+    near(budget_after(&mut session, &["time_settings 100 0 0"]), 10.0);
+    // The engine says that it took 20 seconds.
+    near(budget_after(&mut session, &[]), 8.0);
+    near(budget_after(&mut session, &["time_left b 50.5 0"]), 5.05);
+    near(budget_after(&mut session, &["time_left b 30 3"]), 10.0);
+    assert_eq!(budget_after(&mut session, &["time_settings 0 1 0"]), None);
+    near(budget_after(&mut session, &["kgs-time_settings byoyomi 0 10 5"]), 10.0);
+    near(budget_after(&mut session, &["kata-time_settings fischer 100 5"]), 14.5);
+    near(budget_after(&mut session, &["kgs-time_settings canadian 0 60 20"]), 3.0);
+    near(
+        budget_after(&mut session, &["kgs-time_settings absolute 50", "clear_board"]),
+        5.0,
+    );
+    assert_eq!(budget_after(&mut session, &["kgs-time_settings none"]), None);
+    check(
+        "> time_settings -1 0 0
+         ? main time not a number of seconds
+         > time_settings 10 x 0
+         ? overtime not a number
+         > kgs-time_settings hourglass
+         ? syntax error: none, absolute, canadian, byoyomi or fischer expected
+         > time_left b nan 0
+         ? time not a number",
+    );
+}
+
+#[test]
+fn a_watched_move_is_reported_in_the_form_clients_read() {
+    let mut session = session();
+    let mut pieces = Vec::new();
+    let next = session.handle_to("7 kata-genmove_analyze b 10", &mut |text| pieces.push(text.to_owned()));
+    assert_eq!(next, Next::Read);
+    assert_eq!(pieces.len(), 3, "each report comes as soon as it is known: {pieces:?}");
+    assert!(pieces[0].starts_with("=7\ninfo move pass visits 1 winrate 0.5") && pieces[0].ends_with(" pv pass\n"));
+    assert!(pieces[1].starts_with("info move pass ") && pieces[1].contains(" lcb 0.25"));
+    assert_eq!(pieces[2], "play A9\n\n");
+    assert!(
+        session
+            .handle("8 lz-genmove_analyze q")
+            .text
+            .starts_with("?8 q has no value")
+    );
+    session.engine().fails = true;
+    assert_eq!(session.handle("9 lz-genmove_analyze b 10").text, "?9 no network\n\n");
+    assert_eq!(session.handle("genmove b").text, "? no network\n\n");
 }
 
 #[test]
@@ -333,11 +486,11 @@ fn quitting() {
 #[test]
 fn analysis_runs_until_the_next_line() {
     let mut session = session();
-    assert_eq!(session.analyze(), None);
+    assert_eq!(session.report(), None);
     let reply = session.handle("5 kata-analyze b 20 ownership true");
     assert_eq!(reply.text, "=5\n");
     assert_eq!(reply.next, Next::Analyze { interval_cs: 20 });
-    let line = session.analyze().expect("a report");
+    let line = session.report().expect("a report");
     assert!(
         line.starts_with("info move pass visits 1 ") && line.ends_with(" 0.0000\n"),
         "{line}"
@@ -347,9 +500,10 @@ fn analysis_runs_until_the_next_line() {
     assert_eq!(reply.next, Next::Read);
     let _ = session.handle("lz-analyze 10");
     assert_eq!(session.handle("").text, "\n");
-    assert_eq!(session.analyze(), None);
+    assert_eq!(session.report(), None);
     let reply = session.handle("lz-genmove_analyze b 10");
     assert!(reply.text.ends_with("\nplay A9\n\n"), "{}", reply.text);
+    assert_eq!(session.ponder(), None);
     assert!(session.handle("kata-analyze interval").text.starts_with("? "));
 }
 
@@ -433,7 +587,7 @@ proptest! {
                 prop_assert!(body.starts_with('=') || body.starts_with('?'), "{}", line);
                 prop_assert_eq!(body.find("\n\n"), Some(body.len() - 2), "{}", line);
             }
-            let _ = session.analyze();
+            let _ = (session.ponder(), session.report());
         }
     }
 }

@@ -14,6 +14,7 @@
 mod bench;
 mod cache;
 mod config;
+mod finish;
 mod frame;
 mod lockstep;
 mod numeric;
@@ -31,6 +32,7 @@ mod tree;
 pub use bench::{SearchBench, SearchBenchReport, bench_search};
 pub use cache::EvaluationCache;
 pub use config::{SearchConfig, SearchMethod};
+pub use finish::{finishing_move, playout_ownership};
 pub use lockstep::{Batch, Lockstep, LockstepStats, canvas_of};
 pub use predictor::{PredictError, Prediction, Predictions, Predictor};
 pub use puct::RootMoves;

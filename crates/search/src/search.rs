@@ -196,6 +196,11 @@ impl Search {
         self.done
     }
 
+    /// Whether this is the position searched, with this komi: [`follow`](Self::follow) would keep everything.
+    pub fn is_at(&self, position: &Position, komi: Komi) -> bool {
+        self.node_of(position, komi) == Some(ROOT)
+    }
+
     /// The node of a position that continues the one searched.
     fn node_of(&self, position: &Position, komi: Komi) -> Option<NodeId> {
         let known = self.position.moves();

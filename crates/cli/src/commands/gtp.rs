@@ -1,30 +1,40 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
 mod engine;
+mod lines;
 mod sgf;
+mod thinking;
 
 use crate::players::{DeviceArgs, Loader};
 use crate::{arguments, output};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
-use engine::{Mind, Thinker};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::time::Duration;
+use engine::{Manner, Mind, Thinker};
+use lines::Lines;
+use std::io::Write;
+use std::time::{Duration, Instant};
 use tengen_evaluator::{ModelSource, PlayerKind, PlayerOptions, PlayerSpec};
-use tengen_gtp::{Next, Session};
+use tengen_gtp::{Next, Pondered, Session};
 use tengen_rules::{Komi, Size};
 use tengen_search::UniformPredictor;
 
 /// Play as a GTP engine, for any Go GUI or referee
 ///
 /// Speaks GTP 2 over standard input and output until `quit` or the end of input: any board from 1x1 to 19x19
-/// (boardsize, rectangular_boardsize), komi in half points, undo, handicap, live analysis (lz-analyze, kata-analyze).
-/// Plays strict Tromp-Taylor rules: positional superko, suicide allowed, and final_score counts the board as it
-/// stands, so play on until dead stones are captured.
+/// (boardsize, rectangular_boardsize), komi in half points, undo, handicap, files (loadsgf), clocks (time_settings,
+/// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that grows until the
+/// next line comes. The search tree is kept from move to move and its visits count.
+///
+/// Plays strict rules: final_score counts the board as it stands. With --finish the engine captures dead stones and takes
+/// neutral points before it passes, so that the final board needs no judgement (kgs-genmove_cleanup asks for the same once).
+///
+/// A move takes 100 visits, or as many as the clock allows when the controller sets one, or what --visits and --seconds say;
+/// the smallest limit holds. `kata-set-param` changes maxVisits, maxTime and finish in a session.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gtp --model store:data/runs/demo --visits 64
-  tengen gtp --model data/runs/demo/models/g000012-0123456789ab
+  tengen gtp --model data/runs/demo/models/g000012-0123456789ab --seconds 2 --finish
+  tengen gtp --model store:data/runs/demo --name 'KataGo (Tengen)'   for Lizzie, which asks scores and ownership of KataGo only
   printf 'boardsize 5\\ngenmove b\\nshowboard\\nquit\\n' | tengen gtp --model uniform --visits 256
 
 MODEL is one of
@@ -37,24 +47,35 @@ pub(crate) struct Args {
     /// Who plays; see below
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
-    /// Visits of a search per move; 0 plays the network's first choice
-    #[arg(long, default_value_t = 100, value_name = "N")]
-    visits: u32,
+    /// Most visits per move; 0 plays the network's first choice [default: 100 without a clock]
+    #[arg(long, value_name = "N")]
+    visits: Option<u32>,
+    /// Most seconds per move
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    seconds: Option<f64>,
+    /// Capture dead stones and take neutral points before passing
+    #[arg(long)]
+    finish: bool,
+    /// The name told to the controller
+    #[arg(long, default_value = "Tengen")]
+    name: String,
     /// The board before the first boardsize
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
     /// Komi before the first komi command, in whole or half points
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// Seed of the random player
+    /// Seed of the random player and of the random games behind --finish
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// The longest line that is read whole; GTP lines are short, and a runaway input must not fill the memory.
-const LONGEST_LINE: u64 = 1 << 20;
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
+    seconds.ok_or_else(|| "expected seconds from 0 to 10000000, such as 2.5".to_owned())
+}
 
 /// Plays over GTP.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
@@ -62,7 +83,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         return Err(output::usage("--model takes no options here: give --visits instead"));
     }
     let loader = Loader::new(&args.device)?;
-    let thinker = Thinker::new(mind(&args.model, &loader)?, args.visits, args.seed);
+    let manner = Manner {
+        visits: args.visits,
+        seconds: args.seconds,
+        finish: args.finish,
+    };
+    let thinker = Thinker::new(mind(&args.model, &loader)?, args.name, manner, args.seed);
     let session = Session::new(thinker, args.size, args.komi);
     converse(session, &read_lines()?)
 }
@@ -90,8 +116,7 @@ fn mind(model: &PlayerSpec, loader: &Loader) -> anyhow::Result<Mind> {
 fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
     let (sender, lines) = bounded(64);
     let read = move || {
-        let mut input = BufReader::new(std::io::stdin());
-        while let Some(line) = read_line(&mut input) {
+        for line in Lines::new(std::io::stdin().lock()) {
             if sender.send(line).is_err() {
                 return;
             }
@@ -104,17 +129,6 @@ fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
     Ok(lines)
 }
 
-/// The next line, cut at [`LONGEST_LINE`]; `None` at the end of input. A read error means the same: nobody can be asked
-/// again.
-fn read_line(input: &mut impl BufRead) -> Option<Vec<u8>> {
-    let mut line = Vec::new();
-    input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
-    if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
-        input.skip_until(b'\n').ok()?;
-    }
-    (!line.is_empty()).then_some(line)
-}
-
 /// Answers every line until the controller says quit, goes away or its input ends.
 fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow::Result<()> {
     let mut next = Next::Read;
@@ -122,26 +136,58 @@ fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow:
         let line = match next {
             Next::Quit => return Ok(()),
             Next::Read => lines.recv().ok(),
-            Next::Analyze { .. } => match lines.recv_timeout(Duration::ZERO) {
-                Ok(line) => Some(line),
-                Err(RecvTimeoutError::Disconnected) => None,
-                Err(RecvTimeoutError::Timeout) => {
-                    match session.analyze() {
-                        Some(report) if !write(&report) => return Ok(()),
-                        Some(_) => {}
-                        // The engine has failed: nothing more is reported before the next line.
-                        None => next = Next::Read,
-                    }
-                    continue;
+            Next::Analyze { interval_cs } => {
+                match analyze(&mut session, lines, Duration::from_millis(10 * u64::from(interval_cs))) {
+                    Analyzed::Line(line) => Some(line),
+                    Analyzed::InputEnded => None,
+                    Analyzed::Failed => lines.recv().ok(),
                 }
-            },
+            }
         };
         let Some(line) = line else { return Ok(()) };
-        let reply = session.handle_bytes(&line);
-        if !write(&reply.text) {
+        let mut alive = true;
+        next = session.handle_to(&String::from_utf8_lossy(&line), &mut |text| {
+            alive = alive && write(text)
+        });
+        if !alive {
             return Ok(());
         }
-        next = reply.next;
+    }
+}
+
+/// How a live analysis ended.
+enum Analyzed {
+    /// The next line has come.
+    Line(Vec<u8>),
+    /// Nobody listens or speaks any more.
+    InputEnded,
+    /// The engine has failed: nothing more is reported before the next line.
+    Failed,
+}
+
+/// Thinks and reports until the next line comes.
+fn analyze(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>, interval: Duration) -> Analyzed {
+    let mut due = Instant::now() + interval;
+    loop {
+        // A mind that has reached its limits only waits for the next report or line.
+        let patience = match session.ponder() {
+            Some(Pondered::More) => Duration::ZERO,
+            Some(Pondered::Enough) => due.saturating_duration_since(Instant::now()),
+            None => return Analyzed::Failed,
+        };
+        match lines.recv_timeout(patience) {
+            Ok(line) => return Analyzed::Line(line),
+            Err(RecvTimeoutError::Disconnected) => return Analyzed::InputEnded,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if Instant::now() >= due {
+            due = Instant::now() + interval;
+            match session.report() {
+                Some(report) if write(&report) => {}
+                Some(_) => return Analyzed::InputEnded,
+                None => return Analyzed::Failed,
+            }
+        }
     }
 }
 

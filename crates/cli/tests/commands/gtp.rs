@@ -71,10 +71,16 @@ fn analysis_reports_moves_with_winrates() {
     let answer = talk(&["--model", "uniform", "--visits", "32"], input);
     let report = answers(&answer)[1];
     assert!(
-        report.starts_with("= info move ") && report.contains(" visits 32 winrate 0."),
+        report.starts_with("=\ninfo move ") && report.contains(" winrate 0."),
         "{report}"
     );
     assert!(report.contains("\nplay "), "{report}");
+    let visits: Vec<u32> = report
+        .split(" visits ")
+        .skip(1)
+        .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(visits.iter().sum::<u32>(), 32, "every visit is shown: {report}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The engine side: what is the reply to a line?
 
 mod setup;
+mod status;
 mod think;
+mod time;
 
 use std::borrow::Cow;
 
@@ -19,8 +21,9 @@ use crate::rules::TROMP_TAYLOR_JSON;
 /// Feed it every line that comes in with [`handle`](Session::handle) and write out the text of each reply. A line that
 /// asks nothing (empty, only a comment) has an empty text. Any bytes are answered; nothing panics.
 ///
-/// After a reply with [`Next::Analyze`], call [`analyze`](Session::analyze) again and again and write its lines until the next line of
-/// input has come; `handle` then closes the report by itself.
+/// After a reply with [`Next::Analyze`], call [`ponder`](Session::ponder) again and again and write the line of
+/// [`report`](Session::report) in each interval, until the next line of input has come; `handle` then closes the report by
+/// itself.
 pub struct Session<E: Engine> {
     engine: E,
     game: Game,
@@ -61,11 +64,19 @@ const COMMANDS: &[&str] = &[
     "clear_board",
     "final_score",
     "final_status_list",
+    "clear_cache",
     "fixed_handicap",
     "genmove",
     "get_komi",
+    "gg-undo",
+    "kata-get-param",
     "kata-get-rules",
+    "kata-list-params",
+    "kata-set-param",
     "kata-set-rules",
+    "kata-time_settings",
+    "kgs-genmove_cleanup",
+    "kgs-time_settings",
     "known_command",
     "komi",
     "list_commands",
@@ -80,6 +91,7 @@ const COMMANDS: &[&str] = &[
     "reg_genmove",
     "set_free_handicap",
     "showboard",
+    "stop",
     "time_left",
     "time_settings",
     "undo",
@@ -121,24 +133,31 @@ impl<E: Engine> Session<E> {
 
     /// Answers one line, given as text without or with its line ending.
     pub fn handle(&mut self, line: &str) -> Reply {
-        let closing = if self.analyzing.take().is_some() { "\n" } else { "" };
-        let Some(request) = Request::parse(line) else {
-            return Reply {
-                text: closing.to_owned(),
-                next: self.next(),
-            };
-        };
-        let outcome = self.answer(&request);
-        let id = request.id.unwrap_or_default();
-        let text = match (outcome, &self.analyzing) {
-            (Ok(_), Some(_)) => format!("{closing}={id}\n"),
-            (Ok(text), None) => format!("{closing}={id} {}\n\n", body(&text)),
-            (Err(message), _) => format!("{closing}?{id} {}\n\n", body(&message)),
-        };
-        Reply {
-            text,
-            next: self.next(),
+        let mut text = String::new();
+        let next = self.handle_to(line, &mut |part| text.push_str(part));
+        Reply { text, next }
+    }
+
+    /// Answers one line piece by piece: `out` gets every piece of text as soon as it is known, so that the reports of a
+    /// `…-genmove_analyze` command are seen while the engine thinks.
+    pub fn handle_to(&mut self, line: &str, out: &mut dyn FnMut(&str)) -> Next {
+        if self.analyzing.take().is_some() {
+            out("\n");
         }
+        let Some(request) = Request::parse(line) else {
+            return self.next();
+        };
+        let id = request.id.clone().unwrap_or_default();
+        if self.is_watched_genmove(&request.name) {
+            self.watched_genmove(&request, &id, out);
+            return self.next();
+        }
+        match (self.answer(&request), &self.analyzing) {
+            (Ok(_), Some(_)) => out(&format!("={id}\n")),
+            (Ok(text), None) => out(&format!("={id} {}\n\n", body(&text))),
+            (Err(message), _) => out(&format!("?{id} {}\n\n", body(&message))),
+        }
+        self.next()
     }
 
     /// Answers one line of raw bytes; what is not UTF-8 is replaced.
@@ -183,8 +202,19 @@ impl<E: Engine> Session<E> {
             "loadsgf" => self.load_sgf(&args),
             "kata-get-rules" => Ok(TROMP_TAYLOR_JSON.to_owned()),
             "kata-set-rules" => self.set_rules(&request.rest()),
+            "kata-list-params" => Ok(self.parameter_names()),
+            "kata-get-param" => self.parameter(&args),
+            "kata-set-param" => self.set_parameter(&args),
+            "clear_cache" => {
+                self.engine.forget();
+                Ok(String::new())
+            }
+            "stop" => Ok(String::new()),
             "play" => self.play(&args),
             "undo" => self.undo(),
+            "gg-undo" => self.undo_many(&args),
+            "kgs-time_settings" | "kata-time_settings" => self.named_time_settings(&args),
+            "kgs-genmove_cleanup" => self.genmove_cleanup(&args),
             "time_settings" => self.time_settings(&args),
             "time_left" => self.time_left(&args),
             "genmove" => self.genmove(&args),
@@ -199,18 +229,14 @@ impl<E: Engine> Session<E> {
     }
 
     fn analysis(&mut self, name: &str, args: &Args<'_>) -> Outcome {
-        let style = if name.starts_with("kata") {
-            AnalysisStyle::Kata
-        } else {
-            AnalysisStyle::Lz
-        };
-        let request = AnalyzeRequest::parse(style, args.args)?;
-        if name.contains("genmove") {
-            return self.genmove_analyze(&request);
-        }
+        let request = AnalyzeRequest::parse(style_of(name), args.args, self.game.size())?;
         let color = request.color.unwrap_or(self.game.position().to_move());
         self.analyzing = Some((request, color));
         Ok(String::new())
+    }
+
+    fn is_watched_genmove(&self, name: &str) -> bool {
+        self.engine.can_analyze() && ANALYSIS_COMMANDS.contains(&name) && name.contains("genmove")
     }
 
     fn commands(&self) -> Vec<&'static str> {
@@ -224,6 +250,13 @@ impl<E: Engine> Session<E> {
 
     fn knows(&self, name: &str) -> bool {
         self.commands().contains(&name)
+    }
+}
+
+fn style_of(command: &str) -> AnalysisStyle {
+    match command.starts_with("kata") {
+        true => AnalysisStyle::Kata,
+        false => AnalysisStyle::Lz,
     }
 }
 

@@ -3,7 +3,6 @@
 use tengen_rules::{Komi, Move, Point, Size, format_point};
 
 use super::{Args, Outcome, Session};
-use crate::clock::{TimeLeft, TimeSettings};
 use crate::engine::Engine;
 use crate::game::{Game, GameError};
 use crate::handicap::{fixed_handicap, spread_handicap};
@@ -154,26 +153,45 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    pub(super) fn time_settings(&mut self, args: &Args<'_>) -> Outcome {
-        self.clock.set(TimeSettings {
-            main_seconds: args.number(0, "main time")?,
-            overtime_seconds: args.number(1, "overtime")?,
-            overtime_stones: args.number(2, "number of stones")?,
-        });
+    /// Takes back as many turns as asked for, or none when there are fewer.
+    pub(super) fn undo_many(&mut self, args: &Args<'_>) -> Outcome {
+        let turns = match args.word(0) {
+            Some(_) => args.number(0, "number of moves")?,
+            None => 1,
+        };
+        if turns > self.game.turns().len() {
+            return Err(GameError::NothingToUndo.to_string());
+        }
+        for _ in 0..turns {
+            self.undo()?;
+        }
         Ok(String::new())
     }
 
-    pub(super) fn time_left(&mut self, args: &Args<'_>) -> Outcome {
-        let color = args.color(0)?;
-        let seconds: i64 = args.number(1, "time")?;
-        let seconds = u32::try_from(seconds.max(0)).unwrap_or(u32::MAX);
-        self.clock.set_left(
-            color,
-            TimeLeft {
-                seconds,
-                stones: args.number(2, "number of stones")?,
-            },
-        );
-        Ok(String::new())
+    pub(super) fn parameter_names(&self) -> String {
+        let names = self.engine.parameters().into_iter().map(|(name, _)| name);
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn parameter(&self, args: &Args<'_>) -> Outcome {
+        let name = args.word(0).ok_or("syntax error: the parameter is missing")?;
+        let found = self.engine.parameters().into_iter().find(|&(known, _)| known == name);
+        found.map(|(_, value)| value).ok_or_else(|| self.no_parameter(name))
+    }
+
+    pub(super) fn set_parameter(&mut self, args: &Args<'_>) -> Outcome {
+        let name = args.word(0).ok_or("syntax error: the parameter is missing")?;
+        let value = args.word(1).ok_or("syntax error: the value is missing")?;
+        if !self.engine.parameters().iter().any(|&(known, _)| known == name) {
+            return Err(self.no_parameter(name));
+        }
+        self.engine
+            .set_parameter(name, value)
+            .map(|()| String::new())
+            .map_err(|error| error.to_string())
+    }
+
+    fn no_parameter(&self, name: &str) -> String {
+        format!("unknown parameter {name}; there are: {}", self.parameter_names())
     }
 }

@@ -1,71 +1,129 @@
-//! Asking the engine, and judging the board.
+//! Asking the engine: moves, and live analysis.
 
-use tengen_rules::{Color, PointSet, Position, format_point};
-
-use super::{Args, Outcome, Session};
+use super::{Args, Outcome, Session, body, style_of};
 use crate::analysis::{AnalyzeRequest, gtp_move};
-use crate::engine::{Engine, EngineError, Genmove, StoneStatus, Turn};
-use crate::showboard::show_board;
+use crate::engine::{Engine, EngineError, Genmove, Pondered, Turn, Watcher};
+use crate::line::Request;
+use tengen_rules::Color;
+
+/// Which kind of answer is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// A move to be played.
+    Move,
+    /// A move to be played, with everything dead captured before a pass.
+    Cleanup,
+    /// A move to be looked at only.
+    Opinion,
+}
 
 impl<E: Engine> Session<E> {
-    /// Thinks on about the position under analysis and returns one line of report with its newline, empty when there is nothing
-    /// to report. `None` when no analysis is going on, or when the engine has failed and the analysis has ended.
-    pub fn analyze(&mut self) -> Option<String> {
-        let (request, color) = self.analyzing.clone()?;
-        let position = self.game.position_for(color);
+    /// Thinks a moment about the position under analysis; `None` when no analysis is going on, or when the engine has failed
+    /// and the analysis has ended.
+    pub fn ponder(&mut self) -> Option<Pondered> {
+        self.on_analysis(|engine, turn, request| engine.ponder(turn, request))
+    }
+
+    /// One line of report with its newline on the position under analysis, empty when there is nothing to report. `None` when no
+    /// analysis is going on, or when the engine has failed.
+    pub fn report(&mut self) -> Option<String> {
+        let size = self.game.size();
+        self.on_analysis(|engine, turn, request| {
+            let line = engine.analysis(turn, request)?.line(size, request);
+            Ok(if line.is_empty() { line } else { line + "\n" })
+        })
+    }
+
+    fn on_analysis<T>(
+        &mut self,
+        ask: impl FnOnce(&mut E, &Turn<'_>, &AnalyzeRequest) -> Result<T, EngineError>,
+    ) -> Option<T> {
+        let (request, color) = self.analyzing.as_ref()?;
+        let position = self.game.position_for(*color);
         let turn = Turn {
             position: &position,
             komi: self.game.komi(),
             clock: &self.clock,
             will_be_played: false,
+            cleanup: false,
         };
-        match self.engine.analyze(&turn, &request) {
-            Ok(analysis) => {
-                let line = analysis.line(self.game.size(), &request);
-                Some(if line.is_empty() { line } else { line + "\n" })
-            }
-            Err(_) => None,
-        }
+        ask(&mut self.engine, &turn, request).ok()
     }
 
     pub(super) fn genmove(&mut self, args: &Args<'_>) -> Outcome {
         let color = args.color(0)?;
-        let answer = self.think(color, true)?;
+        let answer = self.think(color, Wanted::Move, None)?;
+        self.play_answer(color, &answer)
+    }
+
+    pub(super) fn genmove_cleanup(&mut self, args: &Args<'_>) -> Outcome {
+        let color = args.color(0)?;
+        let answer = self.think(color, Wanted::Cleanup, None)?;
         self.play_answer(color, &answer)
     }
 
     pub(super) fn reg_genmove(&mut self, args: &Args<'_>) -> Outcome {
         let color = args.color(0)?;
-        let answer = self.think(color, false)?;
+        let answer = self.think(color, Wanted::Opinion, None)?;
         Ok(answer
             .mv
             .map_or_else(|| "resign".to_owned(), |mv| gtp_move(self.game.size(), mv)))
     }
 
-    pub(super) fn genmove_analyze(&mut self, request: &AnalyzeRequest) -> Outcome {
-        let color = request.color.unwrap_or(self.game.position().to_move());
-        let answer = self.think(color, true)?;
-        let line = answer
-            .analysis
-            .as_ref()
-            .map(|analysis| analysis.line(self.game.size(), request))
-            .unwrap_or_default();
-        let mv = self.play_answer(color, &answer)?;
-        let separator = if line.is_empty() { "" } else { "\n" };
-        Ok(format!("{line}{separator}play {mv}"))
+    /// A move with reports on the way: `=`, lines of reports, `play` and the move. It runs to its end whatever comes in.
+    pub(super) fn watched_genmove(&mut self, request: &Request, id: &str, out: &mut dyn FnMut(&str)) {
+        let size = self.game.size();
+        let asked = match AnalyzeRequest::parse(style_of(&request.name), &request.args, size) {
+            Ok(asked) => asked,
+            Err(message) => return out(&format!("?{id} {}\n\n", body(&message))),
+        };
+        let color = asked.color.unwrap_or(self.game.position().to_move());
+        let mut begun = false;
+        let mut report = |line: String| {
+            let opening = if begun { String::new() } else { format!("={id}\n") };
+            begun = true;
+            out(&format!("{opening}{line}"));
+        };
+        let mut tell = |analysis: &crate::analysis::PositionAnalysis| {
+            let line = analysis.line(size, &asked);
+            if !line.is_empty() {
+                report(line + "\n");
+            }
+        };
+        let watcher = Watcher {
+            request: &asked,
+            report: &mut tell,
+        };
+        let answer = self.think(color, Wanted::Move, Some(watcher));
+        let played = answer.and_then(|answer| {
+            answer.analysis.as_ref().inspect(|analysis| tell(analysis));
+            self.play_answer(color, &answer)
+        });
+        match played {
+            Ok(mv) => report(format!("play {mv}\n\n")),
+            // A report has begun and cannot be turned into an error any more: it ends without a move.
+            Err(_) if begun => out("\n"),
+            Err(message) => out(&format!("?{id} {}\n\n", body(&message))),
+        }
     }
 
-    fn think(&mut self, color: Color, will_be_played: bool) -> Result<Genmove, String> {
+    fn think(&mut self, color: Color, wanted: Wanted, watcher: Option<Watcher<'_>>) -> Result<Genmove, String> {
         let position = self.game.position_for(color);
         let turn = Turn {
             position: &position,
             komi: self.game.komi(),
             clock: &self.clock,
-            will_be_played,
+            will_be_played: wanted != Wanted::Opinion,
+            cleanup: wanted == Wanted::Cleanup,
         };
-        self.engine
-            .genmove(&turn)
-            .map_err(|error: EngineError| error.to_string())
+        let answer = self
+            .engine
+            .genmove(&turn, watcher)
+            .map_err(|error: EngineError| error.to_string())?;
+        if wanted != Wanted::Opinion {
+            self.clock.spend(color, answer.seconds);
+        }
+        Ok(answer)
     }
 
     fn play_answer(&mut self, color: Color, answer: &Genmove) -> Outcome {
@@ -77,58 +135,6 @@ impl<E: Engine> Session<E> {
             .map_err(|error| format!("the engine chose an {error}"))?;
         Ok(gtp_move(self.game.size(), mv))
     }
-
-    /// The area score of the board as it stands, as `B+3`, `W+0.5` or `0`.
-    pub(super) fn final_score(&self) -> String {
-        self.game.position().margin(self.game.komi()).to_string()
-    }
-
-    /// Under Tromp-Taylor rules what stands is counted: every stone is alive, none is dead.
-    pub(super) fn final_status_list(&self, args: &Args<'_>) -> Outcome {
-        let status = match args.word(0).unwrap_or_default().to_ascii_lowercase().as_str() {
-            "alive" => StoneStatus::Alive,
-            "dead" => StoneStatus::Dead,
-            "seki" => StoneStatus::Seki,
-            _ => return Err("syntax error: alive, dead or seki expected".to_owned()),
-        };
-        Ok(match status {
-            StoneStatus::Alive => chain_lines(self.game.position()),
-            StoneStatus::Dead | StoneStatus::Seki => String::new(),
-        })
-    }
-
-    pub(super) fn showboard(&self) -> String {
-        let position = self.game.position();
-        let to_move = format!("{:?}", position.to_move());
-        let turns = self.game.turns().len();
-        format!(
-            "\n{}\n{to_move} to play, {turns} turns, komi {}",
-            show_board(position),
-            self.game.komi()
-        )
-    }
-}
-
-/// One line per chain of either color, in reading order.
-fn chain_lines(position: &Position) -> String {
-    let size = position.size();
-    let mut seen = PointSet::new();
-    let mut lines = Vec::new();
-    for point in size.points() {
-        if position.at(point).is_none() || seen.contains(point) {
-            continue;
-        }
-        let chain = position.chain(point);
-        seen = seen.union(&chain);
-        lines.push(
-            chain
-                .iter()
-                .map(|point| format_point(size, point))
-                .collect::<Vec<_>>()
-                .join(" "),
-        );
-    }
-    lines.join("\n")
 }
 
 #[cfg(test)]

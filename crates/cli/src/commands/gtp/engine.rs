@@ -1,24 +1,27 @@
 //! The mind behind the GTP session: a search with a network or without, or the random player.
 
 use super::sgf;
+use super::thinking::{Stop, Thinking};
 use std::time::{Duration, Instant};
 use tengen_evaluator::{Answer, Player, RandomPlayer};
-use tengen_gtp::{AnalyzeRequest, AnalyzedMove, Engine, EngineError, Genmove, LoadedGame, PositionAnalysis, Turn};
-use tengen_rules::{Color, Komi, Move, Outcome, Position};
+use tengen_gtp::{
+    AnalyzeRequest, AnalyzedMove, Engine, EngineError, Genmove, LoadedGame, Pondered, PositionAnalysis, Turn, Watcher,
+};
+use tengen_rules::{Color, Move, Position, Size};
 use tengen_search::rng::{self, Rng};
-use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchResult};
+use tengen_search::{Predictor, RootMoves, Search, finishing_move, playout_ownership};
 
-/// Memory for evaluations that come up again, bytes.
-const CACHE_BYTES: usize = 64 << 20;
+/// Visits of a move where neither visits nor a time are given.
+const USUAL_VISITS: u32 = 100;
 
-/// Moves that a live analysis looks at in depth.
-const ANALYZED_MOVES: usize = 8;
+/// How long a live analysis thinks before it looks for the next line.
+const MOMENT: Duration = Duration::from_millis(10);
 
-/// Visits that a live analysis gives each move at first; they double from report to report.
-const FIRST_VISITS: u32 = 16;
+/// Visits behind the status of stones.
+const STATUS_VISITS: u32 = 32;
 
-/// Where the doubling ends, so that the memory stays bounded.
-const MOST_VISITS: u32 = 1 << 14;
+/// Random games behind the status of stones.
+const STATUS_GAMES: u32 = 400;
 
 /// What chooses the moves.
 pub(super) enum Mind {
@@ -28,65 +31,42 @@ pub(super) enum Mind {
     Network(Box<dyn Predictor>),
 }
 
-impl Mind {
-    /// Its name for people.
-    fn name(&self) -> String {
-        match self {
-            Mind::Random => "random".to_owned(),
-            Mind::Network(predictor) => predictor.name(),
-        }
-    }
+/// How the engine plays; all of it can be changed in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Manner {
+    /// Most visits per move.
+    pub(super) visits: Option<u32>,
+    /// Most seconds per move.
+    pub(super) seconds: Option<f64>,
+    /// Whether it captures everything dead before it passes.
+    pub(super) finish: bool,
 }
 
 /// Chooses moves for a [`tengen_gtp::Session`].
 pub(super) struct Thinker {
     mind: Mind,
-    visits: u32,
+    name: String,
+    manner: Manner,
+    seed: u64,
     rng: Rng,
-    cache: EvaluationCache,
-    lockstep: Lockstep,
-    analysis: Option<Progress>,
-}
-
-/// How far the live analysis of one position has come.
-struct Progress {
-    /// Which position: its colouring, side to move, turns, komi.
-    of: (u128, Color, usize, Komi),
-    /// Visits each move gets next.
-    visits: u32,
+    thinking: Thinking,
 }
 
 impl Thinker {
-    /// A player that makes this many visits per move.
-    pub(super) fn new(mind: Mind, visits: u32, seed: u64) -> Thinker {
+    /// A player that goes by this name and plays in this manner.
+    pub(super) fn new(mind: Mind, name: String, manner: Manner, seed: u64) -> Thinker {
         Thinker {
             mind,
-            visits,
+            name,
+            manner,
+            seed,
             rng: rng::stream(seed, &[]),
-            cache: EvaluationCache::new(CACHE_BYTES),
-            lockstep: Lockstep::new(),
-            analysis: None,
+            thinking: Thinking::new(),
         }
     }
 
-    /// Searches one position.
-    fn search(&mut self, position: &Position, komi: Komi, visits: u32, ownership: bool) -> Searched {
-        let Mind::Network(predictor) = &mut self.mind else {
-            return Err(no_network());
-        };
-        let config = SearchConfig {
-            ownership,
-            ..SearchConfig::for_play(visits)
-        };
-        let mut search = Search::new(config, position, komi, rng::stream(0, &[]));
-        self.lockstep
-            .run(&mut [&mut search], predictor.as_mut(), &mut self.cache)
-            .map_err(|error| EngineError::Failed(error.to_string()))?;
-        Ok(search.result())
-    }
-
     /// The move of the random player of matches, who spares his own eyes.
-    fn random_move(&mut self, turn: &Turn<'_>) -> Result<Genmove, EngineError> {
+    fn random_move(&mut self, turn: &Turn<'_>) -> Result<Move, EngineError> {
         let seed = rng::bits(&mut self.rng);
         let turn = tengen_evaluator::Turn {
             slot: 0,
@@ -97,108 +77,83 @@ impl Thinker {
         };
         let answers = RandomPlayer::default().choose(&[turn]);
         match answers.map_err(|error| EngineError::Failed(error.to_string()))?.first() {
-            Some(Answer::Play(choice)) => Ok(Genmove::plain(choice.mv)),
-            _ => Ok(Genmove::plain(Move::Pass)),
+            Some(Answer::Play(choice)) => Ok(choice.mv),
+            _ => Ok(Move::Pass),
         }
     }
 
-    /// What follows each of these moves, all searched side by side with `visits` each.
-    fn look_ahead(&mut self, turn: &Turn<'_>, moves: &[(Move, f32)], visits: u32) -> Analyzed {
+    /// Where the search of this turn ends: at the given visits and seconds, within the budget of the clock.
+    fn stop(&self, turn: &Turn<'_>, start: Instant) -> Stop {
+        let budget = turn.clock.budget(turn.color(), own_moves_to_come(turn.position));
+        let seconds = [budget, self.manner.seconds].into_iter().flatten().reduce(f64::min);
+        let usual = if seconds.is_some() { u32::MAX } else { USUAL_VISITS };
+        Stop {
+            visits: self.manner.visits.unwrap_or(usual),
+            at: seconds.map(|seconds| start + Duration::from_secs_f64(seconds.min(1e7))),
+        }
+    }
+
+    /// The move a search finds, with all it knows.
+    fn search_move(
+        &mut self,
+        turn: &Turn<'_>,
+        start: Instant,
+        watcher: Option<Watcher<'_>>,
+    ) -> Result<(Move, PositionAnalysis), EngineError> {
+        let stop = self.stop(turn, start);
         let Mind::Network(predictor) = &mut self.mind else {
-            return Err(no_network());
+            return Err(no_search());
         };
-        let after = |mv: Move| {
-            let mut position = turn.position.clone();
-            position.play_unchecked(mv);
-            position
-        };
-        let positions: Vec<Position> = moves.iter().map(|&(mv, _)| after(mv)).collect();
-        let open: Vec<usize> = (0..positions.len())
-            .filter(|&index| !positions[index].is_over())
-            .collect();
-        let start = |&index: &usize| {
-            Search::new(
-                SearchConfig::for_play(visits),
-                &positions[index],
-                turn.komi,
-                rng::stream(0, &[]),
-            )
-        };
-        let mut searches: Vec<Search> = open.iter().map(start).collect();
-        self.lockstep
-            .run(&mut searches, predictor.as_mut(), &mut self.cache)
-            .map_err(|error| EngineError::Failed(error.to_string()))?;
-        let mut results = open.iter().zip(&searches);
-        let mut analyzed = Vec::new();
-        for (index, &(mv, prior)) in moves.iter().enumerate() {
-            analyzed.push(match positions[index].is_over() {
-                true => ended(mv, prior, &positions[index], turn),
-                false => {
-                    let (_, search) = results.next().expect("every open position was searched");
-                    continued(mv, prior, &search.result())
-                }
-            });
-        }
-        Ok(analyzed)
-    }
-
-    /// The visits per move of the next report on this turn.
-    fn next_visits(&mut self, turn: &Turn<'_>) -> u32 {
-        let position = turn.position;
-        let of = (position.hash(), position.to_move(), position.ply(), turn.komi);
-        match &mut self.analysis {
-            Some(progress) if progress.of == of => progress.visits = (progress.visits * 2).min(MOST_VISITS),
-            other => {
-                *other = Some(Progress {
-                    of,
-                    visits: FIRST_VISITS,
-                })
+        let mut reported = start;
+        let mut watcher = watcher;
+        let mut progress = |search: &Search| {
+            let Some(watcher) = &mut watcher else { return };
+            if reported.elapsed() >= interval(watcher.request) {
+                reported = Instant::now();
+                (watcher.report)(&analysis_of(search, |_| true));
             }
-        }
-        self.analysis.as_ref().map_or(FIRST_VISITS, |progress| progress.visits)
+        };
+        let search = self
+            .thinking
+            .think(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
+        Ok((search.result().best, analysis_of(search, |_| true)))
     }
 }
 
-type Searched = Result<SearchResult, EngineError>;
-type Analyzed = Result<Vec<AnalyzedMove>, EngineError>;
-
 impl Engine for Thinker {
     fn name(&self) -> String {
-        "Tengen".to_owned()
+        self.name.clone()
     }
 
     fn version(&self) -> String {
-        format!(
-            "{} ({}, {} visits)",
-            env!("CARGO_PKG_VERSION"),
-            self.mind.name(),
-            self.visits
-        )
+        let mind = match &self.mind {
+            Mind::Random => "random".to_owned(),
+            Mind::Network(predictor) => predictor.name(),
+        };
+        format!("{} ({mind})", env!("CARGO_PKG_VERSION"))
     }
 
-    fn genmove(&mut self, turn: &Turn<'_>) -> Result<Genmove, EngineError> {
-        if let Mind::Random = self.mind {
-            return self.random_move(turn);
+    fn new_game(&mut self, _size: Size) {
+        self.thinking.new_game();
+    }
+
+    fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError> {
+        let start = Instant::now();
+        let (mut mv, analysis) = match self.mind {
+            Mind::Random => (self.random_move(turn)?, None),
+            Mind::Network(_) => {
+                let (mv, analysis) = self.search_move(turn, start, watcher)?;
+                (mv, Some(analysis))
+            }
+        };
+        let nears_the_end = mv == Move::Pass || turn.position.last_move() == Some(Move::Pass);
+        if (self.manner.finish || turn.cleanup) && nears_the_end {
+            mv = finishing_move(turn.position, mv, self.seed);
         }
-        let result = self.search(turn.position, turn.komi, self.visits, false)?;
-        let best = AnalyzedMove {
-            mv: result.best,
-            visits: result.total_visits,
-            winrate: winrate(result.value),
-            score_lead: result.margin,
-            prior: policy_of(&result, result.best, turn.position),
-            pv: result.pv.clone(),
-        };
-        let analysis = PositionAnalysis {
-            visits: result.total_visits,
-            winrate: best.winrate,
-            score_lead: best.score_lead,
-            moves: vec![best],
-            ownership: None,
-        };
         Ok(Genmove {
-            mv: Some(result.best),
-            analysis: Some(analysis),
+            mv: Some(mv),
+            analysis,
+            seconds: start.elapsed().as_secs_f64(),
         })
     }
 
@@ -206,29 +161,82 @@ impl Engine for Thinker {
         matches!(self.mind, Mind::Network(_))
     }
 
-    fn analyze(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
-        let start = Instant::now();
-        let visits = self.next_visits(turn);
-        let root = self.search(turn.position, turn.komi, visits, request.ownership)?;
-        let size = turn.position.size();
-        let mut moves: Vec<(Move, f32)> = root
-            .policy
-            .iter()
-            .filter_map(|&(index, share)| Some((Move::from_index(size, usize::from(index))?, share)))
-            .collect();
-        moves.sort_by(|a, b| (b.0 == root.best).cmp(&(a.0 == root.best)).then(b.1.total_cmp(&a.1)));
-        moves.truncate(ANALYZED_MOVES.max(request.min_moves).min(request.max_moves.max(1)));
-        let analyzed = self.look_ahead(turn, &moves, visits)?;
-        // Reports come no faster than asked for; what takes longer comes when it is done.
-        let interval = Duration::from_millis(10 * u64::from(request.interval_cs.min(500)));
-        std::thread::sleep(interval.saturating_sub(start.elapsed()));
-        Ok(PositionAnalysis {
-            visits: root.total_visits + analyzed.iter().map(|mv| mv.visits).sum::<u32>(),
-            winrate: winrate(root.value),
-            score_lead: root.margin,
-            moves: analyzed,
-            ownership: root.ownership,
-        })
+    fn ponder(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<Pondered, EngineError> {
+        let Mind::Network(predictor) = &mut self.mind else {
+            return Err(no_search());
+        };
+        let allowed = root_moves(turn.position, request);
+        let about = (turn.position, turn.komi);
+        let more = self.thinking.ponder(predictor.as_mut(), about, allowed, MOMENT)?;
+        Ok(if more { Pondered::More } else { Pondered::Enough })
+    }
+
+    fn analysis(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
+        let color = turn.color();
+        let found = self.thinking.at(turn.position, turn.komi);
+        Ok(found.map_or_else(PositionAnalysis::default, |search| {
+            analysis_of(search, |mv| request.allows(color, mv))
+        }))
+    }
+
+    /// The mean of what random games and, where there is a network that says so, the search expect.
+    fn ownership(&mut self, turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
+        let mut expected = playout_ownership(turn.position, STATUS_GAMES, self.seed);
+        let Mind::Network(predictor) = &mut self.mind else {
+            return Ok(Some(expected));
+        };
+        let stop = Stop {
+            visits: STATUS_VISITS,
+            at: None,
+        };
+        let about = (turn.position, turn.komi);
+        let search = self.thinking.think(predictor.as_mut(), about, stop, &mut |_| {})?;
+        let sign = if turn.color() == Color::Black { 1.0 } else { -1.0 };
+        let searched = search.result().ownership.unwrap_or_default();
+        for (value, searched) in expected.iter_mut().zip(searched) {
+            *value = (*value + sign * searched) / 2.0;
+        }
+        Ok(Some(expected))
+    }
+
+    fn forget(&mut self) {
+        self.thinking.forget();
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        fn text<T: ToString>(value: &Option<T>) -> String {
+            value.as_ref().map_or("none".to_owned(), T::to_string)
+        }
+        vec![
+            ("maxVisits", text(&self.manner.visits)),
+            ("maxTime", text(&self.manner.seconds)),
+            ("finish", self.manner.finish.to_string()),
+        ]
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+        let wrong = |expected: &str| EngineError::Failed(format!("{name} takes {expected}, found {value}"));
+        let none = value == "none";
+        match name {
+            "maxVisits" => {
+                let visits = value.parse().ok();
+                self.manner.visits = visits;
+                (none || visits.is_some())
+                    .then_some(())
+                    .ok_or_else(|| wrong("a whole number or none"))
+            }
+            "maxTime" => {
+                let seconds = value.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
+                self.manner.seconds = seconds;
+                (none || seconds.is_some())
+                    .then_some(())
+                    .ok_or_else(|| wrong("seconds or none"))
+            }
+            _ => {
+                self.manner.finish = value.parse().map_err(|_| wrong("true or false"))?;
+                Ok(())
+            }
+        }
     }
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
@@ -236,58 +244,59 @@ impl Engine for Thinker {
     }
 }
 
-fn no_network() -> EngineError {
+fn no_search() -> EngineError {
     EngineError::Unsupported("a search".to_owned())
+}
+
+/// How many moves a player may still have to make: half of what is left when the board fills up, and never just the last.
+fn own_moves_to_come(position: &Position) -> usize {
+    let area = position.size().area();
+    (area.saturating_sub(position.ply()) / 2).max(area / 8) + 2
+}
+
+fn interval(request: &AnalyzeRequest) -> Duration {
+    Duration::from_millis(10 * u64::from(request.interval_cs))
+}
+
+/// The moves an analysis may begin with; `None` = all.
+fn root_moves(position: &Position, request: &AnalyzeRequest) -> Option<RootMoves> {
+    let color = position.to_move();
+    if request.allows_all(color) {
+        return None;
+    }
+    let legal = position.legal_points();
+    Some(RootMoves {
+        points: legal
+            .iter()
+            .filter(|&point| request.allows(color, Move::Play(point)))
+            .collect(),
+        pass: request.allows(color, Move::Pass),
+    })
+}
+
+/// What a search knows, in the words of the protocol.
+fn analysis_of(search: &Search, wanted: impl Fn(Move) -> bool) -> PositionAnalysis {
+    let result = search.result();
+    let candidates = search.candidates().into_iter().filter(|candidate| wanted(candidate.mv));
+    let moves = candidates.map(|candidate| AnalyzedMove {
+        mv: candidate.mv,
+        visits: candidate.visits,
+        winrate: winrate(candidate.value),
+        lcb: winrate(candidate.value_lcb),
+        score_lead: candidate.margin,
+        prior: candidate.prior,
+        pv: candidate.pv,
+    });
+    PositionAnalysis {
+        moves: moves.collect(),
+        visits: result.total_visits,
+        winrate: winrate(result.mean_value),
+        score_lead: result.margin,
+        ownership: result.ownership,
+    }
 }
 
 /// A chance to win, 0 to 1, from P(win) - P(loss); a tie counts half.
 fn winrate(value: f32) -> f32 {
     (1.0 + value) / 2.0
-}
-
-/// The share of a move in the improved policy.
-fn policy_of(result: &SearchResult, mv: Move, position: &Position) -> f32 {
-    let index = mv.index(position.size());
-    result
-        .policy
-        .iter()
-        .find(|&&(other, _)| usize::from(other) == index)
-        .map_or(0.0, |&(_, share)| share)
-}
-
-/// A move after which the game goes on, from the search of what follows; seen by the one who makes the move.
-fn continued(mv: Move, prior: f32, reply: &SearchResult) -> AnalyzedMove {
-    let pv = [mv].into_iter().chain(reply.pv.iter().copied()).collect();
-    let (winrate, score_lead) = (winrate(-reply.value), -reply.margin);
-    AnalyzedMove {
-        mv,
-        visits: reply.total_visits + 1,
-        winrate,
-        score_lead,
-        prior,
-        pv,
-    }
-}
-
-/// A pass that ends the game: its result is exact.
-fn ended(mv: Move, prior: f32, position: &Position, turn: &Turn<'_>) -> AnalyzedMove {
-    let margin = position.margin(turn.komi);
-    let mover = turn.color();
-    let winrate = match margin.outcome() {
-        Outcome::Tie => 0.5,
-        Outcome::BlackWins => f32::from(u8::from(mover == Color::Black)),
-        Outcome::WhiteWins => f32::from(u8::from(mover == Color::White)),
-    };
-    let score_lead = match mover {
-        Color::Black => margin.points(),
-        Color::White => -margin.points(),
-    };
-    AnalyzedMove {
-        mv,
-        visits: 1,
-        winrate,
-        score_lead,
-        prior,
-        pv: Vec::new(),
-    }
 }

@@ -1,0 +1,115 @@
+//! Lines from a stream, whatever ends them, each at once when it is complete.
+
+use std::io::BufRead;
+
+/// The longest line that is read whole; GTP lines are short, and a runaway input must not fill the memory.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Splits a stream into lines.
+///
+/// A line ends at a line feed. A stream whose first line ends with a carriage return that no line feed follows is taken to
+/// end all its lines so; in any other stream carriage returns stay in their line, where the protocol has them removed.
+pub(super) struct Lines<R> {
+    input: R,
+    ends: Ends,
+}
+
+/// What ends a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// No line has ended yet: either.
+    Unknown,
+    /// The first line has ended with a carriage return; a line feed may follow at once.
+    Undecided,
+    LineFeed,
+    CarriageReturn,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Lines<R> {
+        Lines {
+            input,
+            ends: Ends::Unknown,
+        }
+    }
+
+    /// The next byte; `None` at the end of input. A read error means the same: nobody can be asked again.
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.input.fill_buf().ok()?.first()?;
+        self.input.consume(1);
+        Some(byte)
+    }
+
+    /// Whether a byte ends a line; learns the stream's habit from the first one that does.
+    fn ends_line(&mut self, byte: u8) -> bool {
+        match (self.ends, byte) {
+            (Ends::Unknown, b'\r') => self.ends = Ends::Undecided,
+            (Ends::Unknown, b'\n') => self.ends = Ends::LineFeed,
+            (Ends::LineFeed, b'\n') | (Ends::CarriageReturn, b'\r') => {}
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = Vec<u8>;
+
+    /// The next line without its end, cut at a length no command has.
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let mut line = Vec::new();
+        let mut ended = false;
+        while let Some(byte) = self.byte() {
+            if self.ends == Ends::Undecided {
+                self.ends = if byte == b'\n' {
+                    Ends::LineFeed
+                } else {
+                    Ends::CarriageReturn
+                };
+                if byte == b'\n' {
+                    continue;
+                }
+            }
+            ended = self.ends_line(byte);
+            if ended {
+                break;
+            }
+            if line.len() < LONGEST_LINE {
+                line.push(byte);
+            }
+        }
+        (ended || !line.is_empty()).then_some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &str, expected: &[&str]) {
+        let lines: Vec<String> = Lines::new(input.as_bytes())
+            .map(|line| String::from_utf8(line).expect("text"))
+            .collect();
+        assert_eq!(lines, expected, "{input:?}");
+    }
+
+    #[test]
+    fn every_habit_of_ending_lines_is_understood() {
+        check("a\nb\n\nc", &["a", "b", "", "c"]);
+        check("a\r\nb\r\n\r\nc\r\n", &["a", "b\r", "\r", "c\r"]);
+        check("a\rb\r\rc", &["a", "b", "", "c"]);
+        check("a\nb\rc\n", &["a", "b\rc"]);
+        check("a\rb\nc\r", &["a", "b\nc"]);
+        check("", &[]);
+        check("\n", &[""]);
+        check("quit", &["quit"]);
+    }
+
+    #[test]
+    fn a_runaway_line_is_cut() {
+        let mut input = vec![b'x'; LONGEST_LINE + 5];
+        input.extend_from_slice(b"\nname\n");
+        let lengths: Vec<usize> = Lines::new(&input[..]).map(|line| line.len()).collect();
+        assert_eq!(lengths, [LONGEST_LINE, 4]);
+    }
+}

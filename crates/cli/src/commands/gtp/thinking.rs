@@ -1,0 +1,137 @@
+//! The search behind the GTP session: one tree, kept from move to move, within limits of visits, time and memory.
+
+use std::time::{Duration, Instant};
+use tengen_gtp::EngineError;
+use tengen_rules::{Komi, Position};
+use tengen_search::{EvaluationCache, Lockstep, Predictor, RootMoves, Search, SearchConfig, SearchMethod, rng};
+
+/// Memory for evaluations that come up again, bytes.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// Where the tree stops growing, bytes.
+const TREE_BYTES: usize = 1 << 30;
+
+/// Visits between two looks at the clock.
+const SLICE: u32 = 4;
+
+/// Where a search ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    /// Visits in all, those of the kept tree among them.
+    pub(super) visits: u32,
+    /// The time to stop at, however few visits were made.
+    pub(super) at: Option<Instant>,
+}
+
+/// One tree that follows the game.
+pub(super) struct Thinking {
+    search: Option<Search>,
+    cache: EvaluationCache,
+    lockstep: Lockstep,
+}
+
+impl Thinking {
+    pub(super) fn new() -> Thinking {
+        Thinking {
+            search: None,
+            cache: EvaluationCache::new(CACHE_BYTES),
+            lockstep: Lockstep::new(),
+        }
+    }
+
+    /// Forgets the tree; evaluations stay.
+    pub(super) fn new_game(&mut self) {
+        self.search = None;
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&mut self) {
+        self.search = None;
+        self.cache.clear();
+    }
+
+    /// The search at a position, once it has a result.
+    pub(super) fn at(&self, position: &Position, komi: Komi) -> Option<&Search> {
+        self.search
+            .as_ref()
+            .filter(|search| search.is_at(position, komi) && search.has_result())
+    }
+
+    /// Searches a position until `stop`; `progress` sees the search after every few visits.
+    ///
+    /// What the tree knows of the position is kept and counts as visits, but an eighth of the visits is always made anew, so that
+    /// the choice never rests on what was found for another question alone.
+    pub(super) fn think(
+        &mut self,
+        predictor: &mut dyn Predictor,
+        (position, komi): (&Position, Komi),
+        stop: Stop,
+        progress: &mut dyn FnMut(&Search),
+    ) -> Result<&Search, EngineError> {
+        let kept = self.follow(position, komi, None);
+        let target = stop.visits.max(kept.saturating_add(stop.visits / 8));
+        let mut visits = kept;
+        loop {
+            // The first slice evaluates the root; a search of no visits plays the network's first choice.
+            visits = visits.saturating_add(SLICE).min(target);
+            let search = self.run(predictor, visits)?;
+            progress(search);
+            let late = stop.at.is_some_and(|at| Instant::now() >= at);
+            if visits >= target || late || search.bytes() > TREE_BYTES {
+                break;
+            }
+        }
+        Ok(self.search.as_ref().expect("a search was run"))
+    }
+
+    /// Searches on for a moment; false when the tree has reached its limit.
+    pub(super) fn ponder(
+        &mut self,
+        predictor: &mut dyn Predictor,
+        (position, komi): (&Position, Komi),
+        allowed: Option<RootMoves>,
+        moment: Duration,
+    ) -> Result<bool, EngineError> {
+        let start = Instant::now();
+        let mut visits = self.follow(position, komi, allowed);
+        loop {
+            visits = visits.saturating_add(SLICE);
+            let search = self.run(predictor, visits)?;
+            if search.bytes() > TREE_BYTES || visits == u32::MAX {
+                return Ok(false);
+            }
+            if start.elapsed() >= moment {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Brings the search to a position and returns the visits it has there.
+    fn follow(&mut self, position: &Position, komi: Komi, allowed: Option<RootMoves>) -> u32 {
+        let search = self.search.get_or_insert_with(|| {
+            let config = SearchConfig {
+                method: SearchMethod::Puct,
+                ownership: true,
+                ..SearchConfig::for_play(0)
+            };
+            Search::new(config, position, komi, rng::stream(0, &[]))
+        });
+        if !search.is_at(position, komi) {
+            search.follow(position, komi, 0, rng::stream(0, &[]));
+        }
+        search.set_root_moves(allowed);
+        search.visits_done()
+    }
+
+    /// Makes visits until the search has this many.
+    fn run(&mut self, predictor: &mut dyn Predictor, visits: u32) -> Result<&Search, EngineError> {
+        let search = self.search.as_mut().expect("a search follows before it runs");
+        search.set_visits(visits);
+        if let Err(error) = self.lockstep.run(&mut [&mut *search], predictor, &mut self.cache) {
+            // What was asked for stays open in the search: the next turn begins a fresh one.
+            self.search = None;
+            return Err(EngineError::Failed(error.to_string()));
+        }
+        Ok(self.search.as_ref().expect("a search was run"))
+    }
+}

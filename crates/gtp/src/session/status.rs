@@ -1,0 +1,91 @@
+//! Judging the board: score, status of stones, the board as a picture.
+
+use tengen_rules::{Color, PointSet, Position, format_point};
+
+use super::{Args, Outcome, Session};
+use crate::engine::{Engine, StoneStatus, Turn};
+use crate::showboard::show_board;
+
+/// The mean ownership of a chain's points from which on it counts as lost to the opponent.
+const DEAD_FROM: f32 = 0.5;
+
+impl<E: Engine> Session<E> {
+    /// The area score of the board as it stands, as `B+3`, `W+0.5` or `0`.
+    pub(super) fn final_score(&self) -> String {
+        self.game.position().margin(self.game.komi()).to_string()
+    }
+
+    /// Once both have passed, what stands is counted: every stone is alive. Before that, a chain is dead when the engine
+    /// expects its points to belong to the opponent at the end, in the mean by more than 0.5 between −1 and 1; without such
+    /// an expectation every chain is alive. Area scoring knows no seki apart from life.
+    pub(super) fn final_status_list(&mut self, args: &Args<'_>) -> Outcome {
+        let status = match args.word(0).unwrap_or_default().to_ascii_lowercase().as_str() {
+            "alive" => StoneStatus::Alive,
+            "dead" => StoneStatus::Dead,
+            "seki" => StoneStatus::Seki,
+            _ => return Err("syntax error: alive, dead or seki expected".to_owned()),
+        };
+        if status == StoneStatus::Seki {
+            return Ok(String::new());
+        }
+        let ownership = self.expected_ownership()?;
+        let wanted = |color: Color, chain: &PointSet| {
+            let dead = ownership.as_ref().is_some_and(|map| is_lost(map, color, chain));
+            dead == (status == StoneStatus::Dead)
+        };
+        Ok(chain_lines(self.game.position(), wanted))
+    }
+
+    /// What the engine expects; none where the game is over or the engine cannot tell.
+    fn expected_ownership(&mut self) -> Result<Option<Vec<f32>>, String> {
+        let position = self.game.position();
+        if position.is_over() {
+            return Ok(None);
+        }
+        let turn = Turn {
+            position,
+            komi: self.game.komi(),
+            clock: &self.clock,
+            will_be_played: false,
+            cleanup: false,
+        };
+        self.engine.ownership(&turn).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn showboard(&self) -> String {
+        let position = self.game.position();
+        let to_move = format!("{:?}", position.to_move());
+        let turns = self.game.turns().len();
+        format!(
+            "\n{}\n{to_move} to play, {turns} turns, komi {}",
+            show_board(position),
+            self.game.komi()
+        )
+    }
+}
+
+/// Whether the points of a chain are expected to go to the other color.
+fn is_lost(ownership: &[f32], color: Color, chain: &PointSet) -> bool {
+    let sign = if color == Color::Black { -1.0 } else { 1.0 };
+    let sum: f32 = chain.iter().filter_map(|point| ownership.get(point.index())).sum();
+    sign * sum > DEAD_FROM * chain.len() as f32
+}
+
+/// One line per chain that is wanted, in reading order.
+fn chain_lines(position: &Position, wanted: impl Fn(Color, &PointSet) -> bool) -> String {
+    let size = position.size();
+    let mut seen = PointSet::new();
+    let mut lines = Vec::new();
+    for point in size.points() {
+        let Some(color) = position.at(point).filter(|_| !seen.contains(point)) else {
+            continue;
+        };
+        let chain = position.chain(point);
+        seen = seen.union(&chain);
+        if wanted(color, &chain) {
+            let names: Vec<String> = chain.iter().map(|point| format_point(size, point)).collect();
+            lines.push(names.join(" "));
+        }
+    }
+    lines.join("\n")
+}
