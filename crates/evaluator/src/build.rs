@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tengen_gtp::Timeouts;
-use tengen_search::{Predictor, SearchConfig, UniformPredictor};
+use tengen_search::{Predictor, SearchConfig, SearchMethod, UniformPredictor};
 
 use crate::gtp_player::GtpPlayer;
 use crate::player::{Player, PlayerError};
 use crate::random_player::RandomPlayer;
-use crate::search_player::{SearchPlayer, Temperature};
+use crate::search_player::{MOST_VISITS, SearchPlayer, Temperature};
 use crate::spec::{PlayerKind, PlayerOptions, PlayerSpec};
 
 /// Visits of a player whose text names none.
@@ -96,27 +96,41 @@ fn search_player(
     usual_noise: bool,
 ) -> Result<Box<dyn Player>, PlayerError> {
     let options = &spec.options;
-    let usual = SearchConfig::for_play(options.visits.unwrap_or(USUAL_VISITS));
+    let by_time = options.time.map(Duration::from_secs_f64);
+    let (usual_visits, usual_method) = match by_time {
+        Some(_) => (MOST_VISITS, SearchMethod::Puct),
+        None => (USUAL_VISITS, SearchMethod::default()),
+    };
+    let usual = SearchConfig::for_play(options.visits.unwrap_or(usual_visits));
     let config = SearchConfig {
-        method: options.method.unwrap_or(usual.method),
+        method: options.method.unwrap_or(usual_method),
         candidates: options.candidates.unwrap_or(usual.candidates),
         noise: options.noise.unwrap_or(usual_noise),
         c_scale: options.c_scale.unwrap_or(usual.c_scale),
         margin_share: options.margin_share.unwrap_or(usual.margin_share),
         ..usual
     };
-    config.validate().map_err(|reason| PlayerError::Settings {
+    let refuse = |reason| PlayerError::Settings {
         player: spec.to_string(),
         reason,
-    })?;
+    };
+    config.validate().map_err(refuse)?;
+    if by_time.is_some() && config.method != SearchMethod::Puct {
+        return Err(refuse("only method=puct can search by time".to_owned()));
+    }
     let name = options.name.clone().unwrap_or(name);
     let temperature = Temperature {
         value: options.temperature.unwrap_or(0.0),
         plies: options.temperature_plies.unwrap_or(USUAL_TEMPERATURE_PLIES),
     };
-    Ok(Box::new(
-        SearchPlayer::new(name, predictor, config).with_temperature(temperature),
-    ))
+    let mut player = SearchPlayer::new(name, predictor, config).with_temperature(temperature);
+    if let Some(time) = by_time {
+        player = player.with_time(time);
+    }
+    if let Some(value) = options.resign {
+        player = player.with_resignation(value);
+    }
+    Ok(Box::new(player))
 }
 
 fn usual_engines() -> usize {
@@ -146,6 +160,12 @@ mod tests {
     fn players_are_made_by_their_names() {
         assert_eq!(build("random").expect("a player").name(), "random");
         assert_eq!(build("uniform,visits=9,name=nine").expect("a player").name(), "nine");
+        assert_eq!(build("uniform,time=1s").expect("a player").name(), "uniform");
+        let error = build("uniform,time=1,method=gumbel")
+            .err()
+            .expect("an error")
+            .to_string();
+        assert!(error.contains("only method=puct"), "{error}");
         let error = build("model:nowhere").err().expect("an error").to_string();
         assert_eq!(
             error,

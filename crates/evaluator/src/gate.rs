@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tengen_rules::{Komi, Size};
+use tengen_search::rng;
 
 use crate::openings::Openings;
 use crate::play::{MatchContext, MatchError, Observer, run_match};
@@ -42,6 +43,12 @@ pub struct GateConfig {
     pub pairs_per_look: usize,
     /// What is decided when the games run out first: `promote_if_half`, `promote_if_ahead` or `reject`.
     pub at_limit: AtLimit,
+    /// Champions before the present one that the candidate must also stand up to before it is promoted: those 1, 2, 4, … promotions
+    /// back. Usual: 1 to 3; 0 = none. More guards better against forgetting what once was known, at the price of their games.
+    pub older_champions: usize,
+    /// Games against each of them, rounded down to whole pairs. Usual: 16 to 40. The candidate is kept out when they show, by the 95 %
+    /// interval, that it is the weaker: more games see smaller setbacks.
+    pub older_games: usize,
     /// Games played side by side. Usual: 32 to 256. More fills the network's batches better.
     pub parallel: usize,
     /// Plies after which a game stops without a result. 0 = four times the area of the board plus 40.
@@ -65,6 +72,8 @@ impl Default for GateConfig {
             },
             pairs_per_look: 12,
             at_limit: AtLimit::PromoteIfHalf,
+            older_champions: 2,
+            older_games: 16,
             parallel: 64,
             max_plies: 0,
         }
@@ -89,11 +98,38 @@ impl GateConfig {
         }
     }
 
+    /// The match against an older champion, the `number`-th, that follows the gate's match `first`.
+    pub fn older_config(&self, first: &MatchConfig, number: usize) -> MatchConfig {
+        MatchConfig {
+            games: self.older_games - self.older_games % 2,
+            seed: rng::fold(first.seed, &[number as u64 + 1]),
+            sprt: None,
+            ..first.clone()
+        }
+    }
+
+    /// The places of the older champions that a candidate meets, in a list of all champions, oldest first, of which the last is the
+    /// present one: those 1, 2, 4, … places before it.
+    pub fn older_places(&self, champions: usize) -> Vec<usize> {
+        let present = champions.saturating_sub(1);
+        let back = (0..usize::BITS).map(|power| 1usize << power);
+        back.take_while(|back| *back <= present)
+            .take(self.older_champions)
+            .map(|back| present - back)
+            .collect()
+    }
+
     /// Checks every value against its range.
     ///
     /// # Errors
     /// A sentence naming the first field that is wrong.
     pub fn validate(&self) -> Result<(), String> {
+        if self.older_champions > 0 && self.older_games < 8 {
+            return Err(format!(
+                "gate.older_games must be at least 8, not {}: fewer show nothing; or set gate.older_champions to 0",
+                self.older_games
+            ));
+        }
         if self.games < 2 {
             return Err(format!("gate.games must be at least 2, not {}", self.games));
         }
@@ -134,6 +170,8 @@ pub enum GateReason {
     TestRejected,
     /// The games ran out, and the rule for that case decides.
     GameLimit,
+    /// The candidate has passed, but is weaker than an older champion: it has forgotten something.
+    Forgot,
     /// The match was stopped.
     Stopped,
 }
@@ -153,16 +191,45 @@ pub struct GateVerdict {
     pub config: GateConfig,
     /// The match, with the candidate as A and the champion as B; `None` where none was needed.
     pub result: Option<MatchResult>,
+    /// The matches against older champions, in which the candidate is A.
+    pub older: Vec<OlderMatch>,
+}
+
+/// How a candidate stood up to an older champion.
+#[derive(Clone, Debug, Serialize)]
+pub struct OlderMatch {
+    /// Name of the older champion.
+    pub champion: String,
+    /// Whether the 95 % interval shows that the candidate is the weaker.
+    pub weaker: bool,
+    /// The match.
+    pub result: MatchResult,
 }
 
 impl GateVerdict {
+    /// Takes a match against an older champion into account: a candidate that is the weaker is kept out.
+    pub fn add_older(&mut self, champion: String, result: MatchResult) {
+        let weaker = result.games > 0 && result.estimate.elo_high < 0.0;
+        (self.decision, self.reason) = match (result.stopped, weaker) {
+            (true, _) => (Decision::Undecided, GateReason::Stopped),
+            (_, true) => (Decision::Reject, GateReason::Forgot),
+            _ => (self.decision, self.reason),
+        };
+        self.older.push(OlderMatch {
+            champion,
+            weaker,
+            result,
+        });
+    }
+
     /// Whether the candidate becomes champion.
     pub fn promotes(&self) -> bool {
         self.decision == Decision::Promote
     }
 }
 
-/// Lets the candidate meet the champion until the sequential test decides or the games run out.
+/// Lets the candidate meet the champion until the sequential test decides or the games run out. A candidate that is to be promoted then
+/// meets older champions: [`GateVerdict::add_older`].
 ///
 /// # Errors
 /// See [`run_match`].
@@ -183,6 +250,7 @@ pub fn run_gate(
         champion: champion_name,
         config: config.clone(),
         result,
+        older: Vec::new(),
     };
     if config.always_promote {
         return Ok(verdict((Decision::Promote, GateReason::AlwaysPromote), None));
@@ -208,4 +276,24 @@ fn decide(at_limit: AtLimit, result: &MatchResult) -> (Decision, GateReason) {
         if promote { Decision::Promote } else { Decision::Reject },
         GateReason::GameLimit,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_champions_lie_further_and_further_back() {
+        let places = |older_champions, champions| {
+            let config = GateConfig {
+                older_champions,
+                ..GateConfig::default()
+            };
+            config.older_places(champions)
+        };
+        assert_eq!(places(3, 12), [10, 9, 7]);
+        assert_eq!(places(9, 6), [4, 3, 1]);
+        assert_eq!(places(2, 2), [0]);
+        assert_eq!((places(2, 1), places(2, 0), places(0, 9)), (vec![], vec![], vec![]));
+    }
 }

@@ -4,7 +4,8 @@
 //!   random player, a search without a network, any engine that speaks GTP.
 //! - [`run_match`] plays two players against each other over paired openings with colors swapped, many games side by side,
 //!   under our own referee.
-//! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts, [`Sprt`].
+//! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts,
+//!   [`ConfidenceSequence`], [`Sprt`].
 //! - [`rate_pool`] rates many players together; [`run_gate`] decides whether a candidate replaces the champion.
 //!
 //! Never in this crate: a network library (models come in through [`PredictorLoader`]), files, printing, clocks in results.
@@ -25,6 +26,7 @@ mod random_player;
 mod rating;
 mod result;
 mod search_player;
+mod sequence;
 mod settings;
 mod spec;
 mod sprt;
@@ -34,7 +36,7 @@ pub use book::Book;
 pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
 pub use game::{FinishedGame, GameScore};
-pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, run_gate};
+pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch, run_gate};
 pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
@@ -44,6 +46,7 @@ pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
 pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};
 pub use search_player::{SearchPlayer, Temperature};
+pub use sequence::ConfidenceSequence;
 pub use settings::{AColor, MatchConfig, Refusal};
 pub use spec::{PlayerKind, PlayerOptions, PlayerSpec, SpecError};
 pub use sprt::{Sprt, SprtConfig, SprtState};

@@ -106,6 +106,7 @@ pub fn continue_match(
     observer: &mut Observer<'_>,
 ) -> Result<MatchResult, MatchError> {
     config.validate().map_err(MatchError::Settings)?;
+    let spent = [a.cost(), b.cost()];
     let mut scores = by_number(earlier);
     let mut course = Course::begin();
     let mut stopped = false;
@@ -119,7 +120,8 @@ pub fn continue_match(
         }
     }
     let games = course.played(scores);
-    let mut result = MatchResult::of(config, [a.name(), b.name()], [a.cost(), b.cost()], &games);
+    let costs = [a.cost() - spent[0], b.cost() - spent[1]];
+    let mut result = MatchResult::of(config, [a.name(), b.name()], costs, &games);
     result.stopped = stopped;
     result.sprt = course.sprt;
     result.a_engine = a.engine();

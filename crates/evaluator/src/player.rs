@@ -162,6 +162,18 @@ impl std::ops::Add for PlayerCost {
     }
 }
 
+impl std::ops::Sub for PlayerCost {
+    type Output = PlayerCost;
+
+    fn sub(self, earlier: PlayerCost) -> PlayerCost {
+        PlayerCost {
+            evaluations: self.evaluations - earlier.evaluations,
+            batches: self.batches - earlier.batches,
+            moves: self.moves - earlier.moves,
+        }
+    }
+}
+
 /// Why a player cannot play at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayerError {

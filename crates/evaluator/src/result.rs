@@ -9,6 +9,7 @@ use crate::game::GameScore;
 use crate::pentanomial::Pentanomial;
 use crate::play::is_paired;
 use crate::player::{EngineReport, Fault, PlayerCost};
+use crate::sequence::ConfidenceSequence;
 use crate::settings::MatchConfig;
 use crate::sprt::Sprt;
 
@@ -45,6 +46,8 @@ pub struct MatchResult {
     /// Elo difference of A over B with its interval, and the likelihood of superiority.
     #[serde(flatten)]
     pub estimate: EloEstimate,
+    /// Bounds of the score that hold at all moments of the match together: they may be looked at any time.
+    pub any_time: ConfidenceSequence,
     /// The sequential test's last look, when there is a test.
     pub sprt: Option<Sprt>,
     /// Games lost by illegal moves, crashes, time or nonsense, by either player.
@@ -199,6 +202,7 @@ impl MatchResult {
             a_white,
             pentanomial,
             estimate: EloEstimate::of(total.wins, total.ties, total.losses, &pentanomial),
+            any_time: ConfidenceSequence::of(&independent(&pentanomial, &total)),
             sprt: None,
             faults: a_faults + b_faults,
             a_faults,
@@ -246,6 +250,16 @@ impl MatchResult {
         } else {
             self.a_points / self.games as f64
         }
+    }
+}
+
+/// Independent results: whole pairs, or single games where there are no pairs.
+pub(crate) fn independent(pairs: &Pentanomial, total: &WinTieLoss) -> Pentanomial {
+    match pairs.pairs() {
+        0 => Pentanomial {
+            counts: [total.losses, 0, total.ties, 0, total.wins],
+        },
+        _ => *pairs,
     }
 }
 

@@ -1,7 +1,12 @@
 //! A network, or its stand-in, behind a search.
 
+use std::time::{Duration, Instant};
+
 use tengen_rules::Move;
-use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchResult, rng};
+use tengen_search::{
+    EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchMethod,
+    SearchResult, rng,
+};
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Thought, Turn};
 
@@ -32,7 +37,18 @@ pub struct SearchPlayer {
     lockstep: Lockstep,
     searches: Vec<Search>,
     cost: PlayerCost,
+    time: Option<Duration>,
+    resign: Option<f32>,
+    /// By slot: the game there, and turns in a row that looked lost.
+    lost_turns: Vec<(u64, u32)>,
 }
+
+/// Turns in a row that must look lost before a player resigns.
+const TURNS_BEFORE_RESIGNING: u32 = 3;
+/// Visits between two looks at the clock.
+const VISITS_PER_LOOK: u32 = 16;
+/// Most visits of a search by time, which bounds its memory.
+pub(crate) const MOST_VISITS: u32 = 200_000;
 
 impl SearchPlayer {
     /// A player of this name that evaluates with `predictor` and searches by `config`.
@@ -46,7 +62,27 @@ impl SearchPlayer {
             lockstep: Lockstep::new(),
             searches: Vec::new(),
             cost: PlayerCost::default(),
+            time: None,
+            resign: None,
+            lost_turns: Vec::new(),
         }
+    }
+
+    /// The same player searching by time: every move gets this much of the machine, so that games side by side get their times
+    /// together. The settings' visits are the most of a search. Such games cannot be played again exactly.
+    ///
+    /// # Panics
+    /// Unless the settings search by [`SearchMethod::Puct`], which alone can end at any moment.
+    pub fn with_time(mut self, time: Duration) -> SearchPlayer {
+        assert_eq!(self.config.method, SearchMethod::Puct, "only PUCT can search by time");
+        self.time = Some(time);
+        self
+    }
+
+    /// The same player resigning when three turns in a row have a value of at most −`value`, where −1 is certain loss.
+    pub fn with_resignation(mut self, value: f32) -> SearchPlayer {
+        self.resign = Some(value);
+        self
     }
 
     /// The same player drawing some of its moves.
@@ -64,6 +100,44 @@ impl SearchPlayer {
                     .searches
                     .push(Search::new(self.config.clone(), turn.position, turn.komi, rng)),
             }
+        }
+    }
+
+    /// Runs the first searches to the end of their visits, or of their time.
+    fn search(&mut self, count: usize) -> Result<LockstepStats, PredictError> {
+        let searches = &mut self.searches[..count];
+        let Some(time) = self.time else {
+            return self.lockstep.run(searches, &mut self.predictor, &mut self.cache);
+        };
+        let end = Instant::now() + time * count as u32;
+        let mut sum = LockstepStats::default();
+        let mut visits = 0;
+        while visits < self.config.visits && (visits == 0 || Instant::now() < end) {
+            visits = (visits + VISITS_PER_LOOK).min(self.config.visits);
+            searches.iter_mut().for_each(|search| search.set_visits(visits));
+            let stats = self.lockstep.run(searches, &mut self.predictor, &mut self.cache)?;
+            sum.evaluations += stats.evaluations;
+            sum.batches += stats.batches;
+            sum.cache_hits += stats.cache_hits;
+        }
+        Ok(sum)
+    }
+
+    /// The answer to a turn that was searched: a move, or the end of a game that has looked lost for long.
+    fn answer(&mut self, turn: &Turn<'_>, result: &SearchResult) -> Answer {
+        let choice = self.choice(turn, result);
+        let Some(limit) = self.resign else {
+            return Answer::Play(choice);
+        };
+        if self.lost_turns.len() <= turn.slot {
+            self.lost_turns.resize(turn.slot + 1, (u64::MAX, 0));
+        }
+        let (game, turns) = &mut self.lost_turns[turn.slot];
+        let before = if *game == turn.game { *turns } else { 0 };
+        (*game, *turns) = (turn.game, if result.value <= -limit { before + 1 } else { 0 });
+        match *turns >= TURNS_BEFORE_RESIGNING {
+            true => Answer::Resign,
+            false => Answer::Play(choice),
         }
     }
 
@@ -106,19 +180,19 @@ impl Player for SearchPlayer {
 
     fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError> {
         self.prepare(turns);
-        let searches = &mut self.searches[..turns.len()];
-        let stats = self
-            .lockstep
-            .run(searches, &mut self.predictor, &mut self.cache)
-            .map_err(|reason| PlayerError::Predict {
-                player: self.name.clone(),
-                reason,
-            })?;
+        let stats = self.search(turns.len()).map_err(|reason| PlayerError::Predict {
+            player: self.name.clone(),
+            reason,
+        })?;
         self.cost.evaluations += stats.evaluations;
         self.cost.batches += stats.batches;
         self.cost.moves += turns.len() as u64;
-        let answer = |(turn, search): (&Turn<'_>, &Search)| Answer::Play(self.choice(turn, &search.result()));
-        Ok(turns.iter().zip(&self.searches).map(answer).collect())
+        let results: Vec<SearchResult> = self.searches[..turns.len()].iter().map(Search::result).collect();
+        Ok(turns
+            .iter()
+            .zip(&results)
+            .map(|(turn, result)| self.answer(turn, result))
+            .collect())
     }
 
     fn cost(&self) -> PlayerCost {
@@ -191,5 +265,73 @@ mod tests {
         later.play(Move::parse(size, "B2").expect("a move"));
         assert_eq!(moves(choices(&mut player, &vec![later; 40])), 1);
         assert!(player.cost().moves == 80 && player.cost().evaluations > 0);
+    }
+
+    #[test]
+    fn lost_games_are_resigned_after_three_turns_in_a_row() {
+        // White owns nothing and cannot: every turn of White's looks lost to a search to the end.
+        let size = Size::square(3).expect("a size");
+        let lost: Vec<Position> = ["B2 pass", "B2 pass A2 pass", "B2 pass A2 pass C2 pass"]
+            .map(|moves| {
+                let mut position = Position::new(size);
+                moves
+                    .split(' ')
+                    .for_each(|mv| position.play(Move::parse(size, mv).expect("a move")));
+                position.play(Move::parse(size, "A1").expect("a move"));
+                position
+            })
+            .into();
+        let config = SearchConfig {
+            visits: 60,
+            margin_share: 0.0,
+            ..SearchConfig::default()
+        };
+        let ask = |player: &mut SearchPlayer, position: &Position, game| {
+            let turn = Turn {
+                slot: 0,
+                game,
+                seed: 1,
+                position,
+                komi: Komi::from_half_points(0),
+            };
+            player.choose(&[turn]).expect("an answer").remove(0)
+        };
+        let resigned = |player: &mut SearchPlayer, game| -> Vec<bool> {
+            lost.iter()
+                .map(|position| ask(player, position, game) == Answer::Resign)
+                .collect()
+        };
+        // The uniform predictor calls everything a tie, so that a value of at most 0 is resigned at this limit.
+        let mut player = uniform(config.clone()).with_resignation(0.0);
+        assert_eq!(resigned(&mut player, 0), [false, false, true]);
+        assert_eq!(
+            resigned(&mut player, 1),
+            [false, false, true],
+            "another game begins anew"
+        );
+        assert_eq!(
+            resigned(&mut uniform(config), 0),
+            [false; 3],
+            "nobody resigns unless asked to"
+        );
+    }
+
+    #[test]
+    fn a_search_by_time_goes_on_to_its_end_and_no_further_than_its_visits() {
+        let position = Position::new(Size::square(5).expect("a size"));
+        let visits = |time_ms, most| {
+            let config = SearchConfig {
+                method: SearchMethod::Puct,
+                ..SearchConfig::for_play(most)
+            };
+            let mut player = uniform(config).with_time(Duration::from_millis(time_ms));
+            match choices(&mut player, std::slice::from_ref(&position)).remove(0) {
+                Answer::Play(choice) => choice.thought.expect("a thought").visits,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(visits(0, 1000) <= VISITS_PER_LOOK + 1, "no time: one look");
+        assert!(visits(60_000, 100) <= 101, "the visits end it");
+        assert!(visits(30, MOST_VISITS) > 4 * VISITS_PER_LOOK, "time is used");
     }
 }

@@ -20,7 +20,8 @@ use tengen_search::SearchMethod;
 /// | `uniform` | a search that knows the rules and nothing else |
 /// | an existing path | a run store if it holds `run.json`, else a model |
 ///
-/// Options follow as `,key=value`: `visits`, `method` (gumbel or puct), `candidates`, `noise` (on or off), `temperature`, `temperature_plies`, `c_scale`,
+/// Options follow as `,key=value`: `visits`, `method` (gumbel or puct), `candidates`, `noise` (on or off), `temperature`, `temperature_plies`,
+/// `time` (seconds a move, with puct), `resign` (the value, 0 to 1, below minus which a game is given up), `c_scale`,
 /// `margin_share` for players that search; `move_s`, `game_s`, `start_s` (seconds) and `engines` (processes side by side) for GTP;
 /// `name` for all.
 ///
@@ -79,6 +80,10 @@ pub struct PlayerOptions {
     pub temperature: Option<f32>,
     /// Plies of the game in which the temperature holds.
     pub temperature_plies: Option<usize>,
+    /// Seconds of the machine for each move, in place of visits.
+    pub time: Option<f64>,
+    /// Gives a game up when three turns in a row have a value of at most minus this, 0 to 1; `None` = never.
+    pub resign: Option<f32>,
     /// The search's c_scale.
     pub c_scale: Option<f32>,
     /// The share of the margin in what the search maximises, 0 to 1.
@@ -157,6 +162,8 @@ const SEARCH_KEYS: &[&str] = &[
     "noise",
     "temperature",
     "temperature_plies",
+    "time",
+    "resign",
     "c_scale",
     "margin_share",
     "name",
@@ -356,6 +363,12 @@ impl PlayerOptions {
                 })?);
             }
             "temperature_plies" => self.temperature_plies = Some(number(key, value, "a whole number", |_| true)?),
+            "time" => self.time = Some(seconds(key, value.strip_suffix('s').unwrap_or(value))?),
+            "resign" => {
+                self.resign = Some(number(key, value, "a number above 0, at most 1", |v: &f32| {
+                    *v > 0.0 && *v <= 1.0
+                })?);
+            }
             "c_scale" => {
                 self.c_scale = Some(number(key, value, "a positive number", |c: &f32| {
                     *c > 0.0 && c.is_finite()
@@ -391,6 +404,8 @@ impl PlayerOptions {
             ),
             ("temperature", text(&self.temperature)),
             ("temperature_plies", text(&self.temperature_plies)),
+            ("time", text(&self.time)),
+            ("resign", text(&self.resign)),
             ("c_scale", text(&self.c_scale)),
             ("margin_share", text(&self.margin_share)),
             ("move_s", text(&self.move_s)),
@@ -512,6 +527,7 @@ mod tests {
             "model:data/models/a,b/c",
             "model:data/m,visits=64,temperature=0.5,temperature_plies=6",
             "uniform,visits=64,method=puct",
+            "uniform,time=0.5,resign=0.95",
             "store:data/runs/demo",
             "store:data/runs/demo@g000012,visits=64",
             "store:s3://user@bucket/run",

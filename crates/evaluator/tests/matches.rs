@@ -459,3 +459,35 @@ fn a_color_name_is_told() {
     );
     assert_eq!(result.records[0].mover(0), Color::Black);
 }
+
+#[test]
+fn the_gate_keeps_out_what_has_forgotten() {
+    let config = GateConfig::default();
+    let settings = config.match_config(Size::square(4).expect("a size"), Komi::from_half_points(0), 3);
+    // The candidate beats a champion that only passes, but not an older one that searches.
+    let verdict = || {
+        let mut verdict = gate(&config, &mut *player("random"), &mut Middle { plays: false });
+        assert!(verdict.promotes());
+        verdict.older.clear();
+        verdict
+    };
+    let meet = |older: &mut dyn Player| {
+        let settings = config.older_config(&settings, 0);
+        assert_eq!((settings.games, settings.sprt), (16, None));
+        play(&settings, &mut *player("random"), older)
+    };
+    let mut kept_out = verdict();
+    kept_out.add_older("older".to_owned(), meet(&mut area(48)));
+    assert_eq!(
+        (kept_out.decision, kept_out.reason, kept_out.older[0].weaker),
+        (Decision::Reject, GateReason::Forgot, true)
+    );
+    let text = serde_json::to_value(&kept_out).expect("JSON");
+    assert_eq!(
+        (&text["reason"], &text["older"][0]["champion"]),
+        (&"forgot".into(), &"older".into())
+    );
+    let mut promoted = verdict();
+    promoted.add_older("equal".to_owned(), meet(&mut *player("random,name=equal")));
+    assert!(promoted.promotes() && promoted.older.len() == 1);
+}

@@ -1,16 +1,15 @@
 //! `tengen match`: two players, many games, honest statistics.
 
 mod progress;
+mod table;
 
 use crate::arguments;
 use crate::interrupt::Interrupt;
-use crate::matches::{self, Folder, Job, Spec, read_book};
+use crate::matches::{self, Folder, GameArgs, Job, Spec};
 use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader};
 use progress::Progress;
-use tengen_evaluator::{
-    AColor, GameScore, MatchConfig, MatchResult, Openings, PlayerSpec, Refusal, SprtConfig, SprtState, WinTieLoss,
-};
+use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
 use tengen_records::{Create, Store};
 use tengen_rules::{Komi, Size};
 
@@ -18,7 +17,8 @@ use tengen_rules::{Komi, Size};
 ///
 /// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is judged by
 /// the exact Tromp-Taylor rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
-/// reason kept. Prints points, wins by colour and the Elo difference with its 95 % interval; while it runs the score
+/// reason kept. Prints points, wins by colour, the Elo difference with its 95 % interval, and bounds that hold however
+/// often one looks; while it runs the score
 /// so far stands on stderr. The same seed and players give the same games.
 ///
 /// With --out the games are published as they finish. Interrupted in any way, the same command goes on with the games
@@ -36,7 +36,7 @@ PLAYER is one of
   gtp:COMMAND        any engine that speaks GTP; quote the command to add options
   random             random plays that spare own eyes
   uniform            a search that knows the rules and nothing else
-with options such as ,visits=64 ,noise=on ,temperature=0.5 ,name=X; for engines ,move_s=10 ,engines=2")]
+with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5 ,name=X; for engines ,move_s=10 ,engines=2")]
 pub(crate) struct Args {
     /// The first player; Elo and margins are seen from here
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
@@ -56,28 +56,11 @@ pub(crate) struct Args {
     /// Points for White, in halves; whole numbers allow ties
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
-    /// an SGF file, or a text with one line of moves per opening); +random:PLIES may follow
-    #[arg(long, default_value = "random:4")]
-    openings: Openings,
-    /// Turns taken of each line of a book [default: the whole line]
-    #[arg(long, value_parser = arguments::count, value_name = "N")]
-    book_plies: Option<u32>,
     /// A's colour: in turn (pairs of games), or always the same
     #[arg(long, value_enum, default_value_t = Color::Alternate)]
     a_color: Color,
-    /// Seed of openings and players
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Games played side by side
-    #[arg(long, default_value_t = 64, value_parser = arguments::count, value_name = "N")]
-    concurrency: u32,
-    /// Plies after which a game stops without a result [default: 4 per point and 40]
-    #[arg(long, value_parser = arguments::count, value_name = "N")]
-    max_plies: Option<u32>,
-    /// What it costs an engine to refuse a legal move, as many do with suicide
-    #[arg(long, value_enum, default_value_t = Refused::Loss)]
-    refused_moves: Refused,
+    #[command(flatten)]
+    play: GameArgs,
     /// Folder for the games as shards while they are played, then result.json and games.sgf
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
@@ -86,6 +69,9 @@ pub(crate) struct Args {
     store: Option<String>,
     #[command(flatten)]
     device: DeviceArgs,
+    /// Print the tables as Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -100,15 +86,6 @@ enum Color {
     Black,
     /// White in every game
     White,
-}
-
-/// What becomes of a game whose engine refuses a legal move.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Refused {
-    /// The engine loses
-    Loss,
-    /// The game does not count
-    Void,
 }
 
 /// Reads the two hypotheses of a sequential test.
@@ -128,27 +105,16 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 impl Args {
     /// The settings of the match.
     fn config(&self) -> anyhow::Result<MatchConfig> {
-        let plies = self.book_plies.map(|plies| plies as usize);
         let usual_games = if self.sprt.is_some() { 2000 } else { 100 };
+        let games = self.games.map_or(usual_games, |games| games as usize);
         let config = MatchConfig {
-            size: self.size,
-            komi: self.komi,
-            games: self.games.map_or(usual_games, |games| games as usize),
-            openings: read_book(self.openings.clone(), self.size, plies)?,
             a_color: match self.a_color {
                 Color::Alternate => AColor::Alternate,
                 Color::Black => AColor::Black,
                 Color::White => AColor::White,
             },
-            seed: self.seed,
-            parallel: self.concurrency as usize,
-            max_plies: self.max_plies.unwrap_or(0) as usize,
-            refused_moves: match self.refused_moves {
-                Refused::Loss => Refusal::Loss,
-                Refused::Void => Refusal::Void,
-            },
             sprt: self.sprt,
-            pairs_per_look: 0,
+            ..self.play.config(self.size, self.komi, games)?
         };
         config.validate().map_err(usage)?;
         Ok(config)
@@ -194,73 +160,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.json {
         return output::json(&result);
     }
-    print(&result);
+    table::print(&result, args.markdown);
     Ok(())
-}
-
-/// Prints the result as a table.
-fn print(result: &MatchResult) {
-    let MatchResult { a, b, games, .. } = result;
-    let estimate = &result.estimate;
-    output::result(format!(
-        "{a} against {b}, {} komi {}, {games} games",
-        result.size, result.komi
-    ));
-    output::result(format!("{:<12} {:>6} {:>6} {:>6}", "", "wins", "ties", "losses"));
-    let row = |name: &str, counts: &WinTieLoss| {
-        output::result(format!(
-            "{name:<12} {:>6} {:>6} {:>6}",
-            counts.wins, counts.ties, counts.losses
-        ));
-    };
-    row("A as Black", &result.a_black);
-    row("A as White", &result.a_white);
-    row("A in all", &result.a_total);
-    output::result(format!("points {} : {}", result.a_points, result.b_points));
-    output::result(format!(
-        "Elo {:+.0}, 95 % between {:+.0} and {:+.0}; A is the stronger with probability {:.3}",
-        estimate.elo, estimate.elo_low, estimate.elo_high, estimate.los
-    ));
-    if let Some(sprt) = &result.sprt {
-        let verdict = match sprt.state {
-            SprtState::Accepted => format!("A is at least {} Elo stronger", sprt.config.elo1),
-            SprtState::Rejected => format!("A is at most {} Elo stronger", sprt.config.elo0),
-            SprtState::Open => "not decided".to_owned(),
-        };
-        let (llr, low, high) = (sprt.llr, sprt.lower, sprt.upper);
-        output::result(format!(
-            "sequential test: {verdict} (log-likelihood ratio {llr:.2} in {low:.2} to {high:.2})"
-        ));
-    }
-    if let Some(margin) = result.mean_a_margin {
-        let full = result.a_full_board_wins;
-        output::result(format!(
-            "mean margin {margin:+.1} points for A; A owned the whole board in {full} games; {:.0} plies a game",
-            result.mean_plies
-        ));
-    }
-    print_exceptions(result);
-}
-
-/// Prints what did not go its usual way.
-fn print_exceptions(result: &MatchResult) {
-    for (count, what) in [
-        (result.faults, "games lost by a fault"),
-        (result.unfinished, "games met the ply limit and have no result"),
-        (result.void, "games do not count"),
-        (result.resigned, "games were resigned"),
-    ] {
-        if count > 0 {
-            output::result(format!("{count} {what}"));
-        }
-    }
-    for report in result.fault_reports.iter().take(5) {
-        output::result(format!(
-            "  game {}, player {}, ply {}: {}",
-            report.game, report.player, report.ply, report.fault.reason
-        ));
-    }
-    if result.stopped {
-        output::result("the match was stopped before its end");
-    }
 }

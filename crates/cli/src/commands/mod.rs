@@ -15,6 +15,7 @@ mod run;
 mod selfplay;
 #[cfg(feature = "torch")]
 mod stage;
+mod tournament;
 #[cfg(feature = "torch")]
 mod train;
 mod verify;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     #[cfg(feature = "torch")]
     Gate(gate::Args),
     Match(match_::Args),
+    Tournament(tournament::Args),
     Gtp(gtp::Args),
     #[command(subcommand)]
     Data(data::Data),
@@ -56,6 +58,7 @@ impl Command {
             #[cfg(feature = "torch")]
             Command::Gate(args) => gate::run(args),
             Command::Match(args) => match_::run(args),
+            Command::Tournament(args) => tournament::run(args),
             Command::Gtp(args) => gtp::run(args),
             Command::Data(command) => data::run(command),
             Command::Rules(command) => rules::run(command),

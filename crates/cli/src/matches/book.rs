@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tengen_evaluator::{Book, Openings};
-use tengen_records::{SgfGame, read_sgf};
+use tengen_records::{SgfGame, read_sgf_bytes};
 use tengen_rules::{Color, Move, Size};
 
 /// Reads the book that the openings name, if they name one; every line is cut to `plies` turns if a number is given.
@@ -56,7 +56,7 @@ fn is_sgf(path: &Path) -> bool {
 
 fn sgf_lines(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let games = read_sgf(&String::from_utf8_lossy(&bytes)).with_context(|| path.display().to_string())?;
+    let games = read_sgf_bytes(&bytes).with_context(|| path.display().to_string())?;
     Ok(games.iter().filter_map(|game| line_of(game, size)).collect())
 }
 

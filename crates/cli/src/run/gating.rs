@@ -13,9 +13,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use tengen_evaluator::{
     GateVerdict, MatchConfig, MatchContext, MatchEvent, PoolConfig, PoolGames, SearchPlayer, rate_pool, run_gate,
+    run_match,
 };
 use tengen_network::{ModelInfo, TorchPredictor, Weights};
-use tengen_records::{Collection, GamesOf, MatchFile, Promotion, Put, now_ms};
+use tengen_records::{Collection, GameRecord, GamesOf, MatchFile, Promotion, Put, now_ms};
 use tengen_rules::{Komi, Size};
 use tengen_search::{SearchConfig, rng};
 
@@ -38,6 +39,16 @@ pub(crate) struct Settled {
     decision: String,
     reason: String,
     result: Option<Score>,
+    #[serde(default)]
+    older: Vec<Older>,
+}
+
+/// The part of a match against an older champion that is read back.
+#[derive(Clone, Debug, Deserialize)]
+struct Older {
+    champion: String,
+    weaker: bool,
+    result: Score,
 }
 
 /// The part of a match result that is read back.
@@ -68,9 +79,20 @@ impl Settled {
     /// The verdict in one line.
     pub(crate) fn in_words(&self) -> String {
         let verdict = if self.promoted { "promoted" } else { "rejected" };
+        let forgot = self
+            .older
+            .iter()
+            .find(|older| older.weaker)
+            .map_or(String::new(), |older| {
+                let Score { a_points, games, .. } = older.result;
+                format!(
+                    "; but only {a_points} of {games} against the older champion {}",
+                    older.champion
+                )
+            });
         match &self.result {
             Some(score) => format!(
-                "{} {verdict}: {} of {} points against {}, Elo {:+.0} ({:+.0} to {:+.0})",
+                "{} {verdict}: {} of {} points against {}, Elo {:+.0} ({:+.0} to {:+.0}){forgot}",
                 self.candidate, score.a_points, score.games, self.champion, score.elo, score.elo_low, score.elo_high
             ),
             None => format!("{} {verdict} without a match", self.candidate),
@@ -216,8 +238,45 @@ impl<'a> Gating<'a> {
                 ControlFlow::Continue(())
             }
         };
-        let verdict = run_gate(gate, &match_config, &mut a, &mut b, &context, &mut observe)?;
+        let mut verdict = run_gate(gate, &match_config, &mut a, &mut b, &context, &mut observe)?;
+        if verdict.promotes() && !gate.always_promote {
+            self.meet_older(&mut verdict, &match_config, &mut a, &context, tell, stop)?;
+        }
         Ok((verdict.decision != tengen_evaluator::Decision::Undecided).then_some(verdict))
+    }
+
+    /// Lets a candidate that has passed meet older champions, until one of them shows that it has forgotten something.
+    fn meet_older(
+        &self,
+        verdict: &mut GateVerdict,
+        first: &MatchConfig,
+        candidate: &mut SearchPlayer,
+        context: &MatchContext,
+        tell: &dyn Fn(String),
+        stop: &dyn Fn() -> bool,
+    ) -> anyhow::Result<()> {
+        let gate = &self.run.config.gate;
+        let champions = self.run.store.promotions()?;
+        for (number, place) in gate.older_places(champions.len()).into_iter().enumerate() {
+            let older = &champions[place].1.model_id;
+            let mut player = self.player(older, &self.run.weights(older)?)?;
+            let context = MatchContext {
+                match_id: format!("{}-older-{older}", context.match_id),
+                ..context.clone()
+            };
+            tell(format!("{} against the older champion {older}", verdict.candidate));
+            let mut observe = |_: &MatchEvent<'_>| match stop() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            let config = gate.older_config(first, number);
+            let result = run_match(&config, candidate, &mut player, &context, &mut observe)?;
+            verdict.add_older(older.clone(), result);
+            if !verdict.promotes() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The gate's match: on the run's first board, at the komi the candidate thinks fair there.
@@ -253,13 +312,15 @@ impl<'a> Gating<'a> {
     fn publish(&self, id: &str, verdict: &GateVerdict) -> anyhow::Result<Vec<u8>> {
         let store = &self.run.store;
         if let Some(result) = &verdict.result {
-            let sgf = tengen_records::write_sgf_collection(&result.records);
+            let older = verdict.older.iter().flat_map(|older| &older.result.records);
+            let records: Vec<GameRecord> = result.records.iter().chain(older).cloned().collect();
+            let sgf = tengen_records::write_sgf_collection(&records);
             store.put_match_file(id, MatchFile::Games, sgf)?;
             let collection = Collection::Match { id: id.to_owned() };
             // Remains of a gate that was killed before its verdict; the same games are played again.
             let before = store.list_all_shards(&GamesOf::Match(id.to_owned()))?;
-            if before.is_empty() && !result.records.is_empty() {
-                store.publish_games(&collection, "gate", 0, &result.records)?;
+            if before.is_empty() && !records.is_empty() {
+                store.publish_games(&collection, "gate", 0, &records)?;
             }
         }
         let bytes = serde_json::to_vec_pretty(verdict)?;
@@ -291,6 +352,9 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
             continue;
         };
         let settled = parse(&id, &bytes)?;
+        for older in settled.older {
+            results.push((settled.candidate.clone(), older.champion, older.result.a_total));
+        }
         if let Some(score) = settled.result {
             results.push((settled.candidate, settled.champion, score.a_total));
         }
@@ -343,8 +407,19 @@ fn generation_of(id: &str) -> u32 {
 
 /// A verdict without its lists of games, which stand in the match's own files.
 fn without_lists(mut verdict: Value) -> Value {
-    if let Some(result) = verdict.get_mut("result").and_then(Value::as_object_mut) {
-        result.remove("game_list");
+    let remove = |result: Option<&mut Value>| {
+        if let Some(result) = result.and_then(Value::as_object_mut) {
+            result.remove("game_list");
+        }
+    };
+    remove(verdict.get_mut("result"));
+    for older in verdict
+        .get_mut("older")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        remove(older.get_mut("result"));
     }
     verdict
 }

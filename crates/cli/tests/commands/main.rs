@@ -9,3 +9,4 @@ mod match_;
 #[cfg(feature = "torch")]
 mod models;
 mod rules;
+mod tournament;

@@ -52,7 +52,7 @@ fn the_folder_holds_the_whole_match() {
     let text = out.to_str().unwrap();
     let answer = quick(&["--games", "4", "--out", text]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
-    assert!(answer.stdout.contains("A as Black"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("as Black"), "{}", answer.stdout);
     let result: serde_json::Value = serde_json::from_slice(&std::fs::read(out.join("result.json")).unwrap()).unwrap();
     assert_eq!(result["games"], 4);
     let sgf = std::fs::read_to_string(out.join("games.sgf")).unwrap();

@@ -1,0 +1,165 @@
+//! A match as tables for people.
+
+use crate::output;
+use crate::table::{Align, Table};
+use tengen_evaluator::{ConfidenceSequence, MatchResult, SprtState, WinTieLoss};
+
+/// Most faults that are told one by one.
+const FAULTS_TOLD: usize = 5;
+
+/// Prints who won how much, how sure that is, and what did not go its usual way.
+pub(super) fn print(result: &MatchResult, markdown: bool) {
+    output::result(format!("{}\n", heading(result)));
+    output::result(scores(result).text(markdown));
+    output::result("");
+    output::result(statistics(result).text(markdown));
+    exceptions(result);
+}
+
+fn heading(result: &MatchResult) -> String {
+    let config = &result.config;
+    let paired = result.pentanomial.pairs() > 0;
+    let games = match paired {
+        true => format!("{} games in pairs", result.games),
+        false => format!("{} games", result.games),
+    };
+    format!(
+        "{} against {}: {}, komi {}, {games}, openings {}, seed {}",
+        result.a, result.b, result.size, result.komi, config.openings, config.seed
+    )
+}
+
+/// One row for each player, as in a paper.
+fn scores(result: &MatchResult) -> Table {
+    let mut table = Table::new("player", Align::Left)
+        .column("as Black", Align::Right)
+        .column("as White", Align::Right)
+        .column("won–tied–lost", Align::Right)
+        .column("points", Align::Right)
+        .column("score", Align::Right)
+        .column("faults", Align::Right);
+    let turned = |counts: &WinTieLoss| WinTieLoss {
+        wins: counts.losses,
+        ties: counts.ties,
+        losses: counts.wins,
+    };
+    let (black, white, all) = (&result.a_black, &result.a_white, &result.a_total);
+    for (name, black, white, all, points, faults) in [
+        (&result.a, *black, *white, *all, result.a_points, result.a_faults),
+        (
+            &result.b,
+            turned(white),
+            turned(black),
+            turned(all),
+            result.b_points,
+            result.b_faults,
+        ),
+    ] {
+        let share = 100.0 * points / result.games.max(1) as f64;
+        table.row(vec![
+            name.clone(),
+            counts(&black),
+            counts(&white),
+            counts(&all),
+            points.to_string(),
+            format!("{share:.1} %"),
+            faults.to_string(),
+        ]);
+    }
+    table
+}
+
+fn counts(counts: &WinTieLoss) -> String {
+    format!("{}–{}–{}", counts.wins, counts.ties, counts.losses)
+}
+
+/// What the scores say, one statement in a row.
+fn statistics(result: &MatchResult) -> Table {
+    let estimate = &result.estimate;
+    let mut table = Table::new("statistic", Align::Left).column("value", Align::Left);
+    let mut row = |what: &str, value: String| table.row(vec![what.to_owned(), value]);
+    row(
+        "Elo difference, 95 % interval",
+        format!(
+            "{} ({} to {})",
+            elo(estimate.elo),
+            elo(estimate.elo_low),
+            elo(estimate.elo_high)
+        ),
+    );
+    row("95 % bounds at any time", bounds(&result.any_time));
+    row("likelihood of superiority", format!("{:.3}", estimate.los));
+    if result.pentanomial.pairs() > 0 {
+        let [none, half, one, more, two] = result.pentanomial.counts;
+        row(
+            "pairs with 2, 1½, 1, ½, 0 points",
+            format!("{two}, {more}, {one}, {half}, {none}"),
+        );
+    }
+    if let Some(verdict) = sprt(result) {
+        row("sequential test", verdict);
+    }
+    if let Some(margin) = result.mean_a_margin {
+        row("mean margin", format!("{margin:+.1} points"));
+    }
+    let (a, b) = (result.a_full_board_wins, result.b_full_board_wins);
+    if a + b > 0 {
+        row("games won with the whole board", format!("{a}, by the other {b}"));
+    }
+    row("mean length", format!("{:.0} plies", result.mean_plies));
+    table
+}
+
+fn elo(elo: f64) -> String {
+    format!("{:+.0}", elo.round() + 0.0)
+}
+
+fn bounds(bounds: &ConfidenceSequence) -> String {
+    match (bounds.elo_low, bounds.elo_high) {
+        (None, None) => "none yet".to_owned(),
+        (low, high) => {
+            let low = low.map_or("−∞".to_owned(), elo);
+            format!("{low} to {}", high.map_or("+∞".to_owned(), elo))
+        }
+    }
+}
+
+fn sprt(result: &MatchResult) -> Option<String> {
+    let sprt = result.sprt?;
+    let verdict = match sprt.state {
+        SprtState::Accepted => format!("at least {} Elo stronger", sprt.config.elo1),
+        SprtState::Rejected => format!("at most {} Elo stronger", sprt.config.elo0),
+        SprtState::Open => "not decided".to_owned(),
+    };
+    let (llr, low, high) = (sprt.llr, sprt.lower, sprt.upper);
+    Some(format!(
+        "{verdict} (log-likelihood ratio {llr:.2} in {low:.2} to {high:.2})"
+    ))
+}
+
+/// Says what did not go its usual way.
+fn exceptions(result: &MatchResult) {
+    for (count, what) in [
+        (result.unfinished, "games met the ply limit and have no result"),
+        (result.void, "games do not count"),
+        (result.resigned, "games were resigned"),
+    ] {
+        if count > 0 {
+            output::result(format!("\n{count} {what}"));
+        }
+    }
+    for report in result.fault_reports.iter().take(FAULTS_TOLD) {
+        let name = if report.player == "a" { &result.a } else { &result.b };
+        output::result(format!(
+            "\ngame {}, {name}, ply {}: {}",
+            report.game, report.ply, report.fault.reason
+        ));
+    }
+    let left = result.fault_reports.len().saturating_sub(FAULTS_TOLD);
+    if left > 0 {
+        output::result(format!("\nand {left} more faults: see result.json or --json"));
+    }
+    if result.stopped {
+        output::result("\nthe match was stopped before its end");
+    }
+}

@@ -1,0 +1,202 @@
+//! `tengen tournament`: many players, one scale.
+
+mod entrants;
+mod rating;
+mod table;
+
+use crate::arguments;
+use crate::interrupt::Interrupt;
+use crate::matches::{self, Folder, GameArgs, Job, Spec};
+use crate::output::{self, say, usage};
+use crate::players::{DeviceArgs, Loader};
+use anyhow::{Context, bail};
+use entrants::{Entrant, pairings};
+use indicatif::{ProgressBar, ProgressStyle};
+use rating::{Pairing, Standing};
+use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
+use tengen_records::{Create, Store};
+use tengen_rules::{Komi, Size};
+
+/// Let many players meet and rate them all on one scale
+///
+/// Every player meets every other in a match of paired games, and all results together give the ratings (Bradley-Terry
+/// with ties), each with its 95 % interval. The first player is 0.
+///
+/// With --store the players are the models of a run: each meets the models 1, 2, 4, 8, … before it. All games stay in
+/// the store, so a later call plays only what new models add; the report then shows these ratings as its Elo curve. Players named besides meet every
+/// model.
+///
+/// Interrupted in any way, the same command goes on with the games that are missing.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen tournament random uniform uniform,visits=256,name=more --size 5 --komi 24.5 --games 40 --out data/matches/small
+  tengen tournament --store data/runs/demo --komi 24.5
+  tengen tournament --store data/runs/nine gtp:\"gnugo --mode gtp --level 10\" --every 5 --visits 64 --json
+
+PLAYER is written as for `tengen match`, see its help.")]
+pub(crate) struct Args {
+    /// The players
+    #[arg(value_name = "PLAYER")]
+    players: Vec<PlayerSpec>,
+    /// Rate the models of this run store, and keep the games in it
+    #[arg(long, value_name = "STORE", conflicts_with = "out")]
+    store: Option<String>,
+    /// With --store: every N-th model only; the first and the newest always
+    #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "N", requires = "store")]
+    every: u32,
+    /// With --store: visits per move of the models
+    #[arg(long, default_value_t = 32, value_parser = arguments::count, value_name = "N", requires = "store")]
+    visits: u32,
+    /// Games of each pair of players
+    #[arg(long, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
+    games: u32,
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: 9, with --store the run's first]
+    #[arg(long, value_parser = arguments::size)]
+    size: Option<Size>,
+    /// Points for White [default: 7; with --store that of the last tournament there, else what the champion thinks fair]
+    #[arg(long, allow_hyphen_values = true)]
+    komi: Option<Komi>,
+    #[command(flatten)]
+    play: GameArgs,
+    /// Folder that keeps the games, to go on from and to add players to
+    #[arg(long, value_name = "DIR")]
+    out: Option<String>,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print tables as Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plays a tournament.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let store = args.open()?;
+    let run_store = store.as_ref().filter(|_| args.store.is_some());
+    let (size, komi) = entrants::board(run_store, args.size, args.komi)?;
+    let config = args.play.config(size, komi, args.games as usize)?;
+    config.validate().map_err(usage)?;
+    let entrants = entrants::all(&args.players, run_store, args.every as usize, args.visits)?;
+    let schedule = pairings(&entrants);
+    let interrupt = Interrupt::listen("ending the tournament with the games finished so far")?;
+    let hall = Hall {
+        config: &config,
+        entrants: &entrants,
+        store: store.as_ref(),
+        loader: Loader::new(&args.device)?,
+        device: args.device,
+        interrupt: &interrupt,
+    };
+    let pairings = hall.play(&schedule)?;
+    let standing = Standing::of(&config, &entrants, pairings, interrupt.requested())?;
+    if let Some(store) = run_store {
+        standing.record(store)?;
+    }
+    match (args.json, args.markdown) {
+        (true, _) => output::json(&standing)?,
+        (_, markdown) => table::print(&standing, markdown),
+    }
+    if interrupt.requested() && store.is_some() {
+        say("stopped; the same command goes on with the games that are missing");
+    }
+    Ok(())
+}
+
+impl Args {
+    /// The store that keeps the games, if any.
+    fn open(&self) -> anyhow::Result<Option<Store>> {
+        let least = if self.store.is_some() { 0 } else { 2 };
+        if self.players.len() < least {
+            return Err(usage(format!(
+                "a tournament needs at least two players, not {}; or --store STORE for the models of a run",
+                self.players.len()
+            )));
+        }
+        match (&self.store, &self.out) {
+            (Some(location), _) => Ok(Some(Store::open(location, Create::Never)?)),
+            (None, Some(location)) => {
+                let store = Store::open(location, Create::Always)?;
+                let others = store.local_path().is_some_and(|folder| {
+                    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+                    let mut names = entries.map(|entry| entry.file_name());
+                    names.any(|name| !["matches", "games", "quarantine"].contains(&name.to_string_lossy().as_ref()))
+                });
+                if others {
+                    return Err(usage(format!(
+                        "{location} exists already and holds no tournament; name a new folder for it"
+                    )));
+                }
+                Ok(Some(store))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Where the pairings are played.
+struct Hall<'a> {
+    config: &'a MatchConfig,
+    entrants: &'a [Entrant],
+    store: Option<&'a Store>,
+    loader: Loader,
+    device: DeviceArgs,
+    interrupt: &'a Interrupt,
+}
+
+impl Hall<'_> {
+    /// Plays all pairings, or finds them played, one after the other.
+    fn play(&self, schedule: &[[usize; 2]]) -> anyhow::Result<Vec<Pairing>> {
+        let style = "{bar:24} {pos}/{len} games  {msg}  {elapsed} (left {eta})";
+        let bar = ProgressBar::new((schedule.len() * self.config.games) as u64);
+        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = output::bars().add(bar.with_style(style));
+        let mut played = Vec::new();
+        for (number, &players) in schedule.iter().enumerate() {
+            if self.interrupt.requested() {
+                break;
+            }
+            let [a, b] = players.map(|player| &self.entrants[player].label);
+            bar.set_message(format!("{a} against {b}"));
+            bar.set_position((number * self.config.games) as u64);
+            let pairing = self
+                .meet(players, &mut || bar.inc(1))
+                .with_context(|| format!("{a} against {b}"))?;
+            if !output::interactive() && pairing.result.games > 0 {
+                say(format!(
+                    "{} of {}: {}",
+                    number + 1,
+                    schedule.len(),
+                    pairing.in_words(self.entrants)
+                ));
+            }
+            played.push(pairing);
+        }
+        bar.finish_and_clear();
+        Ok(played)
+    }
+
+    fn meet(&self, players: [usize; 2], count: &mut dyn FnMut()) -> anyhow::Result<Pairing> {
+        let [a, b] = players.map(|player| &self.entrants[player]);
+        let spec = Spec::new([&a.label, &b.label], self.config, &self.device);
+        let id = spec.id("rating");
+        let folder = self.store.map(|store| Folder::inside(store, &id));
+        let job = Job {
+            config: self.config,
+            spec: &spec,
+            folder: folder.as_ref(),
+            players: &|| Ok([self.loader.player(&a.spec)?, self.loader.player(&b.spec)?]),
+            stop: &|| self.interrupt.requested(),
+        };
+        let result = matches::play(&job, &mut |_: &GameScore| count())?;
+        if result.games == 0 && !result.stopped {
+            bail!("none of the {} games has a result", result.game_list.len());
+        }
+        Ok(Pairing {
+            players,
+            match_id: folder.is_some().then_some(id),
+            result,
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! Who takes part, on which board, and who meets whom.
+
+use crate::output::usage;
+use anyhow::bail;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
+use tengen_records::{MatchFile, Store};
+use tengen_rules::{Komi, Size};
+
+/// A player of a tournament.
+pub(super) struct Entrant {
+    /// The player.
+    pub(super) spec: PlayerSpec,
+    /// Names the player in the tournament and in what is stored of it.
+    pub(super) label: String,
+    /// The model of the run that it is.
+    pub(super) model: Option<Model>,
+}
+
+/// A model of a run, and what it cost since zero.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) id: String,
+    pub(super) cost: Cost,
+}
+
+/// The part of a model's cost ledger that curves are drawn over.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Cost {
+    pub(super) games: u64,
+    pub(super) evaluations: u64,
+    pub(super) cpu_seconds: f64,
+    pub(super) gpu_seconds: f64,
+}
+
+/// The models of the run, oldest first, then the players named.
+pub(super) fn all(
+    players: &[PlayerSpec],
+    store: Option<&Store>,
+    every: usize,
+    visits: u32,
+) -> anyhow::Result<Vec<Entrant>> {
+    let mut entrants = match store {
+        Some(store) => models(store, every, visits)?,
+        None => Vec::new(),
+    };
+    entrants.extend(players.iter().map(|spec| Entrant {
+        spec: spec.clone(),
+        label: spec.options.name.clone().unwrap_or_else(|| spec.to_string()),
+        model: None,
+    }));
+    let mut labels = BTreeSet::new();
+    match entrants.iter().find(|entrant| !labels.insert(&entrant.label)) {
+        Some(twice) => Err(usage(format!(
+            "the player {} takes part twice; give one of them another ,name=",
+            twice.label
+        ))),
+        None => Ok(entrants),
+    }
+}
+
+fn models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Vec<Entrant>> {
+    let models = store.list_models()?;
+    let last = models.len().saturating_sub(1);
+    let mut entrants = Vec::new();
+    for (number, model) in models.into_iter().enumerate() {
+        if number % every != 0 && number != last {
+            continue;
+        }
+        let info = store.model_info(&model.id)?;
+        let cost = info.get("cost").cloned().unwrap_or(Value::Null);
+        let kind = PlayerKind::Store {
+            location: store.location().to_owned(),
+            generation: Some(model.generation),
+        };
+        let options = PlayerOptions {
+            visits: Some(visits),
+            ..PlayerOptions::default()
+        };
+        entrants.push(Entrant {
+            spec: PlayerSpec { kind, options },
+            label: format!("{},visits={visits}", model.id),
+            model: Some(Model {
+                id: model.id,
+                cost: serde_json::from_value(cost).unwrap_or_default(),
+            }),
+        });
+    }
+    if entrants.is_empty() {
+        bail!("the store at {} has no model yet", store.location());
+    }
+    Ok(entrants)
+}
+
+/// Pairs of players by their places: a model meets the models 1, 2, 4, 8, … before it, all others meet everybody.
+///
+/// Models that appear later only add pairs, and any two models are linked by few matches.
+pub(super) fn pairings(entrants: &[Entrant]) -> Vec<[usize; 2]> {
+    let models = entrants.iter().take_while(|entrant| entrant.model.is_some()).count();
+    let mut pairs = Vec::new();
+    for later in 1..entrants.len() {
+        for earlier in (0..later).rev() {
+            if later >= models || (later - earlier).is_power_of_two() {
+                pairs.push([later, earlier]);
+            }
+        }
+    }
+    pairs
+}
+
+/// The board and the komi, asked for or found in the run.
+pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi>) -> anyhow::Result<(Size, Komi)> {
+    let Some(store) = store else {
+        let usual = tengen_evaluator::MatchConfig::default();
+        return Ok((size.unwrap_or(usual.size), komi.unwrap_or(usual.komi)));
+    };
+    let size = match (size, store.run_info()?.and_then(|run| run.sizes.first().cloned())) {
+        (Some(size), _) => size,
+        (None, Some(size)) => size.parse()?,
+        (None, None) => return Err(usage("the store does not say its board: give --size")),
+    };
+    let komi = match komi {
+        Some(komi) => Some(komi),
+        None => match last_komi(store, size)? {
+            Some(komi) => Some(komi),
+            None => fair_komi(store, size)?,
+        },
+    };
+    let komi = komi.ok_or_else(|| {
+        usage(format!(
+            "no model of the store says which komi is fair on {size}: give --komi"
+        ))
+    })?;
+    Ok((size, komi))
+}
+
+/// The komi of the newest rating match on this board.
+fn last_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
+    let mut newest: Option<(i64, Komi)> = None;
+    for id in store.list_matches()?.into_iter().filter(|id| id.starts_with("rating-")) {
+        let Some(bytes) = store.match_file(&id, MatchFile::Spec)? else {
+            continue;
+        };
+        let spec: Value = serde_json::from_slice(&bytes)?;
+        let time = spec["start_time_ms"].as_i64().unwrap_or(0);
+        let komi = spec["match"]["komi"].as_str().and_then(|komi| komi.parse().ok());
+        if let (true, Some(komi)) = (spec["match"]["size"] == size.to_string(), komi)
+            && newest.is_none_or(|(before, _)| before < time)
+        {
+            newest = Some((time, komi));
+        }
+    }
+    Ok(newest.map(|(_, komi)| komi))
+}
+
+/// The komi at which the champion thinks the game even.
+fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
+    let Some((_, champion)) = store.champion()? else {
+        return Ok(None);
+    };
+    let info = store.model_info(&champion.model_id)?;
+    let half_points = info
+        .get("fair_komi_half_points")
+        .and_then(|fair| fair.get(size.to_string()));
+    let half_points = half_points
+        .and_then(Value::as_i64)
+        .and_then(|komi| i16::try_from(komi).ok());
+    let bound = 2 * size.area() as i16;
+    Ok(half_points.map(|komi| Komi::from_half_points(komi.clamp(-bound, bound))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entrant(number: usize, model: bool) -> Entrant {
+        Entrant {
+            spec: "random".parse().unwrap(),
+            label: number.to_string(),
+            model: model.then(|| Model {
+                id: number.to_string(),
+                cost: Cost::default(),
+            }),
+        }
+    }
+
+    #[test]
+    fn players_meet_everybody_and_models_some() {
+        let players: Vec<_> = (0..4).map(|number| entrant(number, false)).collect();
+        assert_eq!(pairings(&players), [[1, 0], [2, 1], [2, 0], [3, 2], [3, 1], [3, 0]]);
+        let models = |count: usize| (0..count).map(|number| entrant(number, true)).collect::<Vec<_>>();
+        assert_eq!(
+            pairings(&models(5)),
+            [[1, 0], [2, 1], [2, 0], [3, 2], [3, 1], [4, 3], [4, 2], [4, 0]]
+        );
+        let (some, more) = (pairings(&models(40)), pairings(&models(41)));
+        assert_eq!(some, more[..some.len()], "a new model only adds pairs");
+        let mut both = models(3);
+        both.push(entrant(3, false));
+        assert_eq!(pairings(&both)[3..], [[3, 2], [3, 1], [3, 0]]);
+    }
+}

@@ -1,0 +1,276 @@
+//! What a tournament showed: ratings of all players, and every pairing.
+
+use super::entrants::Entrant;
+use crate::metrics::{self, Event, Measured, Metrics, Rating};
+use anyhow::Context;
+use serde::Serialize;
+use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
+use tengen_records::Store;
+
+/// The match of two players of a tournament.
+pub(super) struct Pairing {
+    /// Places of A and B among the players.
+    pub(super) players: [usize; 2],
+    /// Name of the match in the store.
+    pub(super) match_id: Option<String>,
+    /// What came of it.
+    pub(super) result: MatchResult,
+}
+
+impl Pairing {
+    /// The match in one line.
+    pub(super) fn in_words(&self, entrants: &[Entrant]) -> String {
+        let [a, b] = self.players.map(|player| &entrants[player].label);
+        let result = &self.result;
+        let estimate = &result.estimate;
+        format!(
+            "{a} against {b} {} : {}, Elo {:+.0} ({:+.0} to {:+.0})",
+            result.a_points, result.b_points, estimate.elo, estimate.elo_low, estimate.elo_high
+        )
+    }
+}
+
+/// Every number of a tournament.
+#[derive(Serialize)]
+pub(super) struct Standing {
+    /// The board.
+    pub(super) size: String,
+    /// Points for White.
+    pub(super) komi: String,
+    /// Settings of every match.
+    pub(super) config: MatchConfig,
+    /// The players in the order they were given, models oldest first.
+    pub(super) players: Vec<Row>,
+    /// Davidson's parameter of ties: equals tie a share ν / (2 + ν) of their games.
+    pub(super) tie_parameter: f64,
+    /// Games with a result.
+    pub(super) games: u64,
+    /// Games lost by a fault.
+    pub(super) faults: usize,
+    /// Whether somebody stopped the tournament before its end.
+    pub(super) stopped: bool,
+    /// Every match that was played.
+    pub(super) pairings: Vec<PairingRow>,
+}
+
+/// One player.
+#[derive(Serialize)]
+pub(super) struct Row {
+    /// Its name in its games.
+    pub(super) name: String,
+    /// The player as it was given.
+    pub(super) player: String,
+    /// Elo above the first player; `None` when no chain of games links the two.
+    pub(super) elo: Option<f64>,
+    /// Lower end of the 95 % interval of that difference.
+    pub(super) elo_low: Option<f64>,
+    /// Upper end of that interval.
+    pub(super) elo_high: Option<f64>,
+    /// Games with a result.
+    pub(super) games: u64,
+    /// Wins plus half the ties.
+    pub(super) points: f64,
+    /// For models of a run: network evaluations of self-play since zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) evaluations: Option<u64>,
+    /// Self-play games since zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) selfplay_games: Option<u64>,
+    /// Seconds of processor time since zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cpu_seconds: Option<f64>,
+    /// Seconds a GPU was held since zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gpu_seconds: Option<f64>,
+    #[serde(skip)]
+    model_id: Option<String>,
+}
+
+/// One match.
+#[derive(Serialize)]
+pub(super) struct PairingRow {
+    /// Name of A.
+    pub(super) a: String,
+    /// Name of B.
+    pub(super) b: String,
+    /// Places of A and B among the players.
+    pub(super) players: [usize; 2],
+    /// Name of the match in the store.
+    pub(super) match_id: Option<String>,
+    /// Games with a result.
+    pub(super) games: usize,
+    /// A's wins.
+    pub(super) wins: u64,
+    /// Ties.
+    pub(super) ties: u64,
+    /// A's losses.
+    pub(super) losses: u64,
+    /// A's wins plus half the ties.
+    pub(super) a_points: f64,
+    /// B's wins plus half the ties.
+    pub(super) b_points: f64,
+    /// Elo of A over B by this match alone, and its 95 % interval.
+    pub(super) elo: f64,
+    /// Lower end of that interval.
+    pub(super) elo_low: f64,
+    /// Upper end of that interval.
+    pub(super) elo_high: f64,
+    /// Games lost by a fault.
+    pub(super) faults: usize,
+}
+
+impl Standing {
+    /// Rates the players by all matches together.
+    pub(super) fn of(
+        config: &MatchConfig,
+        entrants: &[Entrant],
+        pairings: Vec<Pairing>,
+        stopped: bool,
+    ) -> anyhow::Result<Standing> {
+        let names = names(entrants, &pairings);
+        let rows: Vec<PairingRow> = pairings
+            .into_iter()
+            .map(|pairing| pairing_row(pairing, &names))
+            .collect();
+        let pool: Vec<PoolGames> = rows.iter().map(pool_games).collect();
+        let rated = match rate_pool(entrants.len(), &pool, PoolConfig::default()) {
+            Ok(rated) => Some(rated),
+            Err(PoolError::Unlinked(_)) if stopped => None,
+            Err(error) => return Err(error).context("cannot rate the players"),
+        };
+        let mut players: Vec<Row> = entrants
+            .iter()
+            .zip(names)
+            .map(|(entrant, name)| row(entrant, name))
+            .collect();
+        for (place, player) in players.iter_mut().enumerate() {
+            for game in &pool {
+                let (for_it, against) = match (game.first == place, game.second == place) {
+                    (true, _) => (game.wins, game.losses),
+                    (_, true) => (game.losses, game.wins),
+                    _ => continue,
+                };
+                player.games += for_it + game.ties + against;
+                player.points += for_it as f64 + game.ties as f64 / 2.0;
+            }
+            if let Some(rating) = rated.as_ref().map(|rated| rated.players[place]) {
+                player.elo = Some(rating.rating);
+                player.elo_low = Some(rating.low);
+                player.elo_high = Some(rating.high);
+            }
+        }
+        Ok(Standing {
+            size: config.size.to_string(),
+            komi: config.komi.to_string(),
+            config: config.clone(),
+            players,
+            tie_parameter: rated.map_or(0.0, |rated| rated.tie_parameter),
+            games: rows.iter().map(|row| row.games as u64).sum(),
+            faults: rows.iter().map(|row| row.faults).sum(),
+            stopped,
+            pairings: rows,
+        })
+    }
+
+    /// Notes the models' ratings among the measurements of their run, where the report finds its Elo curve.
+    pub(super) fn record(&self, store: &Store) -> anyhow::Result<()> {
+        let Some(folder) = store.local_path() else {
+            return Ok(());
+        };
+        let elapsed = metrics::read_all(folder)?
+            .last()
+            .map_or(0.0, |event| event.elapsed_seconds);
+        let metrics = Metrics::open(folder)?;
+        for row in &self.players {
+            let (Some(model_id), Some(elo)) = (&row.model_id, row.elo) else {
+                continue;
+            };
+            let rating = Rating {
+                model_id: model_id.clone(),
+                elo,
+                low: row.elo_low.unwrap_or(f64::NAN),
+                high: row.elo_high.unwrap_or(f64::NAN),
+                evaluations: row.evaluations.unwrap_or(0),
+                cpu_seconds: row.cpu_seconds.unwrap_or(0.0),
+            };
+            metrics.record(&Event::now(elapsed, Measured::Rating(rating)))?;
+        }
+        Ok(())
+    }
+}
+
+/// What the players call themselves, or what they were called by where two would have the same name.
+fn names(entrants: &[Entrant], pairings: &[Pairing]) -> Vec<String> {
+    let own = |place: usize| {
+        let mut found = None;
+        for pairing in pairings {
+            let [a, b] = pairing.players;
+            found = match place {
+                _ if place == a => Some(&pairing.result.a),
+                _ if place == b => Some(&pairing.result.b),
+                _ => found,
+            };
+        }
+        found.cloned()
+    };
+    let names: Vec<Option<String>> = (0..entrants.len()).map(own).collect();
+    let name = |(place, entrant): (usize, &Entrant)| {
+        let name = names[place].clone();
+        let shared = names.iter().filter(|other| **other == name).count() > 1;
+        name.filter(|_| !shared).unwrap_or_else(|| entrant.label.clone())
+    };
+    entrants.iter().enumerate().map(name).collect()
+}
+
+fn row(entrant: &Entrant, name: String) -> Row {
+    let cost = entrant.model.as_ref().map(|model| model.cost);
+    Row {
+        name,
+        player: entrant.label.clone(),
+        elo: None,
+        elo_low: None,
+        elo_high: None,
+        games: 0,
+        points: 0.0,
+        evaluations: cost.map(|cost| cost.evaluations),
+        selfplay_games: cost.map(|cost| cost.games),
+        cpu_seconds: cost.map(|cost| cost.cpu_seconds),
+        gpu_seconds: cost.map(|cost| cost.gpu_seconds),
+        model_id: entrant.model.as_ref().map(|model| model.id.clone()),
+    }
+}
+
+fn pairing_row(pairing: Pairing, names: &[String]) -> PairingRow {
+    let Pairing {
+        players,
+        match_id,
+        result,
+    } = pairing;
+    let [a, b] = players.map(|player| names[player].clone());
+    PairingRow {
+        a,
+        b,
+        players,
+        match_id,
+        games: result.games,
+        wins: result.a_total.wins,
+        ties: result.a_total.ties,
+        losses: result.a_total.losses,
+        a_points: result.a_points,
+        b_points: result.b_points,
+        elo: result.estimate.elo,
+        elo_low: result.estimate.elo_low,
+        elo_high: result.estimate.elo_high,
+        faults: result.faults,
+    }
+}
+
+fn pool_games(row: &PairingRow) -> PoolGames {
+    PoolGames {
+        first: row.players[0],
+        second: row.players[1],
+        wins: row.wins,
+        ties: row.ties,
+        losses: row.losses,
+    }
+}

@@ -1,0 +1,117 @@
+//! A tournament as tables for people.
+
+use super::rating::{Row, Standing};
+use crate::output::{self, duration, thousands};
+use crate::table::{Align, Table};
+
+/// Prints ratings, cross table and, for models of a run, what they cost.
+pub(super) fn print(standing: &Standing, markdown: bool) {
+    let heading = format!(
+        "{} players on {}, komi {}, openings {}, {} games",
+        standing.players.len(),
+        standing.size,
+        standing.komi,
+        standing.config.openings,
+        thousands(standing.games)
+    );
+    output::result(format!("{heading}\n"));
+    output::result(ratings(standing).text(markdown));
+    if standing.players.len() > 2 {
+        output::result("");
+        output::result(cross_table(standing).text(markdown));
+    }
+    if standing.faults > 0 {
+        output::result(format!("\n{} games were lost by a fault", standing.faults));
+    }
+    if standing.stopped {
+        output::result("\nthe tournament was stopped before its end");
+    }
+}
+
+/// Places of the players, the strongest first; players without a rating last.
+fn order(standing: &Standing) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..standing.players.len()).collect();
+    let elo = |place: &usize| standing.players[*place].elo.unwrap_or(f64::NEG_INFINITY);
+    order.sort_by(|a, b| elo(b).total_cmp(&elo(a)));
+    order
+}
+
+fn ratings(standing: &Standing) -> Table {
+    let models = standing.players.iter().any(|player| player.evaluations.is_some());
+    let mut table = Table::new("#", Align::Right)
+        .column("player", Align::Left)
+        .column("Elo", Align::Right)
+        .column("95 % interval", Align::Right)
+        .column("games", Align::Right)
+        .column("points", Align::Right)
+        .column("score", Align::Right);
+    if models {
+        table = table
+            .column("evaluations", Align::Right)
+            .column("processor time", Align::Right);
+    }
+    for (number, place) in order(standing).into_iter().enumerate() {
+        let player = &standing.players[place];
+        let mut cells = rating_cells(number + 1, player);
+        if models {
+            cells.push(player.evaluations.map_or(String::new(), thousands));
+            cells.push(player.cpu_seconds.map_or(String::new(), duration));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn rating_cells(number: usize, player: &Row) -> Vec<String> {
+    let elo = |elo: f64| format!("{:+.0}", elo.round() + 0.0);
+    let interval = match (player.elo_low, player.elo_high) {
+        (Some(low), Some(high)) if low < high => format!("{} to {}", elo(low), elo(high)),
+        (Some(_), Some(_)) => "fixed".to_owned(),
+        _ => String::new(),
+    };
+    let score = 100.0 * player.points / player.games.max(1) as f64;
+    vec![
+        number.to_string(),
+        player.name.clone(),
+        player.elo.map_or("–".to_owned(), elo),
+        interval,
+        player.games.to_string(),
+        player.points.to_string(),
+        if player.games == 0 {
+            "–".to_owned()
+        } else {
+            format!("{score:.1} %")
+        },
+    ]
+}
+
+/// Points of every player against every other, the strongest first.
+fn cross_table(standing: &Standing) -> Table {
+    let order = order(standing);
+    let mut table = Table::new("points of", Align::Left);
+    for number in 1..=order.len() {
+        table = table.column(&format!("against {number}"), Align::Right);
+    }
+    for (number, &player) in order.iter().enumerate() {
+        let mut cells = vec![format!("{} {}", number + 1, standing.players[player].name)];
+        cells.extend(order.iter().map(|&other| points(standing, player, other)));
+        table.row(cells);
+    }
+    table
+}
+
+/// `12.5/20`: points of one player and games against another; `×` on the diagonal, nothing where they have not met.
+fn points(standing: &Standing, player: usize, other: usize) -> String {
+    if player == other {
+        return "×".to_owned();
+    }
+    for row in &standing.pairings {
+        if row.players == [player, other] {
+            return format!("{}/{}", row.a_points, row.games);
+        }
+        if row.players == [other, player] {
+            return format!("{}/{}", row.b_points, row.games);
+        }
+    }
+    String::new()
+}
