@@ -23,6 +23,9 @@ const STATUS_VISITS: u32 = 32;
 /// Random games behind the status of stones.
 const STATUS_GAMES: u32 = 400;
 
+/// Random games behind the ownership in a report, where no network says more.
+const REPORT_GAMES: u32 = 100;
+
 /// What chooses the moves.
 pub(super) enum Mind {
     /// The random player of matches.
@@ -80,6 +83,15 @@ impl Thinker {
             Some(Answer::Play(choice)) => Ok(choice.mv),
             _ => Ok(Move::Pass),
         }
+    }
+
+    /// The ownership that light random games find, seen by the side to move.
+    fn random_ownership(&self, turn: &Turn<'_>, games: u32) -> Vec<f32> {
+        let mut ownership = playout_ownership(turn.position, games, self.seed);
+        if turn.color() == Color::White {
+            ownership.iter_mut().for_each(|value| *value = -*value);
+        }
+        ownership
     }
 
     /// Where the search of this turn ends: at the given visits and seconds, within the budget of the clock.
@@ -173,15 +185,21 @@ impl Engine for Thinker {
 
     fn analysis(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
         let color = turn.color();
-        let found = self.thinking.at(turn.position, turn.komi);
-        Ok(found.map_or_else(PositionAnalysis::default, |search| {
-            analysis_of(search, |mv| request.allows(color, mv))
-        }))
+        let Some(search) = self.thinking.at(turn.position, turn.komi) else {
+            return Ok(PositionAnalysis::default());
+        };
+        let mut analysis = analysis_of(search, |mv| request.allows(color, mv));
+        if request.ownership && analysis.ownership.is_none() {
+            analysis.ownership = Some(self.random_ownership(turn, REPORT_GAMES));
+        }
+        Ok(analysis)
     }
 
     /// The mean of what random games and, where there is a network that says so, the search expect.
     fn ownership(&mut self, turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
-        let mut expected = playout_ownership(turn.position, STATUS_GAMES, self.seed);
+        let sign = if turn.color() == Color::Black { 1.0 } else { -1.0 };
+        let mut expected = self.random_ownership(turn, STATUS_GAMES);
+        expected.iter_mut().for_each(|value| *value *= sign);
         let Mind::Network(predictor) = &mut self.mind else {
             return Ok(Some(expected));
         };
@@ -191,7 +209,6 @@ impl Engine for Thinker {
         };
         let about = (turn.position, turn.komi);
         let search = self.thinking.think(predictor.as_mut(), about, stop, &mut |_| {})?;
-        let sign = if turn.color() == Color::Black { 1.0 } else { -1.0 };
         let searched = search.result().ownership.unwrap_or_default();
         for (value, searched) in expected.iter_mut().zip(searched) {
             *value = (*value + sign * searched) / 2.0;
