@@ -10,6 +10,7 @@
 mod changes;
 mod checkpoints;
 mod clock;
+mod dataset;
 mod decode;
 mod encode;
 mod features;
@@ -43,6 +44,10 @@ mod window;
 pub use changes::{GameTotals, PrunedGeneration};
 pub use checkpoints::CheckpointFiles;
 pub use clock::now_ms;
+pub use dataset::{
+    Dataset, DatasetError, DatasetFile, DatasetFilter, DatasetManifest, ExportOptions, ExportProgress, FileFormat,
+    Sampled, SolveOptions, SolveProgress, Split, SplitShares, What, solve_dataset,
+};
 pub use decode::{ShardError, decode, decode_bytes};
 pub use encode::encode;
 pub use features::{

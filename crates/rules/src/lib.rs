@@ -56,5 +56,5 @@ pub use rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suici
 pub use score::{HalfCount, Territory};
 pub use setup::{Setup, SetupError};
 pub use size::{MAX_AREA, MAX_SIDE, Size, SizeError};
-pub use solve::{Solution, SolveError, solve};
+pub use solve::{Solution, SolveError, solve, solve_margin};
 pub use symmetry::Symmetry;

@@ -57,34 +57,46 @@ impl std::error::Error for SolveError {}
 /// # Errors
 /// [`SolveError`] if the rules are others or the limit came first.
 pub fn solve(position: &Position, most_nodes: u64) -> Result<Solution, SolveError> {
+    let mut position = position.clone();
+    let mut nodes = 0;
+    let margin = margin_of(&mut position, most_nodes, &mut nodes)?;
+    let mut line = Vec::new();
+    while !position.is_over() {
+        let goal = margin + position.to_move().index() as i32;
+        let found = reaches(&mut position, goal, most_nodes, &mut nodes);
+        let (least, most) = (margin, margin);
+        let (_, mv) = found.ok_or(SolveError::NotDecided { least, most })?;
+        position.play(mv);
+        line.push(mv);
+    }
+    Ok(Solution { margin, line, nodes })
+}
+
+/// [`solve`] without the line of best play, which takes a search for every move of it: only the margin, Black's area
+/// minus White's in points.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_margin(position: &Position, most_nodes: u64) -> Result<i32, SolveError> {
+    margin_of(&mut position.clone(), most_nodes, &mut 0)
+}
+
+fn margin_of(position: &mut Position, most_nodes: u64, nodes: &mut u64) -> Result<i32, SolveError> {
     let rules = position.rules();
     if rules.ko != KoRule::PositionalSuperko || rules.end != GameEnd::TwoPasses || rules.button {
         return Err(SolveError::Rules);
     }
-    let mut position = position.clone();
     let area = position.size().area() as i32;
-    let (mut least, mut most, mut nodes) = (-area, area, 0);
+    let (mut least, mut most) = (-area, area);
     while least < most {
         let goal = (least + most).div_euclid(2) + 1;
-        match reaches(&mut position, goal, most_nodes, &mut nodes) {
+        match reaches(position, goal, most_nodes, nodes) {
             Some((Color::Black, _)) => least = goal,
             Some((Color::White, _)) => most = goal - 1,
             None => return Err(SolveError::NotDecided { least, most }),
         }
     }
-    let mut line = Vec::new();
-    while !position.is_over() {
-        let goal = least + position.to_move().index() as i32;
-        let found = reaches(&mut position, goal, most_nodes, &mut nodes);
-        let (_, mv) = found.ok_or(SolveError::NotDecided { least, most })?;
-        position.play(mv);
-        line.push(mv);
-    }
-    Ok(Solution {
-        margin: least,
-        line,
-        nodes,
-    })
+    Ok(least)
 }
 
 /// Who wins the question whether Black reaches a margin of `goal` points, and a move by which the player to move gets

@@ -1,13 +1,17 @@
 //! `tengen data`: what lies in a run store, and whether it is sound.
 
+mod export;
+mod filters;
 mod head;
 mod merge;
 mod prune;
 mod retention;
+mod sample;
+mod solve;
 mod stats;
 mod verify;
 
-/// Look into a run store and look after it: figures, checks, games, old games
+/// Look into a run store and look after it: figures, checks, games, old games; make datasets of it
 #[derive(clap::Subcommand)]
 pub(crate) enum Data {
     Stats(stats::Args),
@@ -15,6 +19,9 @@ pub(crate) enum Data {
     Head(head::Args),
     Prune(prune::Args),
     Merge(merge::Args),
+    Sample(sample::Args),
+    Export(Box<export::Args>),
+    Solve(solve::Args),
 }
 
 /// Does what was asked.
@@ -25,5 +32,8 @@ pub(crate) fn run(command: Data) -> anyhow::Result<()> {
         Data::Head(args) => head::run(args),
         Data::Prune(args) => prune::run(args),
         Data::Merge(args) => merge::run(args),
+        Data::Sample(args) => sample::run(args),
+        Data::Export(args) => export::run(*args),
+        Data::Solve(args) => solve::run(args),
     }
 }

@@ -2,7 +2,7 @@
 
 mod count;
 mod score;
-mod show;
+pub(crate) mod show;
 mod solve;
 mod verify;
 

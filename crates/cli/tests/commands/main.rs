@@ -3,6 +3,7 @@
 mod bench;
 mod common;
 mod data;
+mod datasets;
 mod engines;
 mod gtp;
 mod match_;

@@ -117,7 +117,7 @@ fn refused_points(position: &Position) -> Vec<(String, String)> {
 }
 
 /// The board as text with coordinates; refused points are marked.
-fn diagram(position: &Position) -> String {
+pub(crate) fn diagram(position: &Position) -> String {
     let size = position.size();
     let letters: Vec<String> = "ABCDEFGHJKLMNOPQRST"
         .chars()
@@ -138,7 +138,7 @@ fn diagram(position: &Position) -> String {
 }
 
 /// The board's rows from the top: `X`, `O`, `.`, and `!` for empty points that `marked` says.
-fn rows(position: &Position, marked: &dyn Fn(tengen_rules::Point) -> bool) -> Vec<String> {
+pub(crate) fn rows(position: &Position, marked: &dyn Fn(tengen_rules::Point) -> bool) -> Vec<String> {
     let size = position.size();
     let cell = |point| match position.at(point) {
         Some(Color::Black) => 'X',
@@ -151,7 +151,7 @@ fn rows(position: &Position, marked: &dyn Fn(tengen_rules::Point) -> bool) -> Ve
 }
 
 /// `black` or `white`.
-pub(super) fn color_name(color: Color) -> &'static str {
+pub(crate) fn color_name(color: Color) -> &'static str {
     match color {
         Color::Black => "black",
         Color::White => "white",

@@ -1,0 +1,215 @@
+//! `tengen data export`: the games of a store as a frozen dataset for other tools.
+
+use super::filters::Filters;
+use crate::interrupt::Interrupt;
+use crate::output;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::path::PathBuf;
+use tengen_records::{
+    Create, Dataset, DatasetError, DatasetManifest, ExportOptions, ExportProgress, FileFormat, SplitShares, Store, What,
+};
+
+/// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
+///
+/// The dataset appears whole at DIR/v1, or not at all: parts with the rows, README.md with the shape, unit and viewpoint
+/// of every column and how the labels were made, and MANIFEST.json with sizes, SHA-256 and rows of every file. Every game
+/// is replayed under its rules on the way. The same store and options give the same bytes; a complete dataset is never
+/// changed; what an interrupted export left is removed by the next.
+///
+/// Positions carry the board, side to move, legal moves, points banned by superko, the turn taken, policy, values, and
+/// how the game ended: owners, strict area score, outcome. Damaged shards are left out and named.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen data export data/runs/demo --out data/demo-positions
+  tengen data export data/runs/demo --what games --format sgf --out data/demo-sgf
+  tengen data export data/runs/demo --format npz --full-search --distinct --split 0.8,0.1,0.1 --out data/demo-npz
+  tengen data export data/runs/demo --generations 10..20 --komi 24.5 --fraction 0.1 --name late --json")]
+pub(crate) struct Args {
+    /// The store: its folder or address
+    store: String,
+    /// What a row is
+    #[arg(long, value_enum, default_value_t = Row::Positions)]
+    what: Row,
+    /// The format of the files
+    #[arg(long, value_enum, default_value_t = Format::Parquet)]
+    format: Format,
+    /// The folder of the dataset: a new or empty one; the files go to DIR/v1
+    #[arg(long, value_name = "DIR", required_unless_present = "name")]
+    out: Option<PathBuf>,
+    /// Keep the dataset in the store, as datasets/NAME
+    #[arg(long, conflicts_with = "out")]
+    name: Option<String>,
+    /// Split by game into train, validation and test, by hash: three shares that sum to 1
+    #[arg(long, value_name = "SHARES", value_parser = split)]
+    split: Option<SplitShares>,
+    /// Of positions that are mirror images of each other, keep the first (takes up to 39 bytes of memory per position kept)
+    #[arg(long)]
+    distinct: bool,
+    /// Take only so many games or positions, drawn uniformly
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Close a part at the first game that brings it to so many rows [default: 1048576 for parquet, 32768 for npz, 1000 for sgf]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    rows_per_part: Option<u64>,
+    #[command(flatten)]
+    filters: Filters,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a row of the dataset is.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Row {
+    /// One game
+    Games,
+    /// One position of a game, before its turn
+    Positions,
+}
+
+impl Row {
+    pub(super) fn what(self) -> What {
+        match self {
+            Row::Games => What::Games,
+            Row::Positions => What::Positions,
+        }
+    }
+}
+
+/// A format of files.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For pandas, polars, DuckDB, Spark
+    Parquet,
+    /// NumPy arrays, one folder per board size
+    Npz,
+    /// Games for Go programs
+    Sgf,
+}
+
+impl Format {
+    pub(super) fn file_format(self) -> FileFormat {
+        match self {
+            Format::Parquet => FileFormat::Parquet,
+            Format::Npz => FileFormat::Npz,
+            Format::Sgf => FileFormat::Sgf,
+        }
+    }
+}
+
+/// Writes the dataset.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let store = Store::open(&args.store, Create::Never)?;
+    let folder = match (args.out, &args.name) {
+        (Some(out), _) => out,
+        (None, Some(name)) => store.dataset_folder(name)?,
+        (None, None) => return Err(output::usage("give --out DIR or --name NAME")),
+    };
+    let options = ExportOptions {
+        what: args.what.what(),
+        format: args.format.file_format(),
+        filter: args.filters.filter(),
+        count: args.count,
+        split: args.split,
+        distinct: args.distinct,
+        rows_per_part: args.rows_per_part,
+    };
+    let dataset = with_progress(|watch| store.export(&folder, &options, watch))?;
+    report(&dataset, args.json)
+}
+
+/// Runs an export with a progress bar and Ctrl-C.
+pub(super) fn with_progress(
+    export: impl FnOnce(&mut dyn FnMut(ExportProgress) -> bool) -> Result<Dataset, DatasetError>,
+) -> anyhow::Result<Dataset> {
+    let interrupt = Interrupt::listen("Stopping; nothing is left half-written…")?;
+    let bar = output::bars().add(ProgressBar::new(0));
+    let style = ProgressStyle::with_template("[{bar:40}] {pos}/{len} positions read, {msg} rows written, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut watch = |progress: ExportProgress| {
+        bar.set_length(progress.all_positions);
+        bar.set_position(progress.positions);
+        bar.set_message(output::thousands(progress.rows));
+        !interrupt.requested()
+    };
+    let dataset = export(&mut watch);
+    bar.finish_and_clear();
+    dataset.map_err(usage_or_failure)
+}
+
+/// Options that cannot be had together are wrong use, all else is a failure.
+pub(super) fn usage_or_failure(error: DatasetError) -> anyhow::Error {
+    match error {
+        DatasetError::Options(reason) => output::usage(reason),
+        other => other.into(),
+    }
+}
+
+/// Says what was written.
+pub(super) fn report(dataset: &Dataset, as_json: bool) -> anyhow::Result<()> {
+    if dataset.cleaned {
+        output::say("removed what an interrupted export had left there");
+    }
+    for (shard, reason) in &dataset.damaged {
+        output::say(format!("left out: {shard}: {reason}"));
+    }
+    let DatasetManifest {
+        content,
+        rows,
+        games,
+        bytes,
+        files,
+        counts,
+        ..
+    } = &dataset.manifest;
+    if as_json {
+        return output::json(&json!({
+            "folder": dataset.folder.display().to_string(),
+            "content": content,
+            "format": dataset.manifest.format,
+            "rows": rows,
+            "games": games,
+            "bytes": bytes,
+            "bytes_per_row": *bytes as f64 / *rows as f64,
+            "files": files,
+            "counts": counts,
+            "key_bytes": dataset.key_bytes,
+        }));
+    }
+    let per_row = *bytes as f64 / *rows as f64;
+    output::result(format!(
+        "{} {} in {} files, {} bytes ({per_row:.1} per row)",
+        output::thousands(*rows),
+        content.replace('_', " "),
+        files.len(),
+        output::thousands(*bytes)
+    ));
+    if dataset.key_bytes > 0 {
+        output::result(format!(
+            "{} mirror images left out; the keys took {} bytes of memory",
+            counts["mirror_images_left_out"],
+            output::thousands(dataset.key_bytes)
+        ));
+    }
+    output::result(format!(
+        "the dataset: {}; README.md there explains every column",
+        dataset.folder.display()
+    ));
+    Ok(())
+}
+
+/// Three shares such as `0.8,0.1,0.1`.
+fn split(text: &str) -> Result<SplitShares, String> {
+    let shares: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
+    match shares.as_deref() {
+        Ok(&[train, validation, test]) if (train + validation + test - 1.0).abs() < 1e-9 => Ok(SplitShares {
+            train,
+            validation,
+            test,
+        }),
+        _ => Err(format!(
+            "{text:?} is not three shares that sum to 1, such as 0.8,0.1,0.1"
+        )),
+    }
+}

@@ -1,0 +1,152 @@
+//! Which games and positions of a store a command takes: the same options everywhere.
+
+use super::stats::Of;
+use crate::arguments;
+use tengen_records::{DatasetFilter, GamesOf};
+use tengen_rules::{Komi, Rules, Size};
+
+/// Conditions; several of one kind are alternatives, different kinds must all hold.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(super) struct Filters {
+    /// Which games
+    #[arg(long, value_enum, default_value_t = Of::Selfplay)]
+    of: Of,
+    /// Only the games of this match
+    #[arg(long = "match", value_name = "ID", conflicts_with_all = ["of", "generations"])]
+    match_id: Option<String>,
+    /// Only boards of this size: 9, 7x5
+    #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
+    sizes: Vec<Size>,
+    /// Only games under this rule set
+    #[arg(long, value_name = "NAME")]
+    rules: Vec<Rules>,
+    /// Only games with this komi: 7, or 5.5..7.5 with both ends
+    #[arg(long, value_name = "KOMI", allow_hyphen_values = true, value_parser = komi)]
+    komi: Vec<(Komi, Komi)>,
+    /// Only games in which this model or player had a color; a * at the end stands for any rest
+    #[arg(long = "model", value_name = "NAME")]
+    models: Vec<String>,
+    /// Only self-play of these generations: 12, or 10..20 with both ends
+    #[arg(long, value_name = "RANGE", value_parser = generations)]
+    generations: Option<(u32, u32)>,
+    /// Only games that began at this time (UTC) or later: 2026-11-20, 2026-11-20T18:30:00
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<i64>,
+    /// Only games that began before this time (UTC)
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<i64>,
+    /// Only games that ended by two passes and so have a score
+    #[arg(long)]
+    scored: bool,
+    /// Only positions that were searched with the full number of visits
+    #[arg(long)]
+    full_search: bool,
+    /// Only this share of the games or positions, above 0 to 1, drawn by hash
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    fraction: f64,
+    /// Seed of all drawing and splitting
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Filters {
+    /// The conditions, checked.
+    pub(super) fn filter(self) -> DatasetFilter {
+        let games = match (self.match_id, self.of) {
+            (Some(id), _) => GamesOf::Match(id),
+            (None, Of::Selfplay) => GamesOf::SelfPlay,
+            (None, Of::All) => GamesOf::All,
+        };
+        DatasetFilter {
+            games,
+            sizes: self.sizes,
+            rules: self.rules,
+            komi: self.komi,
+            models: self.models,
+            generations: self.generations,
+            since_ms: self.since,
+            until_ms: self.until,
+            scored_only: self.scored,
+            full_search_only: self.full_search,
+            fraction: self.fraction,
+            seed: self.seed,
+        }
+    }
+}
+
+/// `a..b` or one value for both ends.
+fn range<T: Copy + PartialOrd>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let (first, last) = (read(first)?, read(last)?);
+    if first <= last {
+        Ok((first, last))
+    } else {
+        Err("the range ends before it begins".to_owned())
+    }
+}
+
+fn komi(text: &str) -> Result<(Komi, Komi), String> {
+    let read = |text: &str| text.parse::<Komi>().map_err(|error| error.to_string());
+    let half_points = range(text, |text| Ok(read(text)?.half_points()))?;
+    Ok((
+        Komi::from_half_points(half_points.0),
+        Komi::from_half_points(half_points.1),
+    ))
+}
+
+fn generations(text: &str) -> Result<(u32, u32), String> {
+    range(text, |text| {
+        text.parse::<u32>()
+            .map_err(|_| format!("{text:?} is no whole number from 0"))
+    })
+}
+
+/// A share above 0, at most 1.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err(format!("{text:?} is no share above 0 and at most 1")),
+    }
+}
+
+/// A date, or a date and time, in UTC, as milliseconds since 1970.
+fn time(text: &str) -> Result<i64, String> {
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    let civil = text
+        .parse::<jiff::civil::DateTime>()
+        .map_err(|_| format!("{text:?} is no date such as 2026-11-20 and no time such as 2026-11-20T18:30:00 (UTC)"))?;
+    let zoned = civil
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .map_err(|error| error.to_string())?;
+    Ok(zoned.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_both_ends() {
+        assert_eq!(generations("12"), Ok((12, 12)));
+        assert_eq!(generations("10..20"), Ok((10, 20)));
+        let half = |komi: &str| self::komi(komi).map(|(a, b)| (a.half_points(), b.half_points()));
+        assert_eq!(half("-3.5..7"), Ok((-7, 14)));
+        for wrong in ["", "20..10", "1..", "x", "-1"] {
+            assert!(generations(wrong).is_err(), "{wrong}");
+        }
+        assert!(komi("7.25").is_err() && komi("8..7").is_err());
+    }
+
+    #[test]
+    fn times_are_utc() {
+        assert_eq!(time("1970-01-02"), Ok(86_400_000));
+        assert_eq!(time("1970-01-01T01:00:00"), Ok(3_600_000));
+        assert_eq!(time("1970-01-01T01:00:00+01:00"), Ok(0));
+        for wrong in ["", "yesterday", "2026-13-01", "12"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `tengen data export`, `sample` and `solve` from outside.
+
+use crate::common::{answer, command, tengen};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tengen_records::{Collection, Create, EndReason, GameKind, GameRecord, PlyRecord, Store};
+use tengen_rules::{Komi, Move, Setup, Size};
+
+/// A finished game on 3x3.
+fn game(number: usize) -> GameRecord {
+    let size = Size::square(3).unwrap();
+    let moves = ["B2", "pass", ["A1", "B1", "C3"][number % 3], "pass", "pass"];
+    let mut game = GameRecord {
+        game_id: format!("game-{number}"),
+        size,
+        rules: "tromp_taylor".to_owned(),
+        komi: Komi::from_half_points(7),
+        score_half_points: None,
+        seed: number as i64,
+        black_model: "test".to_owned(),
+        white_model: "test".to_owned(),
+        config_id: "test".to_owned(),
+        start_time_ms: 0,
+        end_reason: EndReason::PlyLimit,
+        kind: GameKind::SelfPlay,
+        opening_plies: 0,
+        setup: Setup::EVEN,
+        plies: moves
+            .iter()
+            .map(|text| PlyRecord::bare(Move::parse(size, text).unwrap()))
+            .collect(),
+        ownership: Vec::new(),
+    };
+    let last = game.replay().unwrap();
+    game.set_end(&last, EndReason::TwoPasses);
+    game
+}
+
+/// A store with sixty games.
+fn store(folder: &Path) -> String {
+    let location = folder.join("store").to_str().unwrap().to_owned();
+    let store = Store::open(&location, Create::Always).unwrap();
+    let games: Vec<GameRecord> = (0..60).map(game).collect();
+    store
+        .publish_games(&Collection::SelfPlay { generation: 1 }, "test", 0, &games)
+        .unwrap();
+    location
+}
+
+#[test]
+fn export_writes_a_dataset_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = store(folder.path());
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let done = tengen(&["data", "export", &location, "--out", out, "--json"]).json();
+    assert_eq!(
+        (&done["rows"], &done["games"], &done["content"]),
+        (&300.into(), &60.into(), &"positions".into())
+    );
+    let readme = std::fs::read_to_string(format!("{out}/v1/README.md")).unwrap();
+    for text in [
+        "300 positions of 60 games",
+        "`superko_banned`",
+        "mover's view",
+        "How the labels were made",
+    ] {
+        assert!(readme.contains(text), "{text:?} is not in: {readme}");
+    }
+    tengen(&["data", "export", &location, "--out", out]).refuses(1, "complete dataset");
+    let said = tengen(&[
+        "data",
+        "export",
+        &location,
+        "--name",
+        "tiny",
+        "--distinct",
+        "--split",
+        "0.5,0.5,0",
+    ]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("mirror images left out"), "{}", said.stdout);
+    assert!(Path::new(&location).join("datasets/tiny/v1/MANIFEST.json").is_file());
+    // A dataset in the store does not disturb the store.
+    assert_eq!(tengen(&["data", "verify", &location, "--json"]).json()["sound"], true);
+}
+
+#[test]
+fn sample_shows_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = store(folder.path());
+    let text = tengen(&["data", "sample", &location, "-n", "2", "--seed", "4"]).stdout;
+    assert!(
+        text.contains("to move") && text.contains("   A B C") && text.matches("played: ").count() == 2,
+        "{text}"
+    );
+    assert_eq!(
+        text,
+        tengen(&["data", "sample", &location, "-n", "2", "--seed", "4"]).stdout
+    );
+    let drawn = tengen(&["data", "sample", &location, "-n", "7", "--json"]).json();
+    assert_eq!(drawn["positions"].as_array().unwrap().len(), 7);
+    assert_eq!(drawn["positions"][0]["board"].as_array().unwrap().len(), 3);
+    let games = tengen(&["data", "sample", &location, "-n", "3", "--what", "games"]).stdout;
+    assert_eq!(games.matches("(;").count(), 3, "{games}");
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let args = [
+        "data", "sample", &location, "-n", "9", "--out", out, "--format", "npz", "--json",
+    ];
+    assert_eq!(tengen(&args).json()["rows"], 9);
+}
+
+#[test]
+fn solve_knows_the_value_of_tiny_boards() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let done = tengen(&[
+        "data", "solve", "--size", "2x2,1x3", "--plies", "2", "--out", out, "--json",
+    ])
+    .json();
+    let boards = done["counts"]["boards"].as_array().unwrap();
+    assert_eq!((&boards[0]["margin"], &boards[1]["margin"]), (&1.into(), &3.into()));
+    assert_eq!(done["content"], "solved_positions");
+    let other = folder.path().join("other");
+    let other = other.to_str().unwrap();
+    let limited = [
+        "data",
+        "solve",
+        "--size",
+        "4x4",
+        "--plies",
+        "0",
+        "--most-nodes",
+        "100",
+        "--out",
+        other,
+    ];
+    tengen(&limited).refuses(1, "not decided");
+    tengen(&["data", "solve", "--size", "5x5", "--out", other]).refuses(2, "too large");
+    tengen(&[
+        "data",
+        "solve",
+        "--size",
+        "2x2",
+        "--rules",
+        "japanese2008",
+        "--out",
+        other,
+    ])
+    .refuses(1, "positional superko");
+    assert!(!Path::new(other).exists());
+}
+
+#[test]
+fn wrong_use_and_bad_stores_are_told_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = store(folder.path());
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let check = |args: &[&str], code: i32, message: &str| {
+        let mut all = vec!["data", "export"];
+        all.extend_from_slice(args);
+        tengen(&all).refuses(code, message);
+        assert!(!Path::new(out).exists());
+    };
+    check(&[&location], 2, "--out");
+    check(&[&location, "--out", out, "--format", "sgf"], 2, "SGF holds games");
+    check(&[&location, "--out", out, "--split", "0.5,0.6,0"], 2, "sum to 1");
+    check(&[&location, "--out", out, "--fraction", "0"], 2, "no share");
+    check(&[&location, "--out", out, "--since", "yesterday"], 2, "no date");
+    check(&[&location, "--out", out, "--generations", "9..1"], 2, "ends before");
+    check(&[&location, "--out", out, "--size", "19"], 1, "none of the 60 games");
+    check(&[&location, "--name", "../up"], 1, "letters, digits");
+    check(&["/no/such/store", "--out", out], 1, "/no/such/store");
+    let empty = folder.path().join("empty");
+    Store::open(empty.to_str().unwrap(), Create::Always).unwrap();
+    std::fs::create_dir_all(empty.join("models")).unwrap();
+    check(&[empty.to_str().unwrap(), "--out", out], 1, "no self-play games");
+    std::fs::create_dir_all(folder.path().join("newer/games/v2")).unwrap();
+    check(
+        &[folder.path().join("newer").to_str().unwrap(), "--out", out],
+        1,
+        "expected format version 1.x",
+    );
+    let file = folder.path().join("file");
+    std::fs::write(&file, "text").unwrap();
+    tengen(&["data", "export", &location, "--out", file.to_str().unwrap()]).refuses(1, "file");
+}
+
+/// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = store(folder.path());
+    let out = folder.path().join("out");
+    for format in ["parquet", "npz"] {
+        let export = command(&[
+            "data",
+            "export",
+            &location,
+            "--format",
+            format,
+            "--out",
+            out.to_str().unwrap(),
+        ]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
+        shell
+            .arg(export.get_program())
+            .args(export.get_args())
+            .stdin(Stdio::null());
+        let refused = answer(shell.output().unwrap());
+        refused.refuses(1, "cannot write");
+        assert!(!out.exists(), "{format}: {}", refused.stderr);
+    }
+}

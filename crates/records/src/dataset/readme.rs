@@ -1,0 +1,213 @@
+//! What does the README of a dataset say? Everything needed to use it without this program.
+
+use std::fmt::Write;
+
+use super::column::{Field, Shape};
+use super::export::{ExportOptions, What};
+use super::manifest::DatasetManifest;
+use super::writer::FileFormat;
+
+/// A heading and what stands below it.
+pub(crate) type Section = (&'static str, String);
+
+/// The README.
+pub(crate) fn readme(manifest: &DatasetManifest, fields: &[Field], sections: &[Section]) -> String {
+    let mut text = format!("# {}\n\n{}\n", title(manifest), summary(manifest));
+    if manifest.format != FileFormat::Sgf {
+        let _ = write!(text, "\n## Reading\n\n{}\n", reading(manifest));
+        let _ = write!(text, "\n## Columns\n\n{}", columns(manifest.format, fields));
+    }
+    for (heading, body) in sections {
+        let _ = write!(text, "\n## {heading}\n\n{}\n", body.trim());
+    }
+    let _ = write!(text, "\n## What was taken\n\n{}", taken(manifest));
+    let _ = write!(text, "\n## Checking\n\n{CHECKING}");
+    text
+}
+
+const CHECKING: &str =
+    "`MANIFEST.json` lists every file with its size, SHA-256 and rows, and the shards of games that the
+rows come from. It was put in place together with the files when all were complete; nothing here is ever changed:
+
+```sh
+python3 -c \"
+import hashlib, json
+for f in json.load(open('MANIFEST.json'))['files']:
+    assert hashlib.sha256(open(f['path'], 'rb').read()).hexdigest() == f['sha256'], f['path']\"
+```
+";
+
+fn title(manifest: &DatasetManifest) -> &'static str {
+    match manifest.content.as_str() {
+        "games" => "Go games with strict labels",
+        "solved_positions" => "Solved Go positions: exact values and best moves",
+        _ => "Go positions with strict labels",
+    }
+}
+
+fn summary(manifest: &DatasetManifest) -> String {
+    let DatasetManifest {
+        rows,
+        games,
+        bytes,
+        files,
+        ..
+    } = manifest;
+    let per_row = *bytes as f64 / *rows as f64;
+    let of_games = if *games > 0 && manifest.content != "games" {
+        format!(" of {games} games")
+    } else {
+        String::new()
+    };
+    format!(
+        "{rows} {}{of_games} in {} {} files, {bytes} bytes ({per_row:.1} per row). Written by {}.",
+        manifest.content.replace('_', " "),
+        files.len(),
+        manifest.format.name(),
+        manifest.made_by
+    )
+}
+
+/// How the files are opened, for those who never saw the format.
+fn reading(manifest: &DatasetManifest) -> String {
+    let first = manifest.files.first().map_or("", |file| file.path.as_str());
+    let glob = match first.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/part-*"),
+        None => "part-*".to_owned(),
+    };
+    match manifest.format {
+        FileFormat::Npz => format!(
+            "```python\nimport numpy as np\ndata = np.load(\"{first}\")          # no pickles inside\nboard = data[\"board\" if \
+             \"board\" in data else \"final_board\"]   # [N, height, width]\n```\n\nOne folder per board size, because an \
+             array has one shape: a store of several sizes gives several folders. `N` is the number of rows of the file. \
+             Columns of points are `[N, height, width]`, columns of moves `[N, height * width + 1]`, columns of any length \
+             hold all items in a row, and row `i` is `x[x_offsets[i]:x_offsets[i + 1]]`. A column that can be null holds 0 \
+             (empty text, False) there, and `<name>_known` `[N]` says which rows have a value."
+        ),
+        _ => format!(
+            "```python\nimport glob, pandas as pd, numpy as np\ndata = pd.read_parquet(sorted(glob.glob(\"{glob}.parquet\")))\n\
+             row = data.iloc[0]\nboard = np.reshape(row[\"board\" if \"board\" in data else \"final_board\"], (row.height, \
+             row.width))\n```\n\n```sql\n-- DuckDB; polars: pl.read_parquet(\"{glob}.parquet\")\nSELECT width, height, count(*) \
+             FROM '{glob}.parquet' GROUP BY ALL;\n```\n\nLists are flat: one list a row, its length as the table says."
+        ),
+    }
+}
+
+/// The table of columns.
+fn columns(format: FileFormat, fields: &[Field]) -> String {
+    let mut text = String::from(
+        "A point's index is `row * width + column`, counted from 0 at the top left (reading order); `height * width` stands \
+         for a pass. Black is 1 and White -1 wherever a color is a number; \"mover\" is the side to move.\n\n\
+         | column | type | items per row | unit, range, viewpoint | meaning |\n|---|---|---|---|---|\n",
+    );
+    for field in fields {
+        let shape = match (format, field.shape) {
+            (FileFormat::Npz, Shape::Points) => "[height, width]",
+            _ => field.shape_text(),
+        };
+        let mut kind = field.type_text();
+        if format == FileFormat::Npz {
+            kind = kind
+                .trim_start_matches("list of ")
+                .replace("string", "text (U)")
+                .replace(" (ms, UTC)", " [ms]");
+        }
+        let null = field
+            .absent
+            .map_or_else(String::new, |when| format!(" Null when {when}."));
+        let _ = writeln!(
+            text,
+            "| `{}` | {kind} | {shape} | {} | {}{null} |",
+            field.name, field.unit, field.meaning
+        );
+    }
+    text
+}
+
+fn taken(manifest: &DatasetManifest) -> String {
+    let mut text = String::new();
+    let pairs = [&manifest.selection, &manifest.counts];
+    for (key, value) in pairs.into_iter().filter_map(|pairs| pairs.as_object()).flatten() {
+        if !value.is_null() {
+            let _ = writeln!(text, "- {}: `{value}`", key.replace('_', " "));
+        }
+    }
+    text
+}
+
+/// What is particular to an export: how labels were made, drawn, split and freed of duplicates.
+pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
+    let mut sections = vec![("How the labels were made", LABELS.to_owned())];
+    if options.format == FileFormat::Sgf {
+        sections.push(("SGF", SGF.to_owned()));
+    }
+    if options.filter.fraction < 1.0 || options.count.is_some() {
+        sections.push(("Sampling", sampling(options)));
+    }
+    if let Some(shares) = options.split {
+        let body = format!(
+            "By game: all rows of a game are in one split, so no position of a test game was trained on. With u = the first 8 \
+             bytes, big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the byte 10; numbers \
+             in decimal digits): `train` if u < {}, else `validation` if u < {}, else `test`.",
+            options.filter.seed,
+            shares.train,
+            shares.train + shares.validation
+        );
+        sections.push(("Split", body));
+    }
+    if options.distinct {
+        sections.push(("Mirror images", MIRRORS.to_owned()));
+    }
+    sections
+}
+
+fn sampling(options: &ExportOptions) -> String {
+    let (row, id) = match options.what {
+        What::Games => ("game", "game_id"),
+        What::Positions => ("position", "game_id LF ply"),
+    };
+    let mut text = String::new();
+    let hash = |purpose: &str| {
+        format!(
+            "the first 8 bytes, big-endian, of SHA-256(\"{purpose}\" LF seed LF {id}), divided by 2^64 (seed {}; LF is the byte \
+             10; numbers in decimal digits)",
+            options.filter.seed
+        )
+    };
+    if options.filter.fraction < 1.0 {
+        let fraction = options.filter.fraction;
+        let _ = writeln!(text, "A {row} was taken when {} is below {fraction}.", hash("sample"));
+    }
+    if let Some(count) = options.count {
+        let _ = writeln!(
+            text,
+            "The {count} {row}s (or all, if fewer) for which {} is smallest were taken.",
+            hash("choose")
+        );
+    }
+    text
+}
+
+const LABELS: &str = "Every game was replayed turn by turn under its rules with its whole history before it was taken: a game
+with an illegal turn, or whose stated score or owners differ from the count on its last board, is not here.
+
+- Boards, legal moves, points banned by superko and scores come from that replay, not from a network.
+- Scores are strict area scores: after two passes in a row what stands is counted, stones and the empty points that reach
+  only one color; nothing is taken off as dead.
+- A game that met the limit on its length is unfinished: it has no outcome, score or owners. A resigned or forfeited game has
+  an outcome but no score and no owners.
+- Values, expected scores and policies are those of the search that chose the move, by the model of that time. They are
+  opinions, from the mover's view; outcome, score and owners are facts, Black's view.
+";
+
+const SGF: &str = "Collections in SGF FF[4], UTF-8, one game after the other in the order of the store. Tools that read one game
+a file: export with one row per part. Comments of searched turns tell value, expected margin and visits from the mover's view.
+";
+
+const MIRRORS: &str = "Two positions count as the same when they share board size, rules, komi, side to move, the number of
+consecutive passes, whether a pass is legal, and, up to one of the board's symmetries (8 of a square, 4 of a rectangle), the
+stones of both colors and the points banned by the ko rule. Of positions that are the same the first one that passes the filters
+is kept, in the order of the store: by generation, shard name, game, ply; over all splits together. It is written as it was
+played, not turned. Keys are the first 16 bytes of a SHA-256, so a wrong match among a billion positions has a chance below
+1 in 10^20. Repetitions that a longer history would forbid later are not told apart.
+";

@@ -1,0 +1,311 @@
+//! How do rows become the numbered parts of a dataset?
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tengen_rules::Size;
+
+use super::column::Field;
+use super::draft::{Draft, sync_folder};
+use super::error::{DatasetError, cannot_write};
+use super::filter::Split;
+use super::npz_file::write_npz;
+use super::parquet_file::ParquetFile;
+use super::table::{Table, Values};
+
+/// A row group is written when its rows take so much memory.
+const ROW_GROUP_BYTES: usize = 16 << 20;
+/// Rows of a part of Parquet unless asked otherwise.
+const PARQUET_ROWS: u64 = 1 << 20;
+/// Rows of a part of NumPy arrays: they are in memory as a whole.
+const NPZ_ROWS: u64 = 1 << 15;
+/// Games of an SGF collection.
+const SGF_GAMES: u64 = 1000;
+
+/// How a dataset is stored.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileFormat {
+    /// Parquet: read by pandas, polars, DuckDB, Spark and others.
+    Parquet,
+    /// Compressed NumPy archives, arrays of one board size each.
+    Npz,
+    /// SGF collections, for Go programs; games only.
+    Sgf,
+}
+
+impl FileFormat {
+    /// The file extension and name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileFormat::Parquet => "parquet",
+            FileFormat::Npz => "npz",
+            FileFormat::Sgf => "sgf",
+        }
+    }
+
+    fn rows_per_part(self) -> u64 {
+        match self {
+            FileFormat::Parquet => PARQUET_ROWS,
+            FileFormat::Npz => NPZ_ROWS,
+            FileFormat::Sgf => SGF_GAMES,
+        }
+    }
+}
+
+/// One file of a dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatasetFile {
+    /// Path inside the dataset.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// SHA-256 as 64 hexadecimal digits.
+    pub sha256: String,
+    /// Rows inside.
+    pub rows: u64,
+    /// The split it belongs to, in a dataset that was split.
+    pub split: Option<Split>,
+    /// Board size of its rows, in formats that keep sizes apart.
+    pub size: Option<String>,
+}
+
+/// Rows with the same key go into the same parts.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PartKey {
+    pub(crate) split: Option<Split>,
+    pub(crate) size: Size,
+}
+
+/// Writes rows into parts, in a draft of the dataset.
+pub(crate) struct DatasetWriter {
+    draft: Draft,
+    format: FileFormat,
+    content: &'static str,
+    fields: Vec<Field>,
+    rows_per_part: u64,
+    parts: BTreeMap<PartKey, Parts>,
+}
+
+impl DatasetWriter {
+    /// Begins a dataset. `content` says what a row is; `rows_per_part` = `None` takes the format's usual number.
+    pub(crate) fn begin(
+        folder: &Path,
+        format: FileFormat,
+        content: &'static str,
+        fields: Vec<Field>,
+        rows_per_part: Option<u64>,
+    ) -> Result<DatasetWriter, DatasetError> {
+        Ok(DatasetWriter {
+            draft: Draft::begin(folder)?,
+            format,
+            content,
+            fields,
+            rows_per_part: rows_per_part.unwrap_or(format.rows_per_part()).max(1),
+            parts: BTreeMap::new(),
+        })
+    }
+
+    /// The folder that grows.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.draft.path()
+    }
+
+    /// The format of the parts.
+    pub(crate) fn format(&self) -> FileFormat {
+        self.format
+    }
+
+    /// What a row is.
+    pub(crate) fn content(&self) -> &'static str {
+        self.content
+    }
+
+    /// Whether remains of an interrupted dataset were removed.
+    pub(crate) fn cleaned(&self) -> bool {
+        self.draft.cleaned
+    }
+
+    /// Adds those rows of a game that `keep` names. A part closes at the first end of a game at which it has enough rows.
+    pub(crate) fn append(
+        &mut self,
+        key: PartKey,
+        table: &Table,
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<(), DatasetError> {
+        // Parquet and SGF take boards of any size in one file.
+        let size = (self.format == FileFormat::Npz).then_some(key.size);
+        let slot = PartKey {
+            size: size.unwrap_or(Size::square(1).expect("1x1 is a board")),
+            ..key
+        };
+        let root = self.draft.path();
+        let parts = self.parts.entry(slot).or_insert_with(|| Parts {
+            root,
+            format: self.format,
+            content: self.content,
+            fields: self.fields.clone(),
+            split: key.split,
+            size,
+            rows_per_part: self.rows_per_part,
+            table: Table::new(&self.fields),
+            open: None,
+            open_rows: 0,
+            files: Vec::new(),
+        });
+        parts.table.append(table, keep);
+        parts.flush(false)
+    }
+
+    /// Closes every part and returns the draft with all files, ordered by split, size and number.
+    pub(crate) fn finish(self) -> Result<(Draft, Vec<DatasetFile>), DatasetError> {
+        let mut files = Vec::new();
+        for (_, mut parts) in self.parts {
+            parts.flush(true)?;
+            files.append(&mut parts.files);
+        }
+        Ok((self.draft, files))
+    }
+}
+
+/// The parts of one split and size.
+struct Parts {
+    root: PathBuf,
+    format: FileFormat,
+    content: &'static str,
+    fields: Vec<Field>,
+    split: Option<Split>,
+    size: Option<Size>,
+    rows_per_part: u64,
+    /// Rows not written yet.
+    table: Table,
+    open: Option<ParquetFile>,
+    /// Rows written to the open file.
+    open_rows: u64,
+    files: Vec<DatasetFile>,
+}
+
+impl Parts {
+    /// Writes what is due; everything at the end.
+    fn flush(&mut self, end: bool) -> Result<(), DatasetError> {
+        let rows = self.open_rows + self.table.rows as u64;
+        let full = rows >= self.rows_per_part || (end && rows > 0);
+        if self.format == FileFormat::Parquet && self.table.rows > 0 && (full || self.table.bytes() >= ROW_GROUP_BYTES)
+        {
+            self.write_row_group()?;
+        }
+        if full { self.close_part(rows) } else { Ok(()) }
+    }
+
+    fn write_row_group(&mut self) -> Result<(), DatasetError> {
+        let path = self.root.join(self.next_path()?);
+        if self.open.is_none() {
+            self.open = Some(ParquetFile::create(&path, &self.fields, self.content)?);
+        }
+        if let Some(file) = &mut self.open {
+            file.write(&self.table)?;
+        }
+        self.open_rows += self.table.rows as u64;
+        self.table = Table::new(&self.fields);
+        Ok(())
+    }
+
+    fn close_part(&mut self, rows: u64) -> Result<(), DatasetError> {
+        let name = self.next_path()?;
+        let path = self.root.join(&name);
+        match (self.format, self.size) {
+            (FileFormat::Parquet, _) => self.open.take().map_or(Ok(()), ParquetFile::close)?,
+            (FileFormat::Npz, Some(size)) => write_npz(&path, &self.table, size)?,
+            (FileFormat::Npz, None) => unreachable!("parts of arrays have a board size"),
+            (FileFormat::Sgf, _) => write_texts(&path, &self.table)?,
+        }
+        let (bytes, sha256) = file_hash(&path)?;
+        self.files.push(DatasetFile {
+            path: name,
+            bytes,
+            sha256,
+            rows,
+            split: self.split,
+            size: self.size.map(|size| size.to_string()),
+        });
+        self.table = Table::new(&self.fields);
+        self.open_rows = 0;
+        Ok(())
+    }
+
+    /// Path of the next part inside the dataset; its folder exists.
+    fn next_path(&self) -> Result<String, DatasetError> {
+        let mut folder = String::new();
+        for part in [
+            self.split.map(|split| split.name().to_owned()),
+            self.size.map(|size| size.to_string()),
+        ] {
+            part.iter().for_each(|part| folder.push_str(&format!("{part}/")));
+        }
+        let path = self.root.join(&folder);
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
+        Ok(format!("{folder}part-{:05}.{}", self.files.len(), self.format.name()))
+    }
+}
+
+/// Writes a table of one column of texts.
+fn write_texts(path: &Path, table: &Table) -> Result<(), DatasetError> {
+    let write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        if let Some(Values::Text(texts)) = table.columns.first().map(|cells| &cells.values) {
+            for text in texts {
+                file.write_all(Arc::as_ref(text).as_bytes())?;
+            }
+        }
+        file.into_inner()?.sync_all()
+    };
+    write().map_err(|error| cannot_write(path, error))
+}
+
+/// Writes a small file and makes it durable.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), DatasetError> {
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|error| cannot_write(path, error))
+}
+
+/// Size and SHA-256 of a file, read once in small pieces.
+pub(crate) fn file_hash(path: &Path) -> Result<(u64, String), DatasetError> {
+    let hash = || -> std::io::Result<(u64, String)> {
+        let mut file = File::open(path)?;
+        let (mut hash, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; 1 << 18]);
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            bytes += read as u64;
+            hash.update(&piece[..read]);
+        }
+        Ok((
+            bytes,
+            hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        ))
+    };
+    hash().map_err(|error| cannot_write(path, error))
+}
+
+/// Makes the names in every folder of the parts durable.
+pub(crate) fn sync_folders(root: &Path, files: &[DatasetFile]) -> Result<(), DatasetError> {
+    let mut folders: Vec<PathBuf> = files
+        .iter()
+        .flat_map(|file| Path::new(&file.path).ancestors().skip(1))
+        .map(|folder| root.join(folder))
+        .collect();
+    folders.sort();
+    folders.dedup();
+    folders.iter().try_for_each(|folder| sync_folder(folder))
+}
