@@ -9,7 +9,7 @@ use std::path::Path;
 use tengen_evaluator::GateConfig;
 use tengen_network::NetworkConfig;
 use tengen_records::{SampleConfig, SymmetryMode, WindowConfig};
-use tengen_rules::Size;
+use tengen_rules::{Rules, Size};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
 
@@ -22,8 +22,9 @@ pub(crate) struct RunConfig {
     /// Every random choice of the run derives from it; 0 to 2^63 - 1.
     #[serde(default = "one")]
     pub(crate) seed: u64,
-    /// The rule set of all games; self-play knows `tromp_taylor`.
-    pub(crate) rules: String,
+    /// The rules of all games, played as between machines.
+    #[serde(with = "rules_text")]
+    pub(crate) rules: Rules,
     /// The network's architecture.
     pub(crate) network: NetworkConfig,
     /// How self-play games are set up, searched and kept finite.
@@ -47,6 +48,20 @@ pub(crate) struct RunConfig {
     /// When the run ends.
     #[serde(default)]
     pub(crate) budget: BudgetConfig,
+}
+
+/// Rules as text in config files.
+mod rules_text {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use tengen_rules::Rules;
+
+    pub(super) fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(rules)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
 }
 
 fn one() -> u64 {
@@ -198,11 +213,12 @@ impl RunConfig {
         self.training.validate()?;
         self.samples.validate()?;
         self.gate.validate().map_err(anyhow::Error::msg)?;
+        let rules = self.rules.check_for_machines();
+        rules.with_context(|| format!("rules = \"{}\"", self.rules))?;
         let pace = &self.pace;
         let above_0 = f64::MIN_POSITIVE..1e9;
         let broken = [
             (self.seed >= 1 << 63, "seed must be below 2^63"),
-            (self.rules != "tromp_taylor", "rules: self-play knows `tromp_taylor`"),
             (
                 self.selfplay.search.visits == 0,
                 "selfplay.search.visits must be at least 1",

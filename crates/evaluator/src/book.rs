@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tengen_rules::{Move, Position, Size};
+use tengen_rules::{Move, Position, Rules, Size};
 
 /// Lines of play from the empty board, Black first, from which pairs of games begin.
 ///
@@ -43,24 +43,24 @@ impl Book {
         &self.lines
     }
 
-    /// Plays every line on a board of this size.
+    /// Plays every line on a board of this size under these rules.
     ///
     /// # Errors
     /// A sentence when the book is empty, or naming the first line that has an illegal turn or ends the game.
-    pub(crate) fn validate(&self, size: Size) -> Result<(), String> {
+    pub(crate) fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err(format!("the book {} has no opening for {size}", self.path));
         }
         for (number, line) in self.lines.iter().enumerate() {
             let wrong = |problem: String| format!("opening {} of the book {}: {problem}", number + 1, self.path);
-            let mut position = Position::new(size);
+            let mut position = Position::with_rules(size, rules).between_machines();
             for &mv in line {
                 if let Err(reason) = position.try_play(mv) {
                     return Err(wrong(format!("{} is illegal: {reason}", mv.format(size))));
                 }
             }
             if position.is_over() {
-                return Err(wrong("it ends the game by two passes".to_owned()));
+                return Err(wrong("it ends the game".to_owned()));
             }
         }
         Ok(())
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn every_line_comes_once_before_any_again() {
         let openings = openings(&["C3 D4", "C4", "B2 pass C3"], None);
-        assert_eq!(openings.validate(size()), Ok(()));
-        let mut round: Vec<Vec<Move>> = (3..6).map(|pair| openings.moves(size(), 9, pair)).collect();
+        assert_eq!(openings.validate(size(), Rules::tromp_taylor()), Ok(()));
+        let mut round: Vec<Vec<Move>> = (3..6).map(|pair| openings.moves(size(), Rules::tromp_taylor(), 9, pair)).collect();
         round.sort();
         let mut lines = openings.book.expect("a book").lines().to_vec();
         lines.sort();
@@ -112,7 +112,7 @@ mod tests {
             (vec!["C3", "C3 C3"], "opening 2 of the book b: C3 is illegal"),
             (vec!["C3 pass pass"], "it ends the game"),
         ] {
-            let error = openings(&lines, None).validate(size()).expect_err("a refusal");
+            let error = openings(&lines, None).validate(size(), Rules::tromp_taylor()).expect_err("a refusal");
             assert!(error.contains(message), "{error}");
         }
     }

@@ -178,7 +178,7 @@ impl LiveGame {
         let mut live = LiveGame {
             game,
             a_color: config.a_color_in(game),
-            position: Position::new(config.size),
+            position: Position::with_rules(config.size, config.rules).between_machines(),
             seeds,
             plies: Vec::new(),
             opening_plies: opening.len(),
@@ -254,7 +254,7 @@ impl LiveGame {
         let mut record = GameRecord {
             game_id: format!("{}-{:05}", context.match_id, self.game),
             size: config.size,
-            rules: self.position.rules().name().to_owned(),
+            rules: self.position.rules().to_string(),
             komi: config.komi,
             score_half_points: None,
             seed: config.seed as i64,

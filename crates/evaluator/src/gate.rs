@@ -1,7 +1,7 @@
 //! Does a candidate replace the champion?
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{Komi, Size};
+use tengen_rules::{Komi, Rules, Size};
 use tengen_search::rng;
 
 use crate::openings::Openings;
@@ -81,10 +81,11 @@ impl Default for GateConfig {
 }
 
 impl GateConfig {
-    /// The match that the gate plays on this board.
-    pub fn match_config(&self, size: Size, komi: Komi, seed: u64) -> MatchConfig {
+    /// The match that the gate plays on this board under these rules.
+    pub fn match_config(&self, size: Size, rules: Rules, komi: Komi, seed: u64) -> MatchConfig {
         MatchConfig {
             size,
+            rules,
             komi,
             games: self.games - self.games % 2,
             openings: self.openings.clone(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{Move, Point, Position, Size, Symmetry};
+use tengen_rules::{Move, Point, Position, Rules, Size, Symmetry};
 use tengen_search::rng;
 
 use crate::book::Book;
@@ -43,12 +43,14 @@ impl Openings {
         }
     }
 
-    /// The opening of a pair of games: legal turns from the empty board. The same arguments give the same moves.
-    pub fn moves(&self, size: Size, seed: u64, pair: usize) -> Vec<Move> {
-        let mut position = Position::new(size);
+    /// The opening of a pair of games: legal turns from the empty board that do not end the game. The same arguments give
+    /// the same moves.
+    pub fn moves(&self, size: Size, rules: Rules, seed: u64, pair: usize) -> Vec<Move> {
+        let mut position = Position::with_rules(size, rules);
         if self.first_moves {
             let points = distinct_first_moves(size);
-            position.play(Move::Play(points[shuffled(points.len(), seed, pair)]));
+            // On a board of one point the only play may be a forbidden suicide.
+            let _ = position.try_play(Move::Play(points[shuffled(points.len(), seed, pair)]));
         }
         if let Some(lines) = self.book.as_ref().map(Book::lines).filter(|lines| !lines.is_empty()) {
             let line = &lines[shuffled(lines.len(), seed, pair)];
@@ -64,16 +66,21 @@ impl Openings {
                 .nth(rng::below(&mut rng, legal.len()))
                 .expect("the rank is below the count");
             position.play(Move::Play(point));
+            if position.is_over() {
+                // A long cycle has tied the game.
+                position.undo();
+                break;
+            }
         }
         position.moves().to_vec()
     }
 
-    /// Checks that a book was read and fits the board.
+    /// Checks that a book was read and fits board and rules.
     ///
     /// # Errors
     /// A sentence naming the line that does not fit.
-    pub fn validate(&self, size: Size) -> Result<(), String> {
-        self.book.as_ref().map_or(Ok(()), |book| book.validate(size))
+    pub fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
+        self.book.as_ref().map_or(Ok(()), |book| book.validate(size, rules))
     }
 }
 
@@ -225,7 +232,7 @@ mod tests {
     fn first_moves_come_once_each_before_any_again() {
         let size = Size::square(5).expect("a size");
         let openings: Openings = "first-moves".parse().expect("openings");
-        let mut round: Vec<Vec<Move>> = (6..12).map(|pair| openings.moves(size, 3, pair)).collect();
+        let mut round: Vec<Vec<Move>> = (6..12).map(|pair| openings.moves(size, Rules::tromp_taylor(), 3, pair)).collect();
         round.sort();
         round.dedup();
         assert_eq!(round.len(), 6);
@@ -235,10 +242,22 @@ mod tests {
     fn random_openings_repeat_with_their_seed_only() {
         let size = Size::square(9).expect("a size");
         let openings: Openings = "first-moves+random:6".parse().expect("openings");
-        assert_eq!(openings.moves(size, 1, 4), openings.moves(size, 1, 4));
-        assert_ne!(openings.moves(size, 1, 4), openings.moves(size, 2, 4));
-        assert_eq!(openings.moves(size, 1, 4).len(), 7);
+        assert_eq!(
+            openings.moves(size, Rules::tromp_taylor(), 1, 4),
+            openings.moves(size, Rules::tromp_taylor(), 1, 4)
+        );
+        assert_ne!(
+            openings.moves(size, Rules::tromp_taylor(), 1, 4),
+            openings.moves(size, Rules::tromp_taylor(), 2, 4)
+        );
+        assert_eq!(openings.moves(size, Rules::tromp_taylor(), 1, 4).len(), 7);
         let tiny = Size::square(1).expect("a size");
-        assert_eq!("random:9".parse::<Openings>().expect("openings").moves(tiny, 1, 0), []);
+        assert_eq!(
+            "random:9"
+                .parse::<Openings>()
+                .expect("openings")
+                .moves(tiny, Rules::tromp_taylor(), 1, 0),
+            []
+        );
     }
 }

@@ -246,9 +246,12 @@ fn play_games(
 fn begin(config: &MatchConfig, game: usize) -> LiveGame {
     const OPENINGS: u64 = 1;
     const PLAYERS: u64 = 2;
-    let opening = config
-        .openings
-        .moves(config.size, rng::fold(config.seed, &[OPENINGS]), config.pair_of(game));
+    let opening = config.openings.moves(
+        config.size,
+        config.rules,
+        rng::fold(config.seed, &[OPENINGS]),
+        config.pair_of(game),
+    );
     let seed = |player| rng::fold(config.seed, &[PLAYERS, game as u64, player]);
     LiveGame::begin(config, game, &opening, [seed(0), seed(1)])
 }

@@ -1,6 +1,6 @@
 //! The weakest opponent that still finishes its games.
 
-use tengen_rules::{Color, Move, Point, Position};
+use tengen_rules::{Color, Ending, Judge, Move, Point, Position};
 use tengen_search::rng;
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Turn};
@@ -57,7 +57,7 @@ impl Player for RandomPlayer {
 fn choose(turn: &Turn<'_>) -> Move {
     let position = turn.position;
     let color = position.to_move();
-    if position.consecutive_passes() > 0 && position.margin(turn.komi).seen_by(color) >= 0 {
+    if position.consecutive_passes() > 0 && may_end(turn) {
         return Move::Pass;
     }
     let mut plays: Vec<Point> = position.legal_points().iter().collect();
@@ -69,6 +69,16 @@ fn choose(turn: &Turn<'_>) -> Move {
         }
     }
     Move::Pass
+}
+
+/// Whether a pass, the second one, ends the game without a loss.
+fn may_end(turn: &Turn<'_>) -> bool {
+    let mut position = turn.position.clone();
+    position.play(Move::Pass);
+    match Judge::default().ending(&position, turn.komi) {
+        Some(Ending::Counted(count)) => count.margin.seen_by(turn.color()) >= 0,
+        Some(Ending::TiedByCycle | Ending::UndecidedLife) | None => false,
+    }
 }
 
 /// Whether a legal play removes the player's own chain.

@@ -1,7 +1,7 @@
 //! The settings of a match.
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{Color, Komi, Size};
+use tengen_rules::{Color, Komi, Rules, Size};
 
 use crate::openings::Openings;
 use crate::sprt::SprtConfig;
@@ -38,7 +38,10 @@ pub struct MatchConfig {
     /// The board, such as `9x9`.
     #[serde(with = "text")]
     pub size: Size,
-    /// Points added to White's area, in whole or half points. Integers allow ties.
+    /// The rules, played as between machines: a name such as `tromp_taylor`, or settings `key=value`.
+    #[serde(with = "text")]
+    pub rules: Rules,
+    /// Points added to White's score, in whole or half points. Integers allow ties.
     #[serde(with = "text")]
     pub komi: Komi,
     /// Number of games, or the most that are played when `sprt` may stop the match. Usual: 100 to 1,000; even, so that pairs are whole.
@@ -68,6 +71,7 @@ impl Default for MatchConfig {
     fn default() -> MatchConfig {
         MatchConfig {
             size: Size::square(9).expect("9 is a side"),
+            rules: Rules::tromp_taylor(),
             komi: Komi::from_half_points(14),
             games: 100,
             openings: Openings::random(4),
@@ -94,6 +98,9 @@ impl MatchConfig {
         if self.parallel == 0 {
             return Err("parallel must be at least 1".to_owned());
         }
+        self.rules
+            .check_for_machines()
+            .map_err(|error| format!("rules {}: {error}", self.rules))?;
         if self.komi.points().abs() > self.size.area() as f32 {
             return Err(format!(
                 "komi {} is larger than the board of {} points",
@@ -101,7 +108,7 @@ impl MatchConfig {
                 self.size.area()
             ));
         }
-        self.openings.validate(self.size)?;
+        self.openings.validate(self.size, self.rules)?;
         match &self.sprt {
             Some(_) if self.a_color != AColor::Alternate => {
                 Err("a sequential test needs pairs of games: a_color must be alternate".to_owned())

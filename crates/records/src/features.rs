@@ -9,9 +9,13 @@
 //! | 6 | that the mover owns if the game stopped now: his stones and empty points reaching only them |
 //! | 7 | that the opponent owns if the game stopped now |
 //!
+//! Points that are not on the board count as komi: White's handicap bonus, and under territory scoring the prisoners
+//! taken so far, for the side that took them. What happens on the board from here on is worth the same whatever they
+//! are, and the result depends on the sum only. The planes of owned points stay areas.
+//!
 //! No plane tells the order of earlier moves, so positions reached on two ways share one prediction.
 
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Size, Symmetry};
+use tengen_rules::{Color, Komi, Move, PointSet, Position, Scoring, Size, Symmetry};
 
 use crate::images::{ImageTable, image};
 
@@ -45,9 +49,11 @@ pub struct Features {
     /// The bit planes `[BIT_PLANES]`, in the order of the table in this module's header.
     pub planes: [PointSet; BIT_PLANES],
     /// The global inputs `[GLOBALS]`: komi the mover gets divided by the number of points; 1 when the opponent's last
-    /// turn was a pass, else 0; tanh of a fifth of the mover's margin after komi if the game stopped now.
+    /// turn was a pass, else 0; tanh of a fifth of the mover's margin after komi if the game stopped now, under territory
+    /// scoring as if every chain were alive.
     pub globals: [f32; GLOBALS],
-    /// Points the mover gets on top of his area: the komi for White, minus the komi for Black.
+    /// Points the mover gets on top of what the board gives: the komi for White, minus the komi for Black, and
+    /// with it his part of what this module's header names.
     pub komi: f32,
 }
 
@@ -72,7 +78,14 @@ impl Features {
             own_area,
             opponent_area,
         ];
-        features_from_planes(size, planes, mover, komi, position.last_move() == Some(Move::Pass))
+        let so_far = SoFar {
+            mover,
+            komi,
+            after_pass: position.last_move() == Some(Move::Pass),
+            gain: gain_off_board(position),
+            territory: position.rules().scoring == Scoring::Territory,
+        };
+        features_from_planes(size, planes, so_far)
     }
 
     /// The same position seen in a mirror.
@@ -129,17 +142,41 @@ impl Features {
     }
 }
 
-/// Completes bit planes by the numbers that follow from them, the komi and the turn before.
-pub(crate) fn features_from_planes(
-    size: Size,
-    planes: [PointSet; BIT_PLANES],
-    mover: Color,
-    komi: Komi,
-    after_pass: bool,
-) -> Features {
-    let komi = mover_komi(komi, mover);
-    let margin = planes[PLANE_OWN_AREA].len() as f32 - planes[PLANE_OPPONENT_AREA].len() as f32 + komi;
-    let passed = if after_pass { 1.0 } else { 0.0 };
+/// What the numbers of a position depend on besides its planes.
+#[derive(Copy, Clone)]
+pub(crate) struct SoFar {
+    pub(crate) mover: Color,
+    pub(crate) komi: Komi,
+    /// Whether the last turn was a pass.
+    pub(crate) after_pass: bool,
+    /// See [`gain_off_board`].
+    pub(crate) gain: i32,
+    /// Whether the rules count territory.
+    pub(crate) territory: bool,
+}
+
+/// Points that Black has off the board, besides the komi, and that his score will hold whatever happens: prisoners
+/// under territory scoring, else minus White's handicap bonus.
+pub(crate) fn gain_off_board(position: &Position) -> i32 {
+    let taken = |color| position.prisoners(color) as i32;
+    match position.rules().scoring {
+        Scoring::Territory => taken(Color::White) - taken(Color::Black),
+        Scoring::Area | Scoring::Half => {
+            let stones = position.handicap().stones();
+            -(position.rules().handicap_bonus.points(stones) as i32)
+        }
+    }
+}
+
+/// Completes bit planes by the numbers that follow from them, the komi and the turns before.
+pub(crate) fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], so_far: SoFar) -> Features {
+    let points = |plane: usize| planes[plane].len() as f32;
+    let komi = mover_komi(so_far);
+    let mut margin = points(PLANE_OWN_AREA) - points(PLANE_OPPONENT_AREA) + komi;
+    if so_far.territory {
+        margin -= points(PLANE_OWN) - points(PLANE_OPPONENT);
+    }
+    let passed = if so_far.after_pass { 1.0 } else { 0.0 };
     Features {
         size,
         planes,
@@ -148,11 +185,12 @@ pub(crate) fn features_from_planes(
     }
 }
 
-/// Points `mover` gets on top of his area.
-fn mover_komi(komi: Komi, mover: Color) -> f32 {
-    match mover {
-        Color::Black => -komi.points(),
-        Color::White => komi.points(),
+/// Points the mover gets on top of what the board gives.
+fn mover_komi(so_far: SoFar) -> f32 {
+    let for_white = so_far.komi.points() - so_far.gain as f32;
+    match so_far.mover {
+        Color::Black => -for_white,
+        Color::White => for_white,
     }
 }
 

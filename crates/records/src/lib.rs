@@ -62,7 +62,7 @@ pub use models::{ModelEntry, ModelFiles, Promotion, model_id};
 pub use oracle::{OracleError, OracleReport, check_oracle_file};
 pub use policy::compact_policy;
 pub use prune::PrunePlan;
-pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, ownership};
+pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError};
 pub use run_files::{MatchFile, RunInfo};
 pub use sample_config::{CachePlace, SampleConfig, SampleConfigError, SymmetryMode};
 pub use samples::{SampleError, SampleSource, WindowLoad};

@@ -1,7 +1,8 @@
 //! What is known of one game: who played it, every turn with what the search thought, how it ended.
 
 use tengen_rules::{
-    Color, GameEnd, Handicap, IllegalMove, Komi, Move, Outcome, Position, Rules, Scoring, Setup, SetupError, Size,
+    Area, Color, Ending, Handicap, IllegalMove, Judge, Komi, Move, Outcome, Position, Rules, RulesError, Setup,
+    SetupError, Size,
 };
 
 /// Flag of a [`PlyRecord`]: the search ran with its full number of visits.
@@ -22,6 +23,10 @@ const POLICY_SUM_TOLERANCE: f32 = 1e-3;
 pub enum EndReason {
     /// Two passes in a row: the game is over by the rules and scored.
     TwoPasses,
+    /// A long cycle tied the game under rules that say so, whatever the komi; there is no score.
+    LongCycle,
+    /// Two passes in a row, but the score depends on the life of chains that is not decided: no result.
+    UndecidedLife,
     /// The limit on the number of plies was met: the game is unfinished and has no result.
     PlyLimit,
     /// The side to move after the last ply resigned: it lost, without a score.
@@ -32,8 +37,10 @@ pub enum EndReason {
 
 impl EndReason {
     /// All reasons, in the order of declaration.
-    pub const ALL: [EndReason; 4] = [
+    pub const ALL: [EndReason; 6] = [
         EndReason::TwoPasses,
+        EndReason::LongCycle,
+        EndReason::UndecidedLife,
         EndReason::PlyLimit,
         EndReason::Resign,
         EndReason::Forfeit,
@@ -43,6 +50,8 @@ impl EndReason {
     pub fn name(self) -> &'static str {
         match self {
             EndReason::TwoPasses => "two_passes",
+            EndReason::LongCycle => "long_cycle",
+            EndReason::UndecidedLife => "undecided_life",
             EndReason::PlyLimit => "ply_limit",
             EndReason::Resign => "resign",
             EndReason::Forfeit => "forfeit",
@@ -131,11 +140,12 @@ pub struct GameRecord {
     pub game_id: String,
     /// The board.
     pub size: Size,
-    /// Name of the rule set, as [`Rules::name`] gives it.
+    /// The rules as text that can be read back: the name of a set, or its settings.
     pub rules: String,
-    /// Points added to White's area.
+    /// Points added to White's score.
     pub komi: Komi,
-    /// Black's area minus White's minus komi, in half points; `None` unless the game ended by two passes.
+    /// Black's score minus White's minus komi by the rules' count, in half points; `None` unless the game ended by
+    /// two passes.
     pub score_half_points: Option<i32>,
     /// Seed of the game's random choices.
     pub seed: i64,
@@ -157,17 +167,17 @@ pub struct GameRecord {
     pub setup: Setup,
     /// Every turn, that of [`Setup::to_move`] first.
     pub plies: Vec<PlyRecord>,
-    /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither. Empty unless the game ended by
-    /// two passes.
+    /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither; under area scoring the areas,
+    /// under territory scoring alive chains and territories. Empty unless the game ended by two passes.
     pub ownership: Vec<i8>,
 }
 
 /// How a record contradicts itself or the rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
-    /// The rule set is not known, or is not one whose end and score a record can state.
-    #[error("the rules {0:?} are not known to this version, or do not end by two passes with area score")]
-    UnknownRules(String),
+    /// The rules cannot be read.
+    #[error("the record's rules: {0}")]
+    UnknownRules(RulesError),
     /// No game can start so.
     #[error("the start of the game: {0}")]
     Setup(#[from] SetupError),
@@ -185,13 +195,13 @@ pub enum RecordError {
         reason: IllegalMove,
     },
     /// The stated end does not fit the turns.
-    #[error("the record says the game ended by {stated}, but after its {plies} plies the game is {found}")]
+    #[error("the record says the game ended by {stated}, but after its {plies} plies {found}")]
     WrongEnd {
         /// Name of the stated reason.
         stated: &'static str,
         /// Number of plies.
         plies: usize,
-        /// `over` or `not over`.
+        /// How the game stands by the rules.
         found: &'static str,
     },
     /// The stated score is not the score of the final board.
@@ -251,12 +261,12 @@ pub enum RecordError {
 }
 
 impl GameRecord {
-    /// Whether the game ended by two passes and so has a score.
+    /// Whether the game came to an end by its rules and has a result: a score, or a tie by a long cycle.
     pub fn is_finished(&self) -> bool {
-        self.end_reason == EndReason::TwoPasses
+        matches!(self.end_reason, EndReason::TwoPasses | EndReason::LongCycle)
     }
 
-    /// Who won; `None` when nobody can say (the ply limit was met).
+    /// Who won; `None` when nobody can say: the ply limit was met, or life is not decided.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.end_reason {
             EndReason::TwoPasses => self.score_half_points.map(|score| match score.signum() {
@@ -264,7 +274,8 @@ impl GameRecord {
                 -1 => Outcome::WhiteWins,
                 _ => Outcome::Tie,
             }),
-            EndReason::PlyLimit => None,
+            EndReason::LongCycle => Some(Outcome::Tie),
+            EndReason::PlyLimit | EndReason::UndecidedLife => None,
             EndReason::Resign | EndReason::Forfeit => Some(match self.mover(self.plies.len()) {
                 Color::Black => Outcome::WhiteWins,
                 Color::White => Outcome::BlackWins,
@@ -277,26 +288,27 @@ impl GameRecord {
         self.setup.mover(ply)
     }
 
-    /// States the end of the game: sets reason, score and ownership from the final position.
-    pub fn set_end(&mut self, last: &Position, reason: EndReason) {
-        self.end_reason = reason;
-        let finished = reason == EndReason::TwoPasses;
-        self.score_half_points = finished.then(|| last.margin(self.komi).half_points());
-        self.ownership = if finished { ownership(last) } else { Vec::new() };
+    /// States the end of the game: reason, score and ownership follow from the final position if the game is over by
+    /// its rules; else it has stopped for the reason given.
+    pub fn set_end(&mut self, last: &Position, stopped: EndReason) {
+        let end = End::of(last, self.komi);
+        self.end_reason = end.reason.unwrap_or(stopped);
+        self.score_half_points = end.score_half_points;
+        self.ownership = end.ownership;
     }
 
     /// The start of the game under the record's rules.
     ///
     /// # Errors
-    /// [`RecordError::UnknownRules`] when the rule set has no known name; [`RecordError::Setup`] and
+    /// [`RecordError::UnknownRules`] when the rules cannot be read; [`RecordError::Setup`] and
     /// [`RecordError::Handicap`] when no game can start so.
     pub fn start(&self) -> Result<Position, RecordError> {
-        let rules = rules_named(&self.rules).ok_or_else(|| RecordError::UnknownRules(self.rules.clone()))?;
+        let rules: Rules = self.rules.parse().map_err(RecordError::UnknownRules)?;
         match self.setup.handicap {
             Handicap::Consecutive(n) | Handicap::WhitePasses(n) | Handicap::Fixed(n) if n > MAX_HANDICAP => {
                 Err(RecordError::Handicap(n))
             }
-            _ => Ok(Position::starting(self.size, rules, &self.setup)?),
+            _ => Ok(Position::starting(self.size, rules, &self.setup)?.between_machines()),
         }
     }
 
@@ -351,25 +363,31 @@ impl GameRecord {
     }
 
     fn check_end(&self, last: &Position) -> Result<(), RecordError> {
-        if last.is_over() != self.is_finished() {
+        let end = End::of(last, self.komi);
+        let by_rules = matches!(
+            self.end_reason,
+            EndReason::TwoPasses | EndReason::LongCycle | EndReason::UndecidedLife
+        );
+        if end.reason != by_rules.then_some(self.end_reason) {
             return Err(RecordError::WrongEnd {
                 stated: self.end_reason.name(),
                 plies: self.plies.len(),
-                found: if last.is_over() { "over" } else { "not over" },
+                found: match end.reason {
+                    None => "the game is not over",
+                    Some(EndReason::LongCycle) => "a long cycle has tied the game",
+                    Some(EndReason::UndecidedLife) => "the game is over and the life of its chains is not decided",
+                    Some(_) => "the game is over and counted",
+                },
             });
         }
-        let expected = self.is_finished().then(|| last.margin(self.komi).half_points());
+        let expected = end.score_half_points;
         if expected != self.score_half_points {
             return Err(RecordError::WrongScore {
                 expected,
                 found: self.score_half_points,
             });
         }
-        let owners = if self.is_finished() {
-            ownership(last)
-        } else {
-            Vec::new()
-        };
+        let owners = end.ownership;
         if owners.len() != self.ownership.len() {
             return Err(RecordError::OwnershipLength {
                 expected: owners.len(),
@@ -407,19 +425,38 @@ impl GameRecord {
     }
 }
 
-/// A rule set whose games end and are scored as records say: by two passes, by area.
-fn rules_named(name: &str) -> Option<Rules> {
-    let rules: Rules = name.parse().ok()?;
-    (rules.end == GameEnd::TwoPasses && rules.scoring == Scoring::Area).then_some(rules)
+/// How a game ends by its rules.
+struct End {
+    /// `None` while it goes on.
+    reason: Option<EndReason>,
+    score_half_points: Option<i32>,
+    ownership: Vec<i8>,
 }
 
-/// Owner of every point of a final position in reading order: 1 Black, -1 White, 0 neither (rules, section 6.1).
-pub fn ownership(last: &Position) -> Vec<i8> {
-    let area = last.area();
-    let mut owners = vec![0; last.size().area()];
-    area.black.iter().for_each(|point| owners[point.index()] = 1);
-    area.white.iter().for_each(|point| owners[point.index()] = -1);
-    owners
+impl End {
+    fn of(last: &Position, komi: Komi) -> End {
+        let (reason, count) = match Judge::default().ending(last, komi) {
+            None => (None, None),
+            Some(Ending::Counted(count)) => (Some(EndReason::TwoPasses), Some(count)),
+            Some(Ending::TiedByCycle) => (Some(EndReason::LongCycle), None),
+            Some(Ending::UndecidedLife) => (Some(EndReason::UndecidedLife), None),
+        };
+        End {
+            reason,
+            score_half_points: count.map(|count| count.margin.half_points()),
+            ownership: count.map_or(Vec::new(), |count| ownership(last.size(), &count.owners)),
+        }
+    }
+}
+
+/// Owner of every point in reading order: 1 Black, -1 White, 0 neither.
+fn ownership(size: Size, owners: &Area) -> Vec<i8> {
+    let owner = |point| {
+        owners
+            .owner(point)
+            .map_or(0, |color| if color == Color::Black { 1 } else { -1 })
+    };
+    size.points().map(owner).collect()
 }
 
 fn check_numbers(ply: usize, record: &PlyRecord) -> Result<(), RecordError> {

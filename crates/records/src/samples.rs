@@ -135,7 +135,7 @@ impl SampleSource {
         }
     }
 
-    /// Adds the games of a shard as the newest ones; games without a score are left out. A key that is there already is
+    /// Adds the games of a shard as the newest ones; games without a result are left out. A key that is there already is
     /// left alone. The oldest shards go when a bound is met.
     ///
     /// # Errors

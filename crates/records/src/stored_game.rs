@@ -1,8 +1,8 @@
 //! How does a game lie in memory so that any of its positions becomes a training sample at once?
 
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Setup, Size, Symmetry};
+use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
-use crate::features::{BIT_PLANES, Features, features_from_planes};
+use crate::features::{BIT_PLANES, Features, SoFar, features_from_planes, gain_off_board};
 use crate::images::ImageTable;
 use crate::record::{GameRecord, OPENING, PlyRecord, RecordError};
 
@@ -18,12 +18,15 @@ pub struct Sample {
     pub policy: Vec<(u16, f32)>,
     /// 1 when there is a policy target, else 0.
     pub policy_weight: f32,
-    /// The mover's area minus the opponent's at the end of the game, in points, without komi.
+    /// The mover's score minus the opponent's at the end of the game, in points, without what [`Features::komi`] holds;
+    /// cut to the number of points either way. 0 where `result_weight` is 0.
     pub board_margin: i32,
     /// Target for win, tie and loss: the game's result mixed with the search's value. Sums to 1.
     pub value_target: [f32; 3],
     /// Owner of every point at the end in reading order: 1 the mover, -1 the opponent, 0 neither.
     pub ownership: Vec<i8>,
+    /// 1 when the game was counted; 0 when it ended without a count, so that value, margin and owners teach nothing.
+    pub result_weight: f32,
     /// Weight of the sample in the loss. Drawing follows the record's weights already, so this is 1.
     pub weight: f32,
 }
@@ -35,10 +38,11 @@ pub struct Sample {
 /// | head | for each of the `trained` positions: the sum of weights up to and with it (u64) |
 /// | | where its record ends, counted from the end of the head (u32) |
 /// | | its ply (u32) |
-/// | | the owner of every point at the end (i8): 1 Black, -1 White, 0 neither |
+/// | | the owner of every point at the end (i8): 1 Black, -1 White, 0 neither, or no count |
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
 /// | | the search's value (f32) and 1 for White to move plus 2 after a pass (u8) |
+/// | | Black's points off the board, see [`gain_off_board`] (i16) |
 /// | | its policy target as pairs of move index (u16) and probability (f32) |
 ///
 /// Numbers are little-endian. What a sample needs lies in two places, the head and one record, so that drawing one
@@ -50,8 +54,8 @@ pub(crate) struct StoredGame {
     /// How the game begins; `None` for the empty board and Black to move.
     setup: Option<Box<Setup>>,
     komi: Komi,
-    /// Black's area minus White's, in points.
-    board_margin: i32,
+    /// Black's score minus White's without komi, in points; `None` where a long cycle tied the game.
+    board_margin: Option<i32>,
     plies: usize,
     trained: usize,
     total_weight: u64,
@@ -68,7 +72,8 @@ const POLICY_ENTRY: usize = 6;
 const HEAD_ENTRY: usize = 8 + 4 + 4;
 
 impl StoredGame {
-    /// Appends the unpacked game to `bytes`; `None` when it has no score or nothing in it is trained on.
+    /// Appends the unpacked game to `bytes`; `None` when it has no result, nothing in it is trained on, or its score holds
+    /// the half point of a button, which no margin on a board has.
     ///
     /// # Errors
     /// [`RecordError`] when a turn is illegal: only when the record was not validated before.
@@ -79,7 +84,9 @@ impl StoredGame {
     ) -> Result<Option<StoredGame>, RecordError> {
         let cumulative = cumulative_weights(record);
         let total_weight = cumulative.last().map_or(0, |&(_, sum)| sum);
-        if !record.is_finished() || total_weight == 0 {
+        let board = record.score_half_points.map(|score| score + i32::from(record.komi.half_points()));
+        let is_fractional = board.is_some_and(|half_points| half_points % 2 != 0);
+        if !record.is_finished() || is_fractional || total_weight == 0 {
             return Ok(None);
         }
         let game = StoredGame {
@@ -88,7 +95,7 @@ impl StoredGame {
             rules: record.start()?.rules(),
             setup: (record.setup != Setup::EVEN).then(|| Box::new(record.setup)),
             komi: record.komi,
-            board_margin: record.ownership.iter().map(|&owner| i32::from(owner)).sum(),
+            board_margin: board.map(|half_points| half_points / 2),
             plies: record.plies.len(),
             trained: cumulative.len(),
             total_weight,
@@ -102,7 +109,8 @@ impl StoredGame {
         cumulative
             .iter()
             .for_each(|(ply, _)| bytes.extend_from_slice(&ply.to_le_bytes()));
-        bytes.extend(record.ownership.iter().map(|&owner| owner as u8));
+        let owner = |point: usize| record.ownership.get(point).copied().unwrap_or(0) as u8;
+        bytes.extend((0..record.size.area()).map(owner));
         if !planes {
             let moves = record.plies.iter().map(|ply| ply.mv.index(record.size) as u16);
             moves.for_each(|index| bytes.extend_from_slice(&index.to_le_bytes()));
@@ -153,15 +161,17 @@ impl StoredGame {
         for (&owner, &target) in self.ownership(head).iter().zip(map) {
             ownership[usize::from(target)] = owner as i8 * sign as i8;
         }
-        let board_margin = self.board_margin * sign;
+        let most = self.size.area() as i32;
+        let board_margin = self.board_margin.map_or(0, |margin| (margin - record.gain).clamp(-most, most) * sign);
         let policy = record.policy(map);
         Sample {
             features: features.transformed(symmetry),
             policy_weight: if policy.is_empty() { 0.0 } else { 1.0 },
             policy,
             board_margin,
-            value_target: self.value_target(record.value, board_margin, record.mover, result_share),
+            value_target: self.value_target(record.value, sign, &features, result_share),
             ownership,
+            result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
             weight: 1.0,
         }
     }
@@ -197,7 +207,8 @@ impl StoredGame {
                 Color::White
             },
             after_pass: flags & AFTER_PASS != 0,
-            policy: &rest[5..],
+            gain: i16::from_le_bytes(bytes_at(rest, 5)).into(),
+            policy: &rest[7..],
         }
     }
 
@@ -217,7 +228,14 @@ impl StoredGame {
             }
             PointSet::from_words(all)
         });
-        features_from_planes(self.size, planes, record.mover, self.komi, record.after_pass)
+        let so_far = SoFar {
+            mover: record.mover,
+            komi: self.komi,
+            after_pass: record.after_pass,
+            gain: record.gain,
+            territory: self.rules.scoring == Scoring::Territory,
+        };
+        features_from_planes(self.size, planes, so_far)
     }
 
     fn replayed_features(&self, head: &[u8], ply: usize) -> Features {
@@ -233,17 +251,15 @@ impl StoredGame {
         Features::of(&position, self.komi)
     }
 
-    fn value_target(&self, value: f32, board_margin: i32, mover: Color, result_share: f32) -> [f32; 3] {
-        let mover_komi = match mover {
-            Color::Black => -i32::from(self.komi.half_points()),
-            Color::White => i32::from(self.komi.half_points()),
-        };
-        let most = 2 * self.size.area() as i32;
-        let mut target = search_target(value, most + mover_komi, mover_komi - most);
+    fn value_target(&self, value: f32, sign: i32, features: &Features, result_share: f32) -> [f32; 3] {
+        let (most, extra) = (2 * self.size.area() as i32, (2.0 * features.komi) as i32);
+        let mut target = search_target(value, most + extra, extra - most);
         for share in &mut target {
             *share *= 1.0 - result_share;
         }
-        target[match (2 * board_margin + mover_komi).signum() {
+        let komi = i32::from(self.komi.half_points());
+        let score = self.board_margin.map_or(0, |margin| 2 * margin - komi);
+        target[match (score * sign).signum() {
             1 => 0,
             0 => 1,
             _ => 2,
@@ -259,6 +275,7 @@ struct PositionRecord<'a> {
     value: f32,
     mover: Color,
     after_pass: bool,
+    gain: i32,
     policy: &'a [u8],
 }
 
@@ -305,9 +322,11 @@ fn encode_records(
     planes: bool,
 ) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
-    if !planes {
+    let start = record.start()?;
+    let gains = start.rules().scoring == Scoring::Territory || gain_off_board(&start) != 0;
+    if !planes && !gains {
         for &(ply, _) in trained {
-            push_record(&mut bytes, record, ply as usize);
+            push_record(&mut bytes, record, ply as usize, 0);
             ends.push(bytes.len() as u32);
         }
         return Ok((bytes, ends));
@@ -318,19 +337,20 @@ fn encode_records(
         if next.next_if_eq(&ply).is_none() {
             return;
         }
-        for plane in &Features::of(position, record.komi).planes {
-            for word in &plane.words()[..words] {
-                bytes.extend_from_slice(&word.to_le_bytes());
+        if planes {
+            for plane in &Features::of(position, record.komi).planes {
+                let words = plane.words()[..words].iter();
+                words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             }
         }
-        push_record(&mut bytes, record, ply);
+        push_record(&mut bytes, record, ply, gain_off_board(position));
         ends.push(bytes.len() as u32);
     })?;
     Ok((bytes, ends))
 }
 
 /// Appends what a position's record holds besides planes.
-fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize) {
+fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) {
     let data = &record.plies[ply];
     let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
     let color = match record.mover(ply) {
@@ -339,6 +359,7 @@ fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize) {
     };
     bytes.extend_from_slice(&data.root_value.to_le_bytes());
     bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
+    bytes.extend_from_slice(&(gain as i16).to_le_bytes());
     for (index, probability) in &data.policy {
         bytes.extend_from_slice(&index.to_le_bytes());
         bytes.extend_from_slice(&probability.to_le_bytes());

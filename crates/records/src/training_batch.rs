@@ -15,12 +15,14 @@ pub struct TrainingBatch {
     pub policy: Vec<f32>,
     /// 1 where there is a policy target, else 0, `[B]`.
     pub policy_weight: Vec<f32>,
-    /// Mover's area minus opponent's at the end, points, without komi, `[B]`.
+    /// Mover's score minus opponent's at the end, points, without what the inputs' komi holds, `[B]`.
     pub board_margin: Vec<i32>,
     /// Targets for win, tie, loss, `[B, 3]`.
     pub value: Vec<f32>,
     /// Owners at the end, `[B, A]`: 1 mover, -1 opponent, 0 neither or off the board.
     pub ownership: Vec<f32>,
+    /// 1 where value, margin and owners are known from a count, else 0, `[B]`.
+    pub result_weight: Vec<f32>,
     /// Weight of each sample, `[B]`.
     pub weight: Vec<f32>,
 }
@@ -44,6 +46,7 @@ impl TrainingBatch {
             board_margin: samples.iter().map(|sample| sample.board_margin).collect(),
             value: samples.iter().flat_map(|sample| sample.value_target).collect(),
             ownership: vec![0.0; count * area],
+            result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
         };
         for (number, sample) in samples.iter().enumerate() {

@@ -34,6 +34,15 @@ impl Position {
     }
 }
 
+impl Position {
+    /// The stones of a color that stay on the board and come to two-eye-formations even under the harsher reading, in
+    /// which a region is vital to a chain only if each of its points is adjacent to the chain; see `life.rs`.
+    pub(crate) fn immortal_stones(&self, color: Color) -> PointSet {
+        let own = self.stones(color);
+        pass_alive(self.geometry(), own, self.geometry().all - own) & own
+    }
+}
+
 /// The pass-alive chains among the stones `own`, with the regions vital to at least one of them; `decisive` holds the
 /// points that have to be adjacent to a chain for their region to be vital to it.
 fn pass_alive(geometry: &Geometry, own: PointSet, decisive: PointSet) -> PointSet {

@@ -75,6 +75,7 @@ impl Position {
             turn.flags |= flag::STOPPED;
         }
         let over = match self.rules.end {
+            _ if self.moves.len() >= self.machines_from => passes >= 2,
             GameEnd::TwoPasses | GameEnd::Japanese2008 => passes >= 2,
             GameEnd::FourPasses | GameEnd::Agreement => passes >= 4,
             GameEnd::OneResumption => passes >= 2 && passes % 2 == 0 && self.last_turn().is(flag::STOPPED),

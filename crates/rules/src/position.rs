@@ -154,6 +154,8 @@ pub struct Position {
     pub(crate) geometry: &'static Geometry,
     pub(crate) rules: Rules,
     pub(crate) start: Setup,
+    /// From this ply on two consecutive passes end the game, whatever people could agree on then.
+    pub(crate) machines_from: usize,
     pub(crate) to_move: Color,
     /// Hash of the coloring now.
     pub(crate) hash: u128,
@@ -197,6 +199,7 @@ impl Position {
             geometry,
             rules,
             start,
+            machines_from: usize::MAX,
             to_move: start.to_move,
             hash: 0,
             stones: [PointSet::new(); 2],
@@ -217,6 +220,7 @@ impl Position {
         self.geometry = other.geometry;
         self.rules = other.rules;
         self.start = other.start;
+        self.machines_from = other.machines_from;
         self.to_move = other.to_move;
         self.hash = other.hash;
         self.stones = other.stones;
@@ -291,7 +295,7 @@ impl Position {
 
     /// Whether the last two turns were passes and the rules let the players agree on dead stones now.
     pub fn may_agree(&self) -> bool {
-        let exactly_two = self.last_turn().passes == 2;
+        let exactly_two = self.last_turn().passes == 2 && self.machines_from == usize::MAX;
         match self.rules.end {
             GameEnd::TwoPasses => false,
             GameEnd::OneResumption => exactly_two && !self.is_over(),

@@ -172,6 +172,7 @@ impl Position {
             ..self.start
         };
         let mut image = Position::from_start(size, self.rules(), start);
+        image.machines_from = self.machines_from;
         for &mv in self.moves() {
             image.play_unchecked(symmetry.apply_move(size, mv));
         }

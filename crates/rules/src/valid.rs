@@ -17,6 +17,7 @@ impl Position {
         self.assert_chains_valid();
         self.assert_record_valid();
         let mut replayed = Position::from_start(self.size(), self.rules, self.start);
+        replayed.machines_from = self.machines_from;
         for &mv in &self.moves {
             replayed.play_unchecked(mv);
         }
@@ -103,6 +104,7 @@ impl PartialEq for Position {
         self.size() == other.size()
             && self.rules == other.rules
             && self.start == other.start
+            && self.machines_from == other.machines_from
             && self.to_move == other.to_move
             && self.hash == other.hash
             && self.stones == other.stones

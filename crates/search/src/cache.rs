@@ -2,6 +2,8 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
+use tengen_rules::Judge;
+
 /// Predictions by position, in bounded memory.
 ///
 /// Keys are [`Features::key`](tengen_records::Features::key) of the canonical image, mixed with the rule set. Two
@@ -15,6 +17,7 @@ pub struct EvaluationCache {
     values_per_generation: usize,
     hits: u64,
     lookups: u64,
+    judge: Judge,
 }
 
 /// What is kept of a prediction.
@@ -35,6 +38,7 @@ impl EvaluationCache {
             values_per_generation: max_bytes / 2 / size_of::<f32>(),
             hits: 0,
             lookups: 0,
+            judge: Judge::default(),
         }
     }
 
@@ -42,6 +46,11 @@ impl EvaluationCache {
     pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
+    }
+
+    /// Who counts finished games; what it remembers depends on no network.
+    pub(crate) fn judge(&mut self) -> &mut Judge {
+        &mut self.judge
     }
 
     /// Positions held.

@@ -1,7 +1,7 @@
 //! The frame in which positions are shown to the network: how its moves map to those of the board.
 
 use tengen_records::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
-use tengen_rules::{Komi, Position, Rules, Size, Symmetry};
+use tengen_rules::{Handicap, Komi, Position, Rules, Size, Suicide, Symmetry};
 
 use crate::rng;
 
@@ -94,8 +94,8 @@ impl View {
         self.moves.clear();
         self.image_points.clear();
         let originals = frames.originals(self.symmetry);
-        if position.rules() == Rules::tromp_taylor() {
-            // Under these rules a play is illegal only on a stone or where the ko rule refuses it.
+        if position.rules().suicide == Suicide::Allowed && position.handicap() == Handicap::Even {
+            // Then a play is illegal only on a stone or where the ko rule refuses it.
             let planes = &self.features.planes;
             let closed = planes[PLANE_OWN] | planes[PLANE_OPPONENT] | planes[PLANE_BANNED];
             push_points_outside(closed.words(), originals.len(), &mut self.image_points);
@@ -126,8 +126,16 @@ fn rules_salt(rules: Rules) -> u128 {
     if rules == Rules::tromp_taylor() {
         return 0;
     }
-    let name: Vec<u64> = rules.name().bytes().map(u64::from).collect();
-    u128::from(rng::fold(1, &name)) << 64 | u128::from(rng::fold(2, &name))
+    let settings = [
+        rules.ko as u64,
+        rules.long_cycle as u64,
+        rules.suicide as u64,
+        rules.end as u64,
+        rules.scoring as u64,
+        rules.handicap_bonus as u64,
+        u64::from(rules.button),
+    ];
+    u128::from(rng::fold(1, &settings)) << 64 | u128::from(rng::fold(2, &settings))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One search of one position.
 
 use tengen_records::Features;
-use tengen_rules::{Color, Komi, Outcome, Position};
+use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{Evaluation, EvaluationCache};
 use crate::config::{SearchConfig, SearchMethod};
@@ -375,7 +375,7 @@ impl Search {
         }
         self.waiting = Waiting::Leaf { edge };
         if self.position.is_over() {
-            let outlook = self.exact_outlook();
+            let outlook = self.exact_outlook(cache.judge());
             self.surface_from_leaf();
             self.add_end(edge, outlook);
             return None;
@@ -409,9 +409,14 @@ impl Search {
         self.surface();
     }
 
-    /// The exact result of a game that is over, seen by the side to move.
-    fn exact_outlook(&self) -> Outlook {
-        let margin = self.position.margin(self.komi);
+    /// The exact result of a game that is over, seen by the side to move. An end without a result, because life is not
+    /// decided, is worth as much as a tie: the side that leads has to play on until its lead can be counted.
+    fn exact_outlook(&self, judge: &mut Judge) -> Outlook {
+        let margin = match judge.ending(&self.position, self.komi) {
+            Some(Ending::Counted(count)) => count.margin,
+            Some(Ending::TiedByCycle | Ending::UndecidedLife) => Margin::default(),
+            None => unreachable!("the game is over"),
+        };
         let (for_black, points) = match margin.outcome() {
             Outcome::BlackWins => (1.0, margin.points()),
             Outcome::WhiteWins => (-1.0, margin.points()),

@@ -1,7 +1,7 @@
 //! One self-play game while it is played.
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
-use tengen_rules::{Color, Komi, Position};
+use tengen_rules::{Color, Komi, Position, Rules};
 use tengen_search::rng::{self, Rng};
 use tengen_search::{Search, SearchResult};
 
@@ -49,6 +49,8 @@ pub struct RunIdentity {
     pub seed: u64,
     /// Name of the configuration, recorded in every game.
     pub config_id: String,
+    /// The rules of all games, played as between machines.
+    pub rules: Rules,
     /// What start time games get.
     pub clock: Clock,
 }
@@ -105,7 +107,7 @@ impl Game {
     pub(crate) fn begin(address: GameAddress, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) -> Self {
         let mut rng = address.stream(run.seed, STREAM_SETUP);
         let size = setup::draw_size(settings, &mut rng);
-        let mut position = Position::new(size);
+        let mut position = Position::with_rules(size, run.rules).between_machines();
         let config = &settings.config;
         let opening_plies = setup::play_random_opening(&config.opening, &mut position, &mut rng);
         let komi = setup::draw_komi(&config.komi, size, opening_plies, terms.fair_komi.of(size), &mut rng);
@@ -161,10 +163,8 @@ impl Game {
         };
         self.record_ply(result, settings, full);
         let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
-        if self.position.is_over() {
-            Progress::Ended(Box::new(self.finish(komi, run, EndReason::TwoPasses)))
-        } else if self.position.ply() >= limit {
-            Progress::Ended(Box::new(self.finish(komi, run, EndReason::PlyLimit)))
+        if self.position.is_over() || self.position.ply() >= limit {
+            Progress::Ended(Box::new(self.finish(komi, run)))
         } else {
             Progress::GoesOn
         }
@@ -206,11 +206,11 @@ impl Game {
     }
 
     /// The record of the game, which is over or given up.
-    fn finish(&mut self, komi: Komi, run: &RunIdentity, reason: EndReason) -> GameRecord {
+    fn finish(&mut self, komi: Komi, run: &RunIdentity) -> GameRecord {
         let mut record = GameRecord {
             game_id: self.address.game_id(run.seed),
             size: self.position.size(),
-            rules: self.position.rules().name().to_owned(),
+            rules: self.position.rules().to_string(),
             komi,
             score_half_points: None,
             seed: self.address.game_seed(run.seed),
@@ -218,14 +218,14 @@ impl Game {
             white_model: std::mem::take(&mut self.model),
             config_id: run.config_id.clone(),
             start_time_ms: self.start_time_ms,
-            end_reason: reason,
+            end_reason: EndReason::PlyLimit,
             kind: GameKind::SelfPlay,
             opening_plies: self.opening_plies,
             setup: self.position.start(),
             plies: std::mem::take(&mut self.plies),
             ownership: Vec::new(),
         };
-        record.set_end(&self.position, reason);
+        record.set_end(&self.position, EndReason::PlyLimit);
         record
     }
 }

@@ -299,7 +299,8 @@ impl Group {
     /// # Errors
     /// [`SnapshotError`] when a game cannot be played again; the group is then unchanged.
     pub fn adopt(&mut self, games: &[GameSnapshot]) -> Result<(), SnapshotError> {
-        let games = games.iter().map(GameSnapshot::restore).collect::<Result<Vec<_>, _>>()?;
+        let restored = games.iter().map(|game| game.restore(self.run.rules));
+        let games = restored.collect::<Result<Vec<_>, _>>()?;
         self.queue.extend(games);
         Ok(())
     }

@@ -39,6 +39,11 @@ pub(crate) fn play_random_opening(config: &OpeningConfig, position: &mut Positio
     while played < wanted {
         let Some(mv) = random_move(position, rng) else { break };
         position.play_unchecked(mv);
+        if position.is_over() {
+            // A long cycle has tied the game.
+            position.undo();
+            break;
+        }
         played += 1;
     }
     u16::try_from(played).unwrap_or(u16::MAX)

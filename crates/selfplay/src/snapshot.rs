@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tengen_records::PlyRecord;
-use tengen_rules::{Komi, Move, Position, Size};
+use tengen_rules::{Komi, Move, Position, Rules, Size};
 use thiserror::Error;
 
 use crate::game::{Game, GameAddress};
@@ -142,14 +142,14 @@ impl GameSnapshot {
         }
     }
 
-    pub(crate) fn restore(&self) -> Result<Game, SnapshotError> {
+    pub(crate) fn restore(&self, rules: Rules) -> Result<Game, SnapshotError> {
         let damaged = |problem: String| SnapshotError::Game {
             group: self.group,
             index: self.index,
             problem,
         };
         let size: Size = self.size.parse().map_err(|error| damaged(format!("{error}")))?;
-        let mut position = Position::new(size);
+        let mut position = Position::with_rules(size, rules).between_machines();
         let mut plies = Vec::with_capacity(self.plies.len());
         for ply in &self.plies {
             let record = ply

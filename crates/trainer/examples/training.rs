@@ -66,6 +66,7 @@ fn random_batch(size: Size, count: usize) -> TrainingBatch {
         policy: Vec::new(),
         policy_weight: vec![1.0; count],
         board_margin: Vec::new(),
+        result_weight: vec![1.0; count],
         value: Vec::new(),
         ownership: Vec::new(),
         weight: vec![1.0; count],

@@ -43,8 +43,9 @@ impl Terms {
 
         let log_policy = outputs.policy.log_softmax(-1, Kind::Float);
         let policy = mean(over(&targets.policy * &log_policy) * &targets.policy_weight).neg();
-        let value = mean(over(&targets.value * log_results(&outputs.margins, inputs.komi()))).neg();
-        let margin = mean(
+        let counted = |per_sample: Tensor| mean(per_sample * &targets.result_weight);
+        let value = counted(over(&targets.value * log_results(&outputs.margins, inputs.komi()))).neg();
+        let margin = counted(
             outputs
                 .margins
                 .log_softmax(-1, Kind::Float)
@@ -52,7 +53,7 @@ impl Terms {
                 .squeeze_dim(1),
         );
         let margin = margin.neg();
-        let ownership = mean(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
+        let ownership = counted(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
         let total = &policy * weights.policy
             + &value * weights.value
             + &margin * weights.margin

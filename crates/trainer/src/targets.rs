@@ -16,6 +16,8 @@ pub(crate) struct Targets {
     pub(crate) margin: Tensor,
     /// `[B, A]`: -1, 0 or 1.
     pub(crate) ownership: Tensor,
+    /// `[B]`: weight of the terms of value, margin and ownership of each sample.
+    pub(crate) result_weight: Tensor,
     /// `[B]`: points of each sample's board.
     pub(crate) areas: Tensor,
     /// `[B]`: weight of each sample.
@@ -40,6 +42,7 @@ impl Targets {
             value: floats(&batch.value).view([samples, 3]),
             margin: Tensor::from_slice(&columns).to_device(device).unsqueeze(1),
             ownership: floats(&batch.ownership).view([samples, area as i64]),
+            result_weight: floats(&batch.result_weight),
             areas: floats(&areas),
             weight: floats(&batch.weight),
         }

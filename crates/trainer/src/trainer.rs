@@ -160,6 +160,7 @@ fn check(batch: &TrainingBatch) -> Result<(), TrainerError> {
         ("board_margin", batch.board_margin.len(), samples),
         ("value", batch.value.len(), samples * 3),
         ("ownership", batch.ownership.len(), samples * area),
+        ("result_weight", batch.result_weight.len(), samples),
         ("weight", batch.weight.len(), samples),
     ];
     for (name, found, expected) in arrays {

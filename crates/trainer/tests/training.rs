@@ -20,6 +20,7 @@ fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
         policy: Vec::new(),
         policy_weight: vec![1.0; sizes.len()],
         board_margin: Vec::new(),
+        result_weight: vec![1.0; sizes.len()],
         value: Vec::new(),
         ownership: Vec::new(),
         weight: vec![1.0; sizes.len()],

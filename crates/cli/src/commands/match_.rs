@@ -16,7 +16,7 @@ use tengen_rules::{Komi, Size};
 /// Let two players play many games and say who is stronger, and how sure that is
 ///
 /// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is judged by
-/// the exact Tromp-Taylor rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
+/// the exact rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
 /// reason kept. Prints points, wins by colour, the Elo difference with its 95 % interval, and bounds that hold however
 /// often one looks; while it runs the score
 /// so far stands on stderr. The same seed and players give the same games.

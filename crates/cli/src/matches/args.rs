@@ -3,11 +3,15 @@
 use super::book::read_book;
 use crate::arguments;
 use tengen_evaluator::{MatchConfig, Openings, Refusal};
-use tengen_rules::{Komi, Size};
+use tengen_rules::{Komi, Rules, Size};
 
 /// Openings, seed and limits of the games.
 #[derive(clap::Args)]
 pub(crate) struct GameArgs {
+    /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; two passes end a
+    /// game under all of them (README, Rules)
+    #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
+    rules: Rules,
     /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
     /// an SGF file, or a text with one line of moves per opening); +random:PLIES may follow
     #[arg(long, default_value = "random:4")]
@@ -44,6 +48,7 @@ impl GameArgs {
         let plies = self.book_plies.map(|plies| plies as usize);
         Ok(MatchConfig {
             size,
+            rules: self.rules,
             komi,
             games,
             openings: read_book(self.openings.clone(), size, plies)?,

@@ -288,7 +288,11 @@ impl<'a> Gating<'a> {
         let bound = 2 * size.area() as i16;
         let komi = Komi::from_half_points(komi.half_points().clamp(-bound, bound));
         let seed = rng::fold(self.run.config.seed, &[u64::from(generation_of(candidate))]);
-        Ok(self.run.config.gate.match_config(size, komi, seed))
+        Ok(self
+            .run
+            .config
+            .gate
+            .match_config(size, self.run.config.rules, komi, seed))
     }
 
     fn champion_weights(&mut self, id: &str) -> anyhow::Result<Weights> {

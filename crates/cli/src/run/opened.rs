@@ -35,7 +35,13 @@ impl Opened {
         let sizes = config.sizes()?.iter().map(ToString::to_string).collect();
         let started = now_ms();
         let run_id = format!("{}-{}-{started}", config.name, &config_id[..6]);
-        let info = RunInfo::new(&run_id, started, &config.rules, sizes, serde_json::to_value(config)?);
+        let info = RunInfo::new(
+            &run_id,
+            started,
+            &config.rules.to_string(),
+            sizes,
+            serde_json::to_value(config)?,
+        );
         store.put_run_info(&info)?;
         let stored = store
             .run_info()?
@@ -110,7 +116,9 @@ impl Opened {
         let sizes: Vec<String> = self.config.sizes()?.iter().map(ToString::to_string).collect();
         let differs = match () {
             () if stored.sizes != sizes => Some(("boards", format!("{:?}", stored.sizes), format!("{sizes:?}"))),
-            () if stored.rules != self.config.rules => Some(("rules", stored.rules.clone(), self.config.rules.clone())),
+            () if stored.rules.parse() != Ok(self.config.rules) => {
+                Some(("rules", stored.rules.clone(), self.config.rules.to_string()))
+            }
             () if network != serde_json::to_value(&self.config.network)? => Some((
                 "network",
                 network.to_string(),

@@ -63,6 +63,7 @@ pub(crate) fn identity(run: &Opened) -> RunIdentity {
     RunIdentity {
         seed: run.config.seed,
         config_id: run.config_id.clone(),
+        rules: run.config.rules,
         clock: Clock::System,
     }
 }

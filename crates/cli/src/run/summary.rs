@@ -13,7 +13,7 @@ use tengen_evaluator::{
 };
 use tengen_network::{ModelInfo, TorchPredictor, Weights};
 use tengen_records::now_ms;
-use tengen_rules::{Komi, Position, Size};
+use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, rng};
 
 /// Visits of the champion in everything measured here.
@@ -263,7 +263,8 @@ impl Subject<'_> {
 
     /// Half a point below the whole board where Black can take it all, else what the champion thinks fair.
     fn komi(&self) -> anyhow::Result<Komi> {
-        if self.size == Size::square(5)? {
+        let by_area = self.run.config.rules.scoring != Scoring::Territory;
+        if by_area && self.size == Size::square(5)? {
             return Ok("24.5".parse()?);
         }
         let info: ModelInfo = serde_json::from_value(self.run.store.model_info(self.id)?.into())?;
@@ -276,7 +277,7 @@ impl Subject<'_> {
 
     fn first_move(&self) -> anyhow::Result<FirstMove> {
         let komi = self.komi()?;
-        let position = Position::new(self.size);
+        let position = Position::with_rules(self.size, self.run.config.rules).between_machines();
         let search = Search::new(SearchConfig::for_play(VISITS), &position, komi, rng::stream(0, &[]));
         let mut searches = [search];
         Lockstep::new().run(
@@ -342,6 +343,7 @@ impl Subject<'_> {
         let mut other = build_player(&opponent.parse()?, &mut NoModels)?;
         let config = MatchConfig {
             size: self.size,
+            rules: self.run.config.rules,
             komi,
             games,
             openings: Openings::default(),

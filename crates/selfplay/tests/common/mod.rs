@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tengen_rules::Rules;
 use tengen_search::{Predictor, ScriptedPredictor, UniformPredictor};
 use tengen_selfplay::{BoardShare, Clock, FairKomi, ModelUpdate, RunIdentity, SelfPlayConfig};
 
@@ -17,6 +18,7 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
 }
 
 /// A model that knows nothing.
+#[allow(dead_code, reason = "every test file uses its own part")]
 pub(crate) fn uniform() -> ModelUpdate {
     ModelUpdate {
         model_id: "uniform".to_owned(),
@@ -44,6 +46,7 @@ pub(crate) fn run(seed: u64) -> RunIdentity {
     RunIdentity {
         seed,
         config_id: "test".to_owned(),
+        rules: Rules::tromp_taylor(),
         clock: Clock::Fixed(1_700_000_000_000),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use std::sync::Arc;
 use tengen_records::GameRecord;
-use tengen_rules::Size;
+use tengen_rules::{Rules, Size};
 use tengen_search::{SearchConfig, UniformPredictor};
 use tengen_selfplay::{
     BoardShare, Clock, Counters, FairKomi, Group, GroupSetup, ModelUpdate, PredictorFactory, RunIdentity,
@@ -63,6 +63,7 @@ pub(super) fn identity(seed: u64) -> RunIdentity {
     RunIdentity {
         seed,
         config_id: "bench".to_owned(),
+        rules: Rules::tromp_taylor(),
         clock: Clock::Fixed(0),
     }
 }
