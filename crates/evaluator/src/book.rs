@@ -92,7 +92,9 @@ mod tests {
     fn every_line_comes_once_before_any_again() {
         let openings = openings(&["C3 D4", "C4", "B2 pass C3"], None);
         assert_eq!(openings.validate(size(), Rules::tromp_taylor()), Ok(()));
-        let mut round: Vec<Vec<Move>> = (3..6).map(|pair| openings.moves(size(), Rules::tromp_taylor(), 9, pair)).collect();
+        let mut round: Vec<Vec<Move>> = (3..6)
+            .map(|pair| openings.moves(size(), Rules::tromp_taylor(), 9, pair))
+            .collect();
         round.sort();
         let mut lines = openings.book.expect("a book").lines().to_vec();
         lines.sort();
@@ -112,7 +114,9 @@ mod tests {
             (vec!["C3", "C3 C3"], "opening 2 of the book b: C3 is illegal"),
             (vec!["C3 pass pass"], "it ends the game"),
         ] {
-            let error = openings(&lines, None).validate(size(), Rules::tromp_taylor()).expect_err("a refusal");
+            let error = openings(&lines, None)
+                .validate(size(), Rules::tromp_taylor())
+                .expect_err("a refusal");
             assert!(error.contains(message), "{error}");
         }
     }

@@ -232,7 +232,9 @@ mod tests {
     fn first_moves_come_once_each_before_any_again() {
         let size = Size::square(5).expect("a size");
         let openings: Openings = "first-moves".parse().expect("openings");
-        let mut round: Vec<Vec<Move>> = (6..12).map(|pair| openings.moves(size, Rules::tromp_taylor(), 3, pair)).collect();
+        let mut round: Vec<Vec<Move>> = (6..12)
+            .map(|pair| openings.moves(size, Rules::tromp_taylor(), 3, pair))
+            .collect();
         round.sort();
         round.dedup();
         assert_eq!(round.len(), 6);

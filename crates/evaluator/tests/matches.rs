@@ -8,7 +8,7 @@ use tengen_evaluator::{
     build_player, run_gate, run_match,
 };
 use tengen_records::{BIT_PLANES, EndReason, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
-use tengen_rules::{Color, Komi, Move, Size};
+use tengen_rules::{Color, HandicapBonus, Komi, Move, Rules, Scoring, Size};
 use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor, SearchConfig};
 
 fn player(text: &str) -> Box<dyn Player> {
@@ -352,7 +352,12 @@ fn scripted(name: &str, visits: u32) -> SearchPlayer {
 }
 
 fn gate(config: &GateConfig, candidate: &mut dyn Player, champion: &mut dyn Player) -> tengen_evaluator::GateVerdict {
-    let settings = config.match_config(Size::square(4).expect("a size"), Komi::from_half_points(0), 3);
+    let settings = config.match_config(
+        Size::square(4).expect("a size"),
+        Rules::tromp_taylor(),
+        Komi::from_half_points(0),
+        3,
+    );
     run_gate(config, &settings, candidate, champion, &context(), &mut |_| {
         ControlFlow::Continue(())
     })
@@ -422,7 +427,12 @@ fn a_gate_may_promote_always_or_be_stopped() {
     assert!(verdict.result.is_none());
 
     let config = GateConfig::default();
-    let settings = config.match_config(Size::square(5).expect("a size"), Komi::from_half_points(0), 3);
+    let settings = config.match_config(
+        Size::square(5).expect("a size"),
+        Rules::tromp_taylor(),
+        Komi::from_half_points(0),
+        3,
+    );
     let (mut a, mut b) = (RandomPlayer::default(), RandomPlayer::default());
     let stop = &mut |_: &MatchEvent<'_>| ControlFlow::Break(());
     let verdict = run_gate(&config, &settings, &mut a, &mut b, &context(), stop).expect("a verdict");
@@ -463,7 +473,12 @@ fn a_color_name_is_told() {
 #[test]
 fn the_gate_keeps_out_what_has_forgotten() {
     let config = GateConfig::default();
-    let settings = config.match_config(Size::square(4).expect("a size"), Komi::from_half_points(0), 3);
+    let settings = config.match_config(
+        Size::square(4).expect("a size"),
+        Rules::tromp_taylor(),
+        Komi::from_half_points(0),
+        3,
+    );
     // The candidate beats a champion that only passes, but not an older one that searches.
     let verdict = || {
         let mut verdict = gate(&config, &mut *player("random"), &mut Middle { plays: false });
@@ -490,4 +505,55 @@ fn the_gate_keeps_out_what_has_forgotten() {
     let mut promoted = verdict();
     promoted.add_older("equal".to_owned(), meet(&mut *player("random,name=equal")));
     assert!(promoted.promotes() && promoted.older.len() == 1);
+}
+
+#[test]
+fn matches_are_played_under_every_rule_set() {
+    for name in Rules::names() {
+        let rules: Rules = name.parse().expect("a named set");
+        let settings = MatchConfig {
+            rules,
+            komi: Komi::from_half_points(1),
+            ..config(4, 12)
+        };
+        let again: MatchConfig =
+            serde_json::from_str(&serde_json::to_string(&settings).expect("JSON")).expect("settings");
+        assert_eq!(again.rules, rules);
+        let result = play(&settings, &mut *player("uniform,visits=24"), &mut *player("random"));
+        check_sums(&result);
+        let mut ends = Vec::new();
+        for (record, game) in result.records.iter().zip(&result.game_list) {
+            assert_eq!(record.rules, name);
+            assert_eq!(game.a_points.is_none(), record.outcome().is_none());
+            ends.push(record.end_reason);
+        }
+        let scored = ends.iter().filter(|&&end| end == EndReason::TwoPasses).count();
+        let undecided = ends.iter().filter(|&&end| end == EndReason::UndecidedLife).count();
+        assert!(scored > 2, "{name}: {ends:?}");
+        assert!(
+            undecided == 0 || rules.scoring == Scoring::Territory,
+            "{name}: {ends:?}"
+        );
+    }
+}
+
+#[test]
+fn rules_that_machines_cannot_play_are_refused() {
+    let settings = MatchConfig {
+        rules: "aga,button=yes".parse().expect("rules"),
+        ..config(4, 2)
+    };
+    let reason = settings.validate().expect_err("the button");
+    assert!(reason.contains("half a point"), "{reason}");
+    // A bonus for handicap stones changes nothing where there is no handicap.
+    let bonus = Rules {
+        handicap_bonus: HandicapBonus::Stones,
+        ..Rules::tromp_taylor()
+    };
+    MatchConfig {
+        rules: bonus,
+        ..settings
+    }
+    .validate()
+    .expect("playable");
 }

@@ -84,7 +84,9 @@ impl StoredGame {
     ) -> Result<Option<StoredGame>, RecordError> {
         let cumulative = cumulative_weights(record);
         let total_weight = cumulative.last().map_or(0, |&(_, sum)| sum);
-        let board = record.score_half_points.map(|score| score + i32::from(record.komi.half_points()));
+        let board = record
+            .score_half_points
+            .map(|score| score + i32::from(record.komi.half_points()));
         let is_fractional = board.is_some_and(|half_points| half_points % 2 != 0);
         if !record.is_finished() || is_fractional || total_weight == 0 {
             return Ok(None);
@@ -162,7 +164,9 @@ impl StoredGame {
             ownership[usize::from(target)] = owner as i8 * sign as i8;
         }
         let most = self.size.area() as i32;
-        let board_margin = self.board_margin.map_or(0, |margin| (margin - record.gain).clamp(-most, most) * sign);
+        let board_margin = self
+            .board_margin
+            .map_or(0, |margin| (margin - record.gain).clamp(-most, most) * sign);
         let policy = record.policy(map);
         Sample {
             features: features.transformed(symmetry),

@@ -72,6 +72,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             board_margin,
             value_target,
             ownership,
+            result_weight: 1.0,
             weight: 1.0,
         });
     })

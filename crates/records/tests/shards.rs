@@ -140,8 +140,9 @@ fn every_lie_is_named() {
     );
     check_lie(|game| game.ownership.truncate(5), "16 entries");
     check_lie(|game| game.end_reason = EndReason::PlyLimit, "is over");
-    check_lie(|game| game.rules = "chess".to_owned(), "chess");
-    check_lie(|game| game.rules = "japanese2008".to_owned(), "area");
+    check_lie(|game| game.rules = "chess".to_owned(), "no rules named 'chess'");
+    check_lie(|game| game.rules = "japanese".to_owned(), "japanese2008");
+    check_lie(|game| game.rules = "aga".to_owned(), "suicide is forbidden");
     check_lie(|game| game.opening_plies = 1000, "opening");
     check_lie(|game| game.plies[5].root_value = 1.25, "root_value");
     check_lie(|game| game.plies[5].network_value = f32::NAN, "network_value");

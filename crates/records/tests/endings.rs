@@ -1,0 +1,167 @@
+//! How games end under rules other than Tromp-Taylor: ties by long cycles, life that is not decided, territory; and lies
+//! about them.
+
+mod common;
+
+use common::random_game;
+use tengen_records::{
+    EndReason, GameRecord, PlyRecord, RecordError, SampleConfig, SampleSource, SymmetryMode, decode, encode,
+};
+use tengen_rules::{Color, Handicap, Komi, Move, Outcome, PointSet, Setup, Size};
+
+/// A game from a diagram, with its end stated as the rules have it.
+fn game(rules: &str, rows: &[&str], to_move: Color, komi: i16, moves: &str) -> GameRecord {
+    let size = Size::new(rows[0].len(), rows.len()).unwrap();
+    let stones = |letter: char| -> PointSet {
+        let text = rows.concat();
+        size.points()
+            .zip(text.chars())
+            .filter(|(_, c)| *c == letter)
+            .map(|(point, _)| point)
+            .collect()
+    };
+    let plies = moves.split_whitespace().map(|text| PlyRecord {
+        weight: 1.0,
+        ..PlyRecord::bare(Move::parse(size, text).unwrap())
+    });
+    let mut game = GameRecord {
+        rules: rules.to_owned(),
+        komi: Komi::from_half_points(komi),
+        setup: Setup {
+            stones: [stones('X'), stones('O')],
+            to_move,
+            handicap: Handicap::Even,
+        },
+        plies: plies.collect(),
+        opening_plies: 0,
+        ..random_game(size, 1, 0)
+    };
+    let last = game.replay().unwrap();
+    game.set_end(&last, EndReason::PlyLimit);
+    game.validate().unwrap();
+    assert_eq!(
+        decode(&encode(std::slice::from_ref(&game))).unwrap(),
+        std::slice::from_ref(&game)
+    );
+    game
+}
+
+/// The oracle's triple ko and its eternal life.
+const TRIPLE_KO: [&str; 3] = [".XO..XO..XO.", "XO.OX..OX.XO", ".XO..XO..XO."];
+const TRIPLE_KO_MOVES: &str = "F2 C2 K2 G2 B2 L2 F2";
+const ETERNAL_LIFE: [&str; 3] = [".X.O", "OOXX", "...."];
+const ETERNAL_LIFE_MOVES: &str = "A3 C3 B3 D3 A3";
+
+fn cycles(rules: &str) -> [GameRecord; 2] {
+    [
+        game(rules, &TRIPLE_KO, Color::White, 15, TRIPLE_KO_MOVES),
+        game(rules, &ETERNAL_LIFE, Color::Black, -9, ETERNAL_LIFE_MOVES),
+    ]
+}
+
+#[test]
+fn a_long_cycle_ties_the_game_whatever_the_komi() {
+    for rules in ["japanese2008", "chinese_practice"] {
+        for game in cycles(rules) {
+            assert_eq!(game.end_reason, EndReason::LongCycle, "{rules}");
+            assert_eq!((game.outcome(), game.score_half_points), (Some(Outcome::Tie), None));
+            assert!(game.is_finished() && game.ownership.is_empty());
+            assert_eq!(game.result_text(), "0");
+        }
+    }
+    // Without such a rule the game goes on.
+    for game in cycles("ko=basic") {
+        assert_eq!((game.end_reason, game.outcome()), (EndReason::PlyLimit, None));
+    }
+}
+
+#[test]
+fn superko_refuses_the_cycle() {
+    let mut game = cycles("ko=basic")[0].clone();
+    game.rules = "chinese_written".to_owned();
+    assert!(matches!(game.validate(), Err(RecordError::IllegalMove { ply: 6, .. })));
+}
+
+#[test]
+fn a_tie_without_a_score_teaches_moves_only() {
+    let [game, _] = cycles("chinese_practice");
+    let mut source = SampleSource::new(SampleConfig::default());
+    source.add_games("cycle", &[game]).unwrap();
+    let samples = source.draw_samples(20, 1, SymmetryMode::Canonical).unwrap();
+    assert!(samples.iter().all(|sample| sample.result_weight == 0.0));
+}
+
+#[test]
+fn undecided_life_leaves_no_result() {
+    // A lone stone on a wide board: whether it lives no search of a moment can tell.
+    let empty = ["........."; 9];
+    let game = game("japanese2008", &empty, Color::Black, 13, "E5 pass pass");
+    assert_eq!(game.end_reason, EndReason::UndecidedLife);
+    assert_eq!((game.outcome(), game.score_half_points), (None, None));
+    assert!(!game.is_finished() && game.ownership.is_empty());
+    assert_eq!(game.result_text(), "Void");
+    let mut source = SampleSource::new(SampleConfig::default());
+    source.add_games("undecided", &[game]).unwrap();
+    assert_eq!(source.games(), 0);
+}
+
+#[test]
+fn territory_is_counted_with_prisoners_and_dead_stones() {
+    // Black has two points and a dead white stone in them; White has two points. One white stone was captured.
+    let rows = [".X.X.O.O.", "XXXXXOOOO"];
+    let board = game("japanese2008", &rows, Color::Black, 0, "pass pass");
+    assert_eq!(board.end_reason, EndReason::TwoPasses);
+    let owners: Vec<i8> = "111100-1-1-1-1".chars().map(|_| 0).collect();
+    assert_eq!(board.ownership.len(), owners.len() + 4);
+    assert_eq!(&board.ownership[..9], [1, 1, 1, 1, 0, -1, -1, -1, -1]);
+    assert_eq!(board.score_half_points, Some(2 * (2 - 2)));
+    // The neutral point is played; nothing changes but the turn.
+    let filled = game("japanese2008", &rows, Color::Black, 1, "E2 pass pass");
+    assert_eq!(filled.score_half_points, Some(-1));
+}
+
+#[test]
+fn lies_about_the_end_are_named() {
+    let [cycle, _] = cycles("japanese2008");
+    let undecided = game("japanese2008", &["........."; 9], Color::Black, 13, "E5 pass pass");
+    let counted = game("aga", &["....."; 5], Color::Black, 13, "C3 pass pass");
+    let check = |game: &GameRecord, reason: EndReason, words: &str| {
+        let lie = GameRecord {
+            end_reason: reason,
+            ..game.clone()
+        };
+        let error = lie.validate().unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains(reason.name()), "{error}");
+    };
+    check(&cycle, EndReason::TwoPasses, "a long cycle has tied the game");
+    check(&cycle, EndReason::PlyLimit, "a long cycle has tied the game");
+    check(&undecided, EndReason::TwoPasses, "life of its chains is not decided");
+    check(&undecided, EndReason::Resign, "life of its chains is not decided");
+    check(&counted, EndReason::LongCycle, "is over and counted");
+    check(&counted, EndReason::UndecidedLife, "is over and counted");
+    let mut open = counted.clone();
+    open.plies.pop();
+    check(&open, EndReason::UndecidedLife, "is not over");
+    let invented = GameRecord {
+        score_half_points: Some(3),
+        ..undecided
+    };
+    assert!(matches!(
+        invented.validate(),
+        Err(RecordError::WrongScore { expected: None, .. })
+    ));
+}
+
+/// Two passes end a game between machines under all rules, and what people could do afterwards is no part of it.
+#[test]
+fn nothing_follows_two_passes() {
+    for rules in tengen_rules::Rules::names() {
+        let mut game = game(rules, &["..."; 3], Color::Black, 0, "B2 pass pass");
+        assert_eq!(game.end_reason, EndReason::TwoPasses, "{rules}");
+        game.plies.push(PlyRecord::bare(Move::Pass));
+        assert!(
+            matches!(game.validate(), Err(RecordError::IllegalMove { ply: 3, .. })),
+            "{rules}"
+        );
+    }
+}
