@@ -371,12 +371,17 @@ mod tests {
         let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]);
         assert_eq!(load("budget.minutes=0.5").expect("loads").budget.minutes, 0.5);
         assert_eq!(load("name=other").expect("loads").name, "other");
+        for rules in Rules::names() {
+            let config = load(&format!("rules={rules}")).expect("every named set");
+            assert_eq!(config.rules.name(), rules);
+        }
         for bad in [
             "budget.minutes",
             "name.inner=3",
             "budget.minuts=3",
             "loop.later_visits=[[5, 0]]",
-            "rules=ing",
+            "rules=japanese",
+            "rules=\"aga,button=yes\"",
             "selfplay.boards=[{size=\"5x\"}]",
         ] {
             assert!(load(bad).is_err(), "{bad}");
