@@ -106,18 +106,23 @@ fn undecided_life_leaves_no_result() {
 }
 
 #[test]
-fn territory_is_counted_with_prisoners_and_dead_stones() {
-    // Black has two points and a dead white stone in them; White has two points. One white stone was captured.
+fn territory_and_prisoners_are_counted() {
+    // Two points each, the point between them neutral.
     let rows = [".X.X.O.O.", "XXXXXOOOO"];
     let board = game("japanese2008", &rows, Color::Black, 0, "pass pass");
     assert_eq!(board.end_reason, EndReason::TwoPasses);
-    let owners: Vec<i8> = "111100-1-1-1-1".chars().map(|_| 0).collect();
-    assert_eq!(board.ownership.len(), owners.len() + 4);
     assert_eq!(&board.ownership[..9], [1, 1, 1, 1, 0, -1, -1, -1, -1]);
-    assert_eq!(board.score_half_points, Some(2 * (2 - 2)));
-    // The neutral point is played; nothing changes but the turn.
+    assert_eq!(board.score_half_points, Some(0));
+    // The neutral point is played; nothing changes.
     let filled = game("japanese2008", &rows, Color::Black, 1, "E2 pass pass");
     assert_eq!(filled.score_half_points, Some(-1));
+    // White throws a stone in and Black takes it: a prisoner for the point that is filled.
+    let rows = ["..X.X.O.O..", "XXXXXOOOOOO"];
+    let taken = game("japanese2008", &rows, Color::White, 0, "B2 A2 pass pass");
+    assert_eq!((taken.score_half_points, taken.ownership[1]), (Some(0), 1));
+    // Left there it is dead, removed, and a prisoner all the same.
+    let left = game("japanese2008", &rows, Color::White, 0, "B2 F2 pass pass");
+    assert_eq!((left.score_half_points, left.ownership[1]), (Some(2), 1));
 }
 
 #[test]
