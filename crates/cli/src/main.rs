@@ -16,7 +16,6 @@ mod players;
 mod report;
 #[cfg(feature = "torch")]
 mod run;
-mod scratch;
 mod table;
 mod theory;
 

@@ -268,6 +268,7 @@ impl LiveGame {
             setup: self.position.start(),
             plies: self.plies,
             ownership: Vec::new(),
+            origin: None,
         };
         record.set_end(&self.position, reason);
         FinishedGame {

@@ -141,6 +141,7 @@ fn random_game(side: usize, seed: u64) -> GameRecord {
         setup: Setup::EVEN,
         plies: Vec::new(),
         ownership: Vec::new(),
+        origin: None,
     };
     let mut position = Position::new(size);
     while !position.is_over() && game.plies.len() < 3 * size.area() {

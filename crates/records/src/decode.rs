@@ -7,10 +7,12 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::FileMetaData;
 use tengen_rules::{Color, Komi, Move, Setup, Size};
 
+use crate::origin::Origin;
 use crate::record::{EndReason, GameKind, GameRecord, PlyRecord};
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, LATER_COLUMNS, VERSION_KEY, games_schema};
 use crate::start::{read_handicap, read_setup_stones};
@@ -83,6 +85,32 @@ pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
     Ok(games)
 }
 
+/// The ids of the games in a shard's bytes; nothing else is read.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn decode_ids(bytes: Bytes) -> Result<Vec<String>, ShardError> {
+    let parquet = |error: &dyn std::fmt::Display| ShardError::Parquet(error.to_string());
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| parquet(&error))?;
+    check_footer(builder.metadata().file_metadata())?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), ["game_id"]);
+    let reader = builder.with_projection(mask).build().map_err(|error| parquet(&error))?;
+    let mut ids = Vec::new();
+    for batch in reader {
+        let batch = batch.map_err(|error| parquet(&error))?;
+        let column = batch
+            .column_by_name("game_id")
+            .and_then(|column| column.as_string_opt::<i32>());
+        let column = column.ok_or_else(|| ShardError::Schema {
+            column: "game_id".to_owned(),
+            expected: "Utf8".to_owned(),
+            found: "something else".to_owned(),
+        })?;
+        ids.extend(column.iter().flatten().map(str::to_owned));
+    }
+    Ok(ids)
+}
+
 fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
     let value = |key: &str| {
         let pairs = footer.key_value_metadata().into_iter().flatten();
@@ -150,6 +178,12 @@ impl<'a> Columns<'a> {
         column.is_valid(row).then(|| column.value(row))
     }
 
+    /// A number that may be null, or whose column an earlier version lacks.
+    fn optional_number(&self, name: &str, row: usize) -> Option<i32> {
+        let column: &PrimitiveArray<Int32Type> = self.batch.column_by_name(name)?.as_primitive();
+        column.is_valid(row).then(|| column.value(row))
+    }
+
     fn list<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Items<T> {
         let lists: &ListArray = self.column(name).as_list();
         Items(lists.value(row).as_primitive::<T>().clone())
@@ -212,7 +246,36 @@ fn decode_game(columns: &Columns<'_>, row: usize, number: usize) -> Result<GameR
         setup: decode_setup(columns, row, size).map_err(wrong)?,
         plies: decode_plies(columns, row, number, size)?,
         ownership: columns.list::<Int8Type>("ownership", row).get().to_vec(),
+        origin: decode_origin(columns, row).map_err(wrong)?,
     })
+}
+
+fn decode_origin(columns: &Columns<'_>, row: usize) -> Result<Option<Box<Origin>>, String> {
+    let text = |name: &str| columns.optional_text(name, row).map(str::to_owned);
+    let Some(file) = text("source_file") else {
+        return Ok(None);
+    };
+    let number = |name: &str, least: i32, most: i32| match columns.optional_number(name, row) {
+        Some(found) if !(least..=most).contains(&found) => {
+            Err(format!("{name} must be {least} to {most}, but is {found}"))
+        }
+        found => Ok(found),
+    };
+    let game = number("source_game", 1, i32::MAX)?;
+    Ok(Some(Box::new(Origin {
+        file,
+        game: game
+            .ok_or("source_game must not be null when source_file is not")?
+            .unsigned_abs(),
+        result: text("claimed_result"),
+        komi: text("claimed_komi"),
+        rules: text("claimed_rules"),
+        handicap: number("claimed_handicap", 0, u16::MAX.into())?.map(|stones| stones as u16),
+        black_rank: text("black_rank"),
+        white_rank: text("white_rank"),
+        date: text("played_on"),
+        event: text("event"),
+    })))
 }
 
 fn decode_setup(columns: &Columns<'_>, row: usize, size: Size) -> Result<Setup, String> {

@@ -15,6 +15,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 use tengen_rules::Color;
 
+use crate::origin::Origin;
 use crate::record::{GameRecord, PlyRecord};
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, VERSION_KEY, games_schema, item_field};
 use crate::start::{handicap_of, setup_stones};
@@ -70,6 +71,7 @@ fn split_floats(mut properties: WriterPropertiesBuilder) -> WriterPropertiesBuil
 fn batch(games: &[GameRecord]) -> RecordBatch {
     let mut columns = scalar_columns(games);
     columns.extend(list_columns(games));
+    columns.extend(origin_columns(games));
     RecordBatch::try_new(games_schema(), columns).expect("the columns are built in the schema's order")
 }
 
@@ -126,6 +128,27 @@ fn list_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
         list::<Int16Type, _>(games, |game| policy_entries(game).map(|entry| entry.0 as i16)),
         list::<Float32Type, _>(games, |game| policy_entries(game).map(|entry| entry.1)),
         list::<Int8Type, _>(games, |game| game.ownership.iter().copied()),
+    ]
+}
+
+/// What only imported games have.
+fn origin_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
+    let origins = || games.iter().map(|game| game.origin.as_deref());
+    let text = |get: fn(&Origin) -> Option<&String>| optional(origins().map(|origin| get(origin?).map(String::as_str)));
+    let number = |get: fn(&Origin) -> Option<i32>| -> ArrayRef {
+        Arc::new(origins().map(|origin| get(origin?)).collect::<Int32Array>())
+    };
+    vec![
+        text(|origin| Some(&origin.file)),
+        number(|origin| i32::try_from(origin.game).ok()),
+        text(|origin| origin.result.as_ref()),
+        text(|origin| origin.komi.as_ref()),
+        text(|origin| origin.rules.as_ref()),
+        number(|origin| origin.handicap.map(i32::from)),
+        text(|origin| origin.black_rank.as_ref()),
+        text(|origin| origin.white_rank.as_ref()),
+        text(|origin| origin.date.as_ref()),
+        text(|origin| origin.event.as_ref()),
     ]
 }
 

@@ -16,13 +16,13 @@ mod encode;
 mod features;
 mod game_cache;
 mod images;
+mod import;
 mod inputs;
 mod lock;
 mod merge;
 mod models;
 mod oracle;
-mod patience;
-mod place;
+mod origin;
 mod policy;
 mod prune;
 mod random;
@@ -34,7 +34,6 @@ mod schema;
 mod sgf;
 mod shard;
 mod shards;
-mod spool;
 mod start;
 mod stats;
 mod store;
@@ -58,12 +57,16 @@ pub use features::{
     PLANE_OWN_AREA,
 };
 pub use game_cache::CacheError;
+pub use import::{
+    Comparison, ImportReport, ImportRules, Importer, MissingTurns, Rejection, SgfSource, SourceError, find_sources,
+    read_source,
+};
 pub use inputs::{InputBatch, canvas_index};
 pub use lock::RunLock;
 pub use merge::{CompactReport, CompactSettings, Gather, GatherReport};
 pub use models::{ModelEntry, ModelFiles, Promotion, model_id};
 pub use oracle::{OracleError, OracleReport, check_oracle_file};
-pub use patience::Patience;
+pub use origin::Origin;
 pub use policy::compact_policy;
 pub use prune::PrunePlan;
 pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError};
@@ -76,8 +79,7 @@ pub use sgf::{
     SgfTrees, SgfValue, parse_sgf, read_sgf, read_sgf_bytes, write_sgf, write_sgf_collection,
 };
 pub use shard::{ShardName, ShardNameError, sha256_hex};
-pub use shards::{Collection, GamesListing, GamesOf, QuarantineNote, SealedShard, ShardInfo};
-pub use spool::{Spool, SpoolReport};
+pub use shards::{Collection, GamesListing, GamesOf, QuarantineNote, ShardInfo};
 pub use stats::{GameStats, KomiResults, Lengths, StatsCollector, StoreStats};
 pub use store::{Create, Put, Store};
 pub use store_error::{ShardReadError, StoreError};

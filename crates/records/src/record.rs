@@ -5,6 +5,8 @@ use tengen_rules::{
     SetupError, Size,
 };
 
+use crate::origin::Origin;
+
 /// Flag of a [`PlyRecord`]: the search ran with its full number of visits.
 pub const FULL_SEARCH: u8 = 1;
 /// Flag of a [`PlyRecord`]: the turn belongs to the opening, was not chosen by the player, and is not trained on.
@@ -29,21 +31,26 @@ pub enum EndReason {
     UndecidedLife,
     /// The limit on the number of plies was met: the game is unfinished and has no result.
     PlyLimit,
-    /// The side to move after the last ply resigned: it lost, without a score.
+    /// A side resigned: it lost, without a score. It is the side to move after the last ply, or in an imported game
+    /// whoever its file claims.
     Resign,
-    /// The side to move after the last ply forfeited (illegal move, crash, time): it lost, without a score.
+    /// A side forfeited (illegal move, crash, time): it lost, without a score. Which side is told as for
+    /// [`EndReason::Resign`].
     Forfeit,
+    /// The turns of an imported game stop before it is over by the rules, and nobody gave up: it has no result.
+    Unfinished,
 }
 
 impl EndReason {
     /// All reasons, in the order of declaration.
-    pub const ALL: [EndReason; 6] = [
+    pub const ALL: [EndReason; 7] = [
         EndReason::TwoPasses,
         EndReason::LongCycle,
         EndReason::UndecidedLife,
         EndReason::PlyLimit,
         EndReason::Resign,
         EndReason::Forfeit,
+        EndReason::Unfinished,
     ];
 
     /// The name stored in files.
@@ -55,6 +62,7 @@ impl EndReason {
             EndReason::PlyLimit => "ply_limit",
             EndReason::Resign => "resign",
             EndReason::Forfeit => "forfeit",
+            EndReason::Unfinished => "unfinished",
         }
     }
 
@@ -71,6 +79,8 @@ pub enum GameKind {
     SelfPlay,
     /// A game of a match between two players, exploration off.
     Match,
+    /// A game that others played, read from their file and replayed under our rules.
+    Import,
 }
 
 impl GameKind {
@@ -79,12 +89,13 @@ impl GameKind {
         match self {
             GameKind::SelfPlay => "selfplay",
             GameKind::Match => "match",
+            GameKind::Import => "import",
         }
     }
 
     /// The kind of a name stored in files.
     pub fn from_name(name: &str) -> Option<GameKind> {
-        [GameKind::SelfPlay, GameKind::Match]
+        [GameKind::SelfPlay, GameKind::Match, GameKind::Import]
             .into_iter()
             .find(|kind| kind.name() == name)
     }
@@ -170,6 +181,8 @@ pub struct GameRecord {
     /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither; under area scoring the areas,
     /// under territory scoring alive chains and territories. Empty unless the game ended by two passes.
     pub ownership: Vec<i8>,
+    /// Where an imported game comes from and what its file claims; `None` for our own games.
+    pub origin: Option<Box<Origin>>,
 }
 
 /// How a record contradicts itself or the rules.
@@ -275,11 +288,14 @@ impl GameRecord {
                 _ => Outcome::Tie,
             }),
             EndReason::LongCycle => Some(Outcome::Tie),
-            EndReason::PlyLimit | EndReason::UndecidedLife => None,
-            EndReason::Resign | EndReason::Forfeit => Some(match self.mover(self.plies.len()) {
-                Color::Black => Outcome::WhiteWins,
-                Color::White => Outcome::BlackWins,
-            }),
+            EndReason::PlyLimit | EndReason::UndecidedLife | EndReason::Unfinished => None,
+            EndReason::Resign | EndReason::Forfeit => {
+                let claimed = self.origin.as_ref().and_then(|origin| origin.claim().winner());
+                Some(match claimed.unwrap_or(self.mover(self.plies.len()).opposite()) {
+                    Color::Black => Outcome::BlackWins,
+                    Color::White => Outcome::WhiteWins,
+                })
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! | column | type | meaning |
 //! |---|---|---|
 //! | `game_id` | string | name of the game, unique in its store |
-//! | `kind` | string | `selfplay` or `match` |
+//! | `kind` | string | `selfplay`, `match` or, since version 1.1, `import` |
 //! | `width`, `height` | uint8 | the board, 1 to 19 |
 //! | `rules` | string | rule set, such as `tromp-taylor` |
 //! | `komi_half_points` | int16 | points added to White's area, times 2 |
@@ -11,7 +11,7 @@
 //! | `seed` | int64 | seed of the game's random choices |
 //! | `black_model`, `white_model`, `config_id` | string | who played, under which configuration |
 //! | `start_time` | timestamp, ms, UTC | when the game began |
-//! | `end_reason` | string | `two_passes`, `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost) |
+//! | `end_reason` | string | `two_passes`, `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side that `claimed_result` names), `unfinished` (imported, no result) |
 //! | `handicap` | uint8 | handicap stones; 0 = none; always 0 in version 1.0 |
 //! | `handicap_kind` | string, null without handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |
 //! | `first_to_move` | string, null = `black` | who takes ply 0, `black` or `white`; since version 1.1 |
@@ -27,6 +27,11 @@
 //! | `policy_counts` | list of uint16 | one per ply: entries of its policy target in the next two columns |
 //! | `policy_moves` | list of int16 | the targets' moves, ply after ply |
 //! | `policy_probabilities` | list of float | the targets' probabilities, each ply's sum to 1 |
+//! | `source_file` | string, null for our own games | where an imported game was read; this and the rest since version 1.1 |
+//! | `source_game` | int32, null for our own games | its number in the file, counted from 1 |
+//! | `claimed_result`, `claimed_komi`, `claimed_rules` | string or null | what the file claims, in its own words |
+//! | `claimed_handicap` | int32 or null | handicap stones by the file |
+//! | `black_rank`, `white_rank`, `played_on`, `event` | string or null | who, when and where by the file |
 //! | `ownership` | list of int8 | one per point in reading order at the end: 1 Black, -1 White, 0 neither; empty without a score |
 
 use std::fmt;
@@ -88,6 +93,7 @@ impl FromStr for FormatVersion {
 pub(crate) fn games_schema() -> SchemaRef {
     let mut fields = scalar_fields();
     fields.extend(list_fields());
+    fields.extend(origin_fields());
     Arc::new(Schema::new(fields))
 }
 
@@ -118,6 +124,24 @@ fn scalar_fields() -> Vec<Field> {
     ]
 }
 
+/// What only imported games have.
+fn origin_fields() -> Vec<Field> {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let number = |name: &str| Field::new(name, DataType::Int32, true);
+    vec![
+        text("source_file"),
+        number("source_game"),
+        text("claimed_result"),
+        text("claimed_komi"),
+        text("claimed_rules"),
+        number("claimed_handicap"),
+        text("black_rank"),
+        text("white_rank"),
+        text("played_on"),
+        text("event"),
+    ]
+}
+
 fn list_fields() -> Vec<Field> {
     let columns = [
         ("setup", DataType::Int16),
@@ -138,7 +162,20 @@ fn list_fields() -> Vec<Field> {
 }
 
 /// Columns that files of an earlier minor version lack; they read as null there.
-pub(crate) const LATER_COLUMNS: [&str; 2] = ["handicap_kind", "first_to_move"];
+pub(crate) const LATER_COLUMNS: [&str; 12] = [
+    "handicap_kind",
+    "first_to_move",
+    "source_file",
+    "source_game",
+    "claimed_result",
+    "claimed_komi",
+    "claimed_rules",
+    "claimed_handicap",
+    "black_rank",
+    "white_rank",
+    "played_on",
+    "event",
+];
 
 /// The field of a list's items: never null.
 pub(crate) fn item_field(item: DataType) -> Arc<Field> {

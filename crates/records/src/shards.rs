@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::changes::{Changes, Fate, GameTotals, MERGED};
 use crate::clock::now_ms;
-use crate::decode::decode_bytes;
+use crate::decode::{decode_bytes, decode_ids};
 use crate::encode::encode;
 use crate::record::{GameKind, GameRecord};
 use crate::shard::{ShardName, is_plain_name, sha256_hex};
@@ -31,6 +31,11 @@ pub enum Collection {
         /// Name of the match: letters, digits, `.`, `_`, `-`.
         id: String,
     },
+    /// Games read from other people's files.
+    Import {
+        /// Name of the collection: letters, digits, `.`, `_`, `-`.
+        name: String,
+    },
 }
 
 impl Collection {
@@ -39,6 +44,7 @@ impl Collection {
         match self {
             Collection::SelfPlay { generation } => format!("{GAMES}/kind=selfplay/gen=g{generation:06}"),
             Collection::Match { id } => format!("{GAMES}/kind=match/match={id}"),
+            Collection::Import { name } => format!("{GAMES}/kind=import/import={name}"),
         }
     }
 
@@ -47,6 +53,7 @@ impl Collection {
         match self {
             Collection::SelfPlay { .. } => GameKind::SelfPlay,
             Collection::Match { .. } => GameKind::Match,
+            Collection::Import { .. } => GameKind::Import,
         }
     }
 
@@ -56,6 +63,9 @@ impl Collection {
             return Some(Collection::SelfPlay {
                 generation: number.parse().ok()?,
             });
+        }
+        if let Some(name) = rest.strip_prefix("kind=import/import=") {
+            return is_plain_name(name).then(|| Collection::Import { name: name.to_owned() });
         }
         let id = rest.strip_prefix("kind=match/match=")?;
         is_plain_name(id).then(|| Collection::Match { id: id.to_owned() })
@@ -69,7 +79,9 @@ pub enum GamesOf {
     SelfPlay,
     /// The games of one match.
     Match(String),
-    /// Self-play and matches.
+    /// All imported games.
+    Imported,
+    /// Self-play, matches and imported games.
     All,
 }
 
@@ -87,11 +99,11 @@ pub struct ShardInfo {
 }
 
 impl ShardInfo {
-    /// Generation of self-play; 0 for matches.
+    /// Generation of self-play; 0 for other games.
     pub fn generation(&self) -> u32 {
         match self.collection {
             Collection::SelfPlay { generation } => generation,
-            Collection::Match { .. } => 0,
+            Collection::Match { .. } | Collection::Import { .. } => 0,
         }
     }
 
@@ -120,55 +132,6 @@ impl ShardInfo {
             name,
             bytes,
         })
-    }
-}
-
-/// A shard that is ready to be published: it keeps its name from try to try, so that no game is published twice.
-#[derive(Clone, Debug)]
-pub struct SealedShard {
-    /// Its path, name and size.
-    pub info: ShardInfo,
-    /// The file.
-    pub(crate) bytes: Bytes,
-}
-
-impl SealedShard {
-    /// Encodes games and names them by the time, the writer, its count of shards, and their hash.
-    ///
-    /// # Errors
-    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths.
-    pub fn new(
-        collection: &Collection,
-        worker: &str,
-        sequence: u64,
-        games: &[GameRecord],
-    ) -> Result<SealedShard, StoreError> {
-        if let Collection::Match { id } = collection {
-            check_name("match id", id)?;
-        }
-        if worker == MERGED {
-            let name = worker.to_owned();
-            return Err(StoreError::BadName { what: "worker", name });
-        }
-        SealedShard::named(collection, now_ms(), worker, sequence, games)
-    }
-
-    pub(crate) fn named(
-        collection: &Collection,
-        created_ms: u64,
-        worker: &str,
-        sequence: u64,
-        games: &[GameRecord],
-    ) -> Result<SealedShard, StoreError> {
-        let bytes = Bytes::from(encode(games));
-        let name = ShardName::new(created_ms, worker, sequence, games, &bytes)?;
-        let info = ShardInfo {
-            path: format!("{}/{name}.parquet", collection.folder()),
-            collection: collection.clone(),
-            name,
-            bytes: bytes.len() as u64,
-        };
-        Ok(SealedShard { info, bytes })
     }
 }
 
@@ -207,7 +170,8 @@ impl Store {
     /// Publishes games as one shard: encodes in memory, hashes, and puts the file in one step.
     ///
     /// # Errors
-    /// As [`SealedShard::new`] and [`Store::publish`].
+    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths; [`StoreError::Write`] when
+    /// the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is half-published.
     pub fn publish_games(
         &self,
         collection: &Collection,
@@ -215,18 +179,26 @@ impl Store {
         sequence: u64,
         games: &[GameRecord],
     ) -> Result<ShardInfo, StoreError> {
-        let shard = SealedShard::new(collection, worker, sequence, games)?;
-        self.publish(&shard)?;
-        Ok(shard.info)
-    }
-
-    /// Publishes a shard in one step. Doing it again does nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::Write`] when the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is
-    /// half-published; a store that broke off while it answered may have taken the shard.
-    pub fn publish(&self, shard: &SealedShard) -> Result<(), StoreError> {
-        self.put_same(&shard.info.path, shard.bytes.clone()).map(|_| ())
+        match collection {
+            Collection::SelfPlay { .. } => {}
+            Collection::Match { id } => check_name("match id", id)?,
+            Collection::Import { name } => check_name("import name", name)?,
+        }
+        if worker == MERGED {
+            let name = worker.to_owned();
+            return Err(StoreError::BadName { what: "worker", name });
+        }
+        let bytes = Bytes::from(encode(games));
+        let name = ShardName::new(now_ms(), worker, sequence, games, &bytes)?;
+        let path = format!("{}/{name}.parquet", collection.folder());
+        let size = bytes.len() as u64;
+        self.put_same(&path, bytes)?;
+        Ok(ShardInfo {
+            path,
+            collection: collection.clone(),
+            name,
+            bytes: size,
+        })
     }
 
     /// All games of some kind, as shards. Files that are no shards and shards that were merged into others are passed
@@ -246,7 +218,7 @@ impl Store {
             shards,
             damaged,
             pruned: match games {
-                GamesOf::Match(_) => GameTotals::default(),
+                GamesOf::Match(_) | GamesOf::Imported => GameTotals::default(),
                 GamesOf::SelfPlay | GamesOf::All => changes.pruned,
             },
             changes: changes.last,
@@ -258,6 +230,7 @@ impl Store {
         let folder = match games {
             GamesOf::All => GAMES.to_owned(),
             GamesOf::SelfPlay => format!("{GAMES}/kind=selfplay"),
+            GamesOf::Imported => format!("{GAMES}/kind=import"),
             GamesOf::Match(id) => {
                 check_name("match id", id)?;
                 Collection::Match { id: id.clone() }.folder()
@@ -340,6 +313,18 @@ impl Store {
         Ok(games.drain(first.min(end)..end).collect())
     }
 
+    /// The ids of a shard's games, after a check of its size and hash only.
+    ///
+    /// # Errors
+    /// As [`Store::read_shard`], which is asked when something does not fit.
+    pub fn game_ids(&self, shard: &ShardInfo) -> Result<Vec<String>, ShardReadError> {
+        let bytes = self.get(&shard.path)?;
+        match bytes.map(|bytes| check_bytes(shard, &bytes).map(|()| decode_ids(bytes))) {
+            Some(Ok(Ok(ids))) => Ok(ids),
+            _ => Ok(self.read_shard(shard)?.into_iter().map(|game| game.game_id).collect()),
+        }
+    }
+
     /// The same checks as [`Store::read_shard`] from scratch, without touching the store: `Ok(Err(reason))` tells what
     /// is wrong.
     ///
@@ -406,16 +391,7 @@ pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), StoreErro
 
 /// The games of a shard's bytes when everything fits, else what does not.
 fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<GameRecord>, String> {
-    if bytes.len() as u64 != shard.bytes {
-        return Err(format!("expected {} bytes, found {}", shard.bytes, bytes.len()));
-    }
-    let hash = sha256_hex(&bytes);
-    if hash[..16] != shard.name.hash16 {
-        return Err(format!(
-            "expected a SHA-256 that begins with {}, found {hash}",
-            shard.name.hash16
-        ));
-    }
+    check_bytes(shard, &bytes)?;
     let games = decode_bytes(bytes).map_err(|error| error.to_string())?;
     check_counts(shard, &games)?;
     if !trusted {
@@ -425,6 +401,21 @@ fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<Gam
         }
     }
     Ok(games)
+}
+
+/// Size and hash.
+fn check_bytes(shard: &ShardInfo, bytes: &Bytes) -> Result<(), String> {
+    if bytes.len() as u64 != shard.bytes {
+        return Err(format!("expected {} bytes, found {}", shard.bytes, bytes.len()));
+    }
+    let hash = sha256_hex(bytes);
+    match hash[..16] == shard.name.hash16 {
+        true => Ok(()),
+        false => Err(format!(
+            "expected a SHA-256 that begins with {}, found {hash}",
+            shard.name.hash16
+        )),
+    }
 }
 
 fn check_counts(shard: &ShardInfo, games: &[GameRecord]) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tengen_rules::{Move, Outcome, Position};
+use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::changes::GameTotals;
 use crate::record::{EXPLORED, FULL_SEARCH, GameRecord, PlyRecord, RecordError};
@@ -194,8 +194,8 @@ struct PlyCounts {
     passes: u64,
     suicides: u64,
     bans: u64,
-    /// Stones of the side that made the play before, before it.
-    before_play: Option<usize>,
+    /// The side that made the play before, and its stones before it.
+    before_play: Option<(Color, usize)>,
 }
 
 impl PlyCounts {
@@ -204,16 +204,15 @@ impl PlyCounts {
         self.bans += position.superko_banned().len() as u64;
         self.before_play = match record.mv {
             Move::Pass => None,
-            Move::Play(_) => Some(position.stones(position.to_move()).len()),
+            Move::Play(_) => Some((position.to_move(), position.stones(position.to_move()).len())),
         };
         self.passes += u64::from(record.mv == Move::Pass);
     }
 
     /// Whether the play that led to the position removed the stone it placed.
     fn was_suicide(&self, after: &Position) -> bool {
-        let mover = after.to_move().opposite();
         self.before_play
-            .is_some_and(|before| after.stones(mover).len() <= before)
+            .is_some_and(|(mover, before)| after.stones(mover).len() <= before)
     }
 }
 

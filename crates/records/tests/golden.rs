@@ -5,7 +5,7 @@ mod common;
 use std::path::PathBuf;
 
 use common::{random_game, random_game_from};
-use tengen_records::{GameRecord, decode, encode, sha256_hex};
+use tengen_records::{EndReason, GameKind, GameRecord, Origin, decode, encode, sha256_hex};
 use tengen_rules::{Color, Handicap, PointSet, Setup, Size};
 
 fn golden_file(version: &str) -> PathBuf {
@@ -21,7 +21,7 @@ fn games_1_0() -> Vec<GameRecord> {
         .collect()
 }
 
-/// Version 1.1 brought starts other than the empty board with Black to move.
+/// Version 1.1 brought starts other than the empty board with Black to move, and imported games.
 fn games_1_1() -> Vec<GameRecord> {
     let size = Size::square(5).unwrap();
     let stone = |column, row| size.point(column, row).into_iter().collect::<PointSet>();
@@ -47,12 +47,43 @@ fn games_1_1() -> Vec<GameRecord> {
     };
     let mut games: Vec<_> = (10..).zip(starts).map(game).collect();
     games.extend(games_1_0());
+    games.extend(imported_games());
     games
+}
+
+/// Games with all and with nothing that a file may say of them.
+fn imported_games() -> [GameRecord; 2] {
+    let text = |text: &str| Some(text.to_owned());
+    let full = Origin {
+        file: "games/old.zip/cup.sgf".to_owned(),
+        game: 7,
+        result: text("W+R"),
+        komi: text("6,5"),
+        rules: text("Chinese"),
+        handicap: Some(2),
+        black_rank: text("9d"),
+        white_rank: text("五段"),
+        date: text("1998-11-05"),
+        event: text("Cup"),
+    };
+    let empty = Origin {
+        file: "a.sgf".to_owned(),
+        game: 1,
+        ..Origin::default()
+    };
+    [(full, EndReason::Resign), (empty, EndReason::Unfinished)].map(|(origin, end_reason)| {
+        let mut game = random_game(Size::square(9).unwrap(), 30, 11);
+        assert!(!game.is_finished(), "the game is cut before its end");
+        game.kind = GameKind::Import;
+        game.end_reason = end_reason;
+        game.origin = Some(Box::new(origin));
+        game
+    })
 }
 
 /// SHA-256 of the files, so that nobody writes them anew by mistake.
 const SHA256_1_0: &str = "46230d685b64046807c6ea6fa6523d73ddf757fab9c1c396bc1f38df46eb01f8";
-const SHA256_1_1: &str = "6863545181a58bed6612a8bc8b286ff96c7008e152be11941e6b270e876026cd";
+const SHA256_1_1: &str = "68844801568af2ac86a98310be43d7b74f32fc27baaf1f2fe46137d7f89dc555";
 
 fn check(version: &str, sha256: &str, expected: &[GameRecord]) {
     let bytes = std::fs::read(golden_file(version)).unwrap();

@@ -224,6 +224,7 @@ impl Game {
             setup: self.position.start(),
             plies: std::mem::take(&mut self.plies),
             ownership: Vec::new(),
+            origin: None,
         };
         record.set_end(&self.position, EndReason::PlyLimit);
         record

@@ -3,6 +3,7 @@
 mod export;
 mod filters;
 mod head;
+mod import;
 mod merge;
 mod prune;
 mod retention;
@@ -22,6 +23,7 @@ pub(crate) enum Data {
     Sample(sample::Args),
     Export(Box<export::Args>),
     Solve(solve::Args),
+    Import(import::Args),
 }
 
 /// Does what was asked.
@@ -35,5 +37,6 @@ pub(crate) fn run(command: Data) -> anyhow::Result<()> {
         Data::Sample(args) => sample::run(args),
         Data::Export(args) => export::run(*args),
         Data::Solve(args) => solve::run(args),
+        Data::Import(args) => import::run(args),
     }
 }

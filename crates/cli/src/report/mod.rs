@@ -72,7 +72,7 @@ pub(crate) fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyho
 }
 
 /// Writes a file under a passing name and renames it into place.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let passing = path.with_file_name(name);

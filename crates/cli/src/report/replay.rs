@@ -72,6 +72,7 @@ impl Replay {
             group: match game.kind {
                 GameKind::SelfPlay => "Self-play".into(),
                 GameKind::Match => "Matches".into(),
+                GameKind::Import => "Imported".into(),
             },
             title: format!("{source}: {}, {} plies", result_text(game), game.plies.len()),
             black: game.black_model.clone(),
@@ -161,6 +162,7 @@ fn result_text(game: &GameRecord) -> String {
 
 fn result_words(game: &GameRecord) -> String {
     let winner = match game.outcome() {
+        None if game.end_reason == EndReason::Unfinished => return "unfinished: the file ends here".into(),
         None => return "unfinished: the ply limit was met".into(),
         Some(Outcome::Tie) => return "a tie".into(),
         Some(Outcome::BlackWins) => "Black",

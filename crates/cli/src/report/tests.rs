@@ -63,6 +63,7 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
         setup: Setup::EVEN,
         plies: Vec::new(),
         ownership: Vec::new(),
+        origin: None,
     };
     let mut position = game.start().unwrap();
     let random_opening = dice.below(4) == 0;

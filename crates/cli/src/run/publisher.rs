@@ -1,14 +1,14 @@
 //! Finished games go into the store: gathered for a moment, then published as one shard for each generation.
 
 use crate::config::LoopConfig;
-use crate::run::outbox::Outbox;
+use anyhow::Context;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tengen_records::{Collection, GameRecord, SealedShard, ShardInfo};
+use tengen_records::{Collection, GameRecord, ShardInfo, Store};
 
 /// Gathers games and publishes them as shards when they are old enough or many enough.
 pub(crate) struct Publisher {
-    outbox: Outbox,
+    store: Store,
     worker: String,
     sequence: u64,
     max_age: Duration,
@@ -19,10 +19,10 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes through `outbox` under this process's name.
-    pub(crate) fn new(outbox: Outbox, pace: &LoopConfig) -> Publisher {
+    /// Publishes into `store` under this process's name.
+    pub(crate) fn new(store: &Store, pace: &LoopConfig) -> Publisher {
         Publisher {
-            outbox,
+            store: store.clone(),
             worker: format!("p{}", std::process::id()),
             sequence: 0,
             max_age: Duration::from_secs_f64(pace.shard_seconds),
@@ -50,38 +50,40 @@ impl Publisher {
         }
     }
 
-    /// Publishes when it is time; returns the shards that are in the store now.
+    /// Publishes when it is time; returns the new shards.
     ///
     /// # Errors
-    /// As [`Outbox::send`].
+    /// When the store refuses; the games are kept and the next call tries again.
     pub(crate) fn publish_if_due(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let due = self.positions > 0 && (self.positions >= self.max_positions || self.patience().is_zero());
-        if due { self.publish() } else { self.outbox.flush() }
+        if due { self.publish() } else { Ok(Vec::new()) }
     }
 
-    /// Publishes everything gathered; returns the shards that are in the store now.
+    /// Publishes everything gathered; returns the new shards.
     ///
     /// # Errors
-    /// As [`Outbox::send`].
+    /// When the store refuses; the games are kept and the next call tries again.
     pub(crate) fn publish(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
-        let mut shards = self.outbox.flush()?;
-        while let Some((generation, games)) = self.waiting.pop_first() {
+        let mut shards = Vec::new();
+        while let Some((&generation, games)) = self.waiting.first_key_value() {
             let collection = Collection::SelfPlay { generation };
-            let shard = SealedShard::new(&collection, &self.worker, self.sequence, &games)?;
+            let shard = self
+                .store
+                .publish_games(&collection, &self.worker, self.sequence, games)
+                .with_context(|| {
+                    format!(
+                        "cannot publish {} games into {}; free space or mend the store, then start again: the games \
+                         published so far are safe",
+                        games.len(),
+                        self.store.location()
+                    )
+                })?;
+            tracing::info!("published {}", shard.name);
             self.sequence += 1;
-            shards.extend(self.outbox.send(shard)?);
+            self.waiting.pop_first();
+            shards.push(shard);
         }
         self.positions = 0;
         Ok(shards)
-    }
-
-    /// Whether every game taken is in the store or safe on this machine's disk.
-    pub(crate) fn is_safe(&self) -> bool {
-        self.waiting.is_empty() && self.outbox.is_safe()
-    }
-
-    /// What keeps shards from the store, in words; nothing usually.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        self.outbox.in_words()
     }
 }

@@ -30,6 +30,7 @@ fn game(number: usize) -> GameRecord {
         setup: Setup::EVEN,
         plies: moves.iter().map(ply).collect(),
         ownership: Vec::new(),
+        origin: None,
     };
     let last = game.replay().unwrap();
     game.set_end(&last, EndReason::TwoPasses);
@@ -200,4 +201,102 @@ fn what_is_no_store_is_said_in_one_sentence() {
         tengen(&["data", command, "/no/such/folder"]).refuses(1, "/no/such/folder");
     }
     tengen(&["data", "head", path, "-n", "0"]).refuses(2, "at least 1");
+}
+
+#[test]
+fn import_keeps_what_is_legal_and_lists_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let good = "(;GM[1]SZ[5]KM[0.5]RE[B+24.5];B[cc];W[];B[])(;GM[1]SZ[5]KM[0.5]RE[W+R];B[cc])";
+    std::fs::write(
+        path("games.sgf"),
+        format!("{good}\n(;GM[1]SZ[5];B[aa];W[aa])\n(;GM[1]SZ[52])"),
+    )
+    .unwrap();
+    let store = path("store");
+    let dry = tengen(&["data", "import", &path("games.sgf"), "--dry-run", "--json"]).json();
+    assert_eq!(
+        (&dry["kept"], &dry["dry_run"], &dry["shards"]),
+        (&2.into(), &true.into(), &serde_json::json!([]))
+    );
+    assert!(!Path::new(&store).exists());
+
+    let args = ["data", "import", &path("games.sgf"), "--store", &store];
+    let done = tengen(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(
+        (&done["games"], &done["kept"], &done["illegal"], &done["broken"]),
+        (&4.into(), &2.into(), &1.into(), &1.into())
+    );
+    assert_eq!(done["results"], serde_json::json!({ "agrees": 1, "resignation": 1 }));
+    let report = std::fs::read_to_string(done["report_file"].as_str().unwrap()).unwrap();
+    let lines: Vec<serde_json::Value> = report.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (
+            &lines[0]["game"],
+            &lines[0]["turn"],
+            &lines[0]["line"],
+            &lines[0]["rule"]
+        ),
+        (&3.into(), &2.into(), &2.into(), &"occupied".into())
+    );
+    assert_eq!(lines.len(), 2);
+
+    let files = || walk(Path::new(&store));
+    let before = files();
+    let again = tengen(&args).stdout;
+    assert!(
+        again.contains("nothing new is imported") && again.contains("there already"),
+        "{again}"
+    );
+    assert_eq!(files(), before, "importing again adds nothing");
+    assert_eq!(tengen(&["data", "verify", &store, "--json"]).json()["games"], 2);
+    assert_eq!(
+        tengen(&["data", "stats", &store, "--of", "imported", "--json"]).json()["games"]["games"],
+        2
+    );
+}
+
+/// All files below a folder.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    for folder in found.clone().iter().filter(|path| path.is_dir()) {
+        found.extend(walk(folder));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn import_of_bad_input_says_why_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(path(name), bytes).unwrap();
+        path(name)
+    };
+    std::fs::create_dir(path("no-games")).unwrap();
+    let huge = format!("(;SZ[52]C[{}])", "long ".repeat(400_000));
+    for (file, message) in [
+        (write("empty.sgf", b""), "found none: nothing"),
+        (write("binary.sgf", b"\x7fELF\x02\x01\0(\0\0"), "expected a game"),
+        (
+            write("large.sgf", huge.as_bytes()),
+            "expected a board of 1x1 to 19x19, found SZ[52]",
+        ),
+        (write("cut.sgf.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01"), "cut short"),
+        (write("cut.zip", b"PK\x03\x04\x14\0\0\0\x08\0"), "cut short"),
+        (path("no-games"), "found none in this folder"),
+        (path("nowhere.sgf"), "nowhere.sgf"),
+    ] {
+        tengen(&["data", "import", &file, "--store", &path("store")]).refuses(1, message);
+        assert!(!Path::new(&path("store")).exists(), "{file}");
+    }
+    let file = write("good.sgf", b"(;SZ[5];B[cc])");
+    tengen(&["data", "import", &file]).refuses(2, "--store");
+    tengen(&["data", "import", "--store", &path("store")]).refuses(2, "FILES");
+    tengen(&["data", "import", &file, "--store", &path("store"), "--rules", "martian"]).refuses(2, "martian");
+    tengen(&["data", "import", &file, "--store", &path("store"), "--name", "a/b"]).refuses(1, "import name");
 }

@@ -30,6 +30,7 @@ fn game(number: usize) -> GameRecord {
             .map(|text| PlyRecord::bare(Move::parse(size, text).unwrap()))
             .collect(),
         ownership: Vec::new(),
+        origin: None,
     };
     let last = game.replay().unwrap();
     game.set_end(&last, EndReason::TwoPasses);

@@ -100,6 +100,7 @@ impl DatasetFilter {
             "games": match &self.games {
                 GamesOf::SelfPlay => "selfplay".to_owned(),
                 GamesOf::Match(id) => format!("match {id}"),
+                GamesOf::Imported => "imported".to_owned(),
                 GamesOf::All => "all".to_owned(),
             },
             "sizes": names(self.sizes.iter().map(ToString::to_string).collect()),

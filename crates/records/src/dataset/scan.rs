@@ -48,6 +48,7 @@ pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<Sh
             location: store.location().to_owned(),
             games: match filter.games {
                 GamesOf::SelfPlay => "self-play",
+                GamesOf::Imported => "imported",
                 GamesOf::All => "sound",
                 _ => "such",
             },

@@ -37,7 +37,7 @@ pub struct SgfError {
 }
 
 impl SgfError {
-    pub(super) fn new(place: SgfPlace, problem: impl Into<String>) -> SgfError {
+    pub(crate) fn new(place: SgfPlace, problem: impl Into<String>) -> SgfError {
         SgfError {
             line: place.line as usize,
             column: place.column as usize,
@@ -46,7 +46,7 @@ impl SgfError {
         }
     }
 
-    pub(super) fn of_turn(self, turn: usize) -> SgfError {
+    pub(crate) fn of_turn(self, turn: usize) -> SgfError {
         SgfError {
             turn: Some(turn),
             ..self

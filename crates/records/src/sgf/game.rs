@@ -78,6 +78,11 @@ impl<'a> SgfGames<'a> {
     pub fn new(text: &'a str) -> SgfGames<'a> {
         SgfGames(SgfTrees::new(text))
     }
+
+    /// How many bytes of the text have been read.
+    pub fn bytes_read(&self) -> usize {
+        self.0.bytes_read()
+    }
 }
 
 impl Iterator for SgfGames<'_> {

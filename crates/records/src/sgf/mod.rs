@@ -22,6 +22,7 @@ mod value;
 pub use encoding::SgfText;
 pub use error::{SgfError, SgfPlace};
 pub use game::{SgfGame, SgfGames, read_sgf, read_sgf_bytes};
+pub(crate) use parse::no_game;
 pub use parse::{SgfTrees, parse_sgf};
 pub use record::{write_sgf, write_sgf_collection};
 pub use result::SgfResult;

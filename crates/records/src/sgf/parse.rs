@@ -26,7 +26,7 @@ pub fn parse_sgf(text: &str) -> Result<Vec<SgfTree>, SgfError> {
 }
 
 /// Says that a text holds no game.
-pub(super) fn no_game(text: &str) -> SgfError {
+pub(crate) fn no_game(text: &str) -> SgfError {
     let found = match text.trim_start_matches('\u{feff}').trim().chars().next() {
         None => "nothing".to_owned(),
         Some(first) => format!("text that begins with {first:?} and has no game"),

@@ -67,6 +67,7 @@ pub(crate) fn random_game_from(size: Size, setup: Setup, seed: u64, ply_limit: u
         setup,
         plies: Vec::new(),
         ownership: Vec::new(),
+        origin: None,
     };
     let mut position = game.start().unwrap();
     while !position.is_over() && game.plies.len() < ply_limit {

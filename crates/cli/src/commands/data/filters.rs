@@ -56,6 +56,7 @@ impl Filters {
         let games = match (self.match_id, self.of) {
             (Some(id), _) => GamesOf::Match(id),
             (None, Of::Selfplay) => GamesOf::SelfPlay,
+            (None, Of::Imported) => GamesOf::Imported,
             (None, Of::All) => GamesOf::All,
         };
         DatasetFilter {

@@ -81,6 +81,7 @@ impl Of {
     fn shards(self, store: &Store) -> anyhow::Result<Vec<tengen_records::ShardInfo>> {
         let mut shards = match self {
             Of::Selfplay => store.list_shards(&GamesOf::SelfPlay)?,
+            Of::Imported => store.list_shards(&GamesOf::Imported)?,
             Of::All => store.list_shards(&GamesOf::All)?,
         };
         shards.sort_by_key(|shard| shard.name.created_ms);

@@ -32,7 +32,9 @@ pub(crate) struct Args {
 pub(crate) enum Of {
     /// Games of self-play
     Selfplay,
-    /// Those of matches and gates too
+    /// Imported games
+    Imported,
+    /// All, those of matches and gates too
     All,
 }
 
@@ -41,6 +43,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let stats = match args.of {
         Of::Selfplay => store.stats(&GamesOf::SelfPlay)?,
+        Of::Imported => store.stats(&GamesOf::Imported)?,
         Of::All => store.stats(&GamesOf::All)?,
     };
     if args.json {
