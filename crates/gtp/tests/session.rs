@@ -204,7 +204,9 @@ fn setup_and_its_errors() {
          > play w g4
          ? invalid color or coordinate
          > komi 7.25
-         ? komi must be a multiple of 0.5
+         ? komi must be a multiple of 0.5 from -1000 to 1000
+         > komi 1000.5
+         ? komi must be a multiple of 0.5 from -1000 to 1000
          > komi -3.5
          =
          > get_komi

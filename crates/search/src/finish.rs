@@ -13,8 +13,8 @@ use crate::rng::{self, Rng};
 /// Random games that judge the board.
 const JUDGING_GAMES: u32 = 200;
 
-/// Random games that judge a move.
-const GAMES_PER_MOVE: u32 = 100;
+/// Random games that judge a move on 9x9; fewer on larger boards, where a game is longer.
+const GAMES_PER_MOVE: usize = 100;
 
 /// Moves that are judged at most.
 const MOST_MOVES: usize = 64;
@@ -174,11 +174,12 @@ impl<'a> Board<'a> {
     fn margin_after(&self, point: Point, rng: &mut Rng) -> f32 {
         let mut after = self.position.clone();
         after.play(Move::Play(point));
+        let games = (GAMES_PER_MOVE * 81 / after.size().area()).clamp(24, GAMES_PER_MOVE) as u32;
         let mut sum = 0;
-        play_out(&after, GAMES_PER_MOVE, rng::bits(rng), |end| {
-            sum += i64::from(end.board_margin())
+        play_out(&after, games, rng::bits(rng), |end| {
+            sum += i64::from(end.board_margin());
         });
-        self.seen(sum as f32 / GAMES_PER_MOVE as f32)
+        self.seen(sum as f32 / games as f32)
     }
 }
 

@@ -94,6 +94,47 @@ fn live_analysis_ends_at_the_next_line() {
 }
 
 #[test]
+fn limits_are_kept_and_changed_in_a_session() {
+    let input = b"boardsize 5\nkata-get-param maxVisits\nkata-set-param maxVisits 7\nkata-genmove_analyze b 1000\n\
+        kata-set-param maxVisits none\nkata-set-param maxTime 0\nlz-genmove_analyze w 1000\nkata-set-param maxTime x\n\
+        kata-set-param maxVisits -1\nkata-get-param maxTime\nkata-analyze b 1 ownership true allow b A1 1\n";
+    let answer = talk(&["--model", "uniform", "--visits", "32"], input);
+    let answers = answers(&answer);
+    let visits = |text: &str| -> u32 {
+        let counts = text
+            .split(" visits ")
+            .skip(1)
+            .map(|rest| rest.split(' ').next().unwrap());
+        counts.map(|count| count.parse::<u32>().unwrap()).sum()
+    };
+    assert_eq!(answers[1], "= 32");
+    assert_eq!(visits(answers[3]), 7, "{answers:?}");
+    // No time at all still looks a few visits far, and no farther.
+    assert!((1..40).contains(&visits(answers[6])), "{answers:?}");
+    assert_eq!(answers[7], "? maxTime takes seconds or none, found x");
+    assert_eq!(answers[8], "? maxVisits takes a whole number or none, found -1");
+    assert_eq!(answers[9], "= 0", "a wrong value changes nothing: {answers:?}");
+}
+
+#[test]
+fn a_controller_that_goes_away_ends_the_engine() {
+    let mut engine = command(&["gtp", "--model", "uniform"]);
+    let mut child = engine
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"kata-analyze 1\n").unwrap();
+    drop(child.stdout.take());
+    // Standard input stays open: the engine notices by writing.
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(0));
+    drop(stdin);
+}
+
+#[test]
 fn games_are_loaded_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.sgf");

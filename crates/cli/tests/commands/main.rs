@@ -6,6 +6,7 @@ mod data;
 mod datasets;
 mod engines;
 mod gtp;
+mod gtp_finish;
 mod match_;
 #[cfg(feature = "torch")]
 mod models;

@@ -8,6 +8,9 @@ use crate::game::{Game, GameError};
 use crate::handicap::{fixed_handicap, spread_handicap};
 use crate::rules::check_tromp_taylor;
 
+/// The largest komi taken, half points: more than any board has.
+const MOST_KOMI_HALF_POINTS: f64 = 2000.0;
+
 impl<E: Engine> Session<E> {
     pub(super) fn boardsize(&mut self, args: &Args<'_>) -> Outcome {
         let width = args.number(0, "boardsize")?;
@@ -54,9 +57,9 @@ impl<E: Engine> Session<E> {
     pub(super) fn komi(&mut self, args: &Args<'_>) -> Outcome {
         let points: f64 = args.number(0, "komi")?;
         let half_points = points * 2.0;
-        let limit = f64::from(i16::MAX / 2);
-        if !half_points.is_finite() || half_points.fract() != 0.0 || half_points.abs() > limit {
-            return Err("komi must be a multiple of 0.5".to_owned());
+        if !half_points.is_finite() || half_points.fract() != 0.0 || half_points.abs() > MOST_KOMI_HALF_POINTS {
+            let most = MOST_KOMI_HALF_POINTS / 2.0;
+            return Err(format!("komi must be a multiple of 0.5 from -{most} to {most}"));
         }
         self.game.set_komi(Komi::from_half_points(half_points as i16));
         Ok(String::new())

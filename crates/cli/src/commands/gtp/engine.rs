@@ -237,23 +237,21 @@ impl Engine for Thinker {
         match name {
             "maxVisits" => {
                 let visits = value.parse().ok();
-                self.manner.visits = visits;
-                (none || visits.is_some())
-                    .then_some(())
-                    .ok_or_else(|| wrong("a whole number or none"))
+                self.manner.visits = (none || visits.is_some())
+                    .then_some(visits)
+                    .ok_or_else(|| wrong("a whole number or none"))?;
             }
             "maxTime" => {
                 let seconds = value.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
-                self.manner.seconds = seconds;
-                (none || seconds.is_some())
-                    .then_some(())
-                    .ok_or_else(|| wrong("seconds or none"))
+                self.manner.seconds = (none || seconds.is_some())
+                    .then_some(seconds)
+                    .ok_or_else(|| wrong("seconds or none"))?;
             }
             _ => {
                 self.manner.finish = value.parse().map_err(|_| wrong("true or false"))?;
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
