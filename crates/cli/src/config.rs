@@ -92,6 +92,11 @@ pub(crate) struct LoopConfig {
     pub(crate) shard_seconds: f64,
     /// A shard is published when it holds this many positions.
     pub(crate) shard_positions: u64,
+    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops when
+    /// they are more and the trainer is too far behind.
+    pub(crate) spool_mib: u64,
+    /// Seconds the run waits for a store that is away or full before it ends.
+    pub(crate) patience_seconds: f64,
     /// Self-play takes new weights every so many training steps.
     pub(crate) weights_every_steps: u64,
     /// A model is published and put before the gate every so many training steps.
@@ -116,6 +121,8 @@ impl Default for LoopConfig {
             lead_positions: 2000,
             shard_seconds: 1.0,
             shard_positions: 50_000,
+            spool_mib: 1024,
+            patience_seconds: 600.0,
             weights_every_steps: 10,
             candidate_every_steps: 500,
             checkpoint_seconds: 20.0,
@@ -242,6 +249,11 @@ impl RunConfig {
                 !(0.0..1e9).contains(&pace.checkpoint_seconds),
                 "loop.checkpoint_seconds must be 0 or more",
             ),
+            (
+                !(0.0..1e9).contains(&pace.patience_seconds),
+                "loop.patience_seconds must be 0 or more",
+            ),
+            (pace.spool_mib > 1 << 30, "loop.spool_mib must be at most 2^30"),
             (
                 !(0.0..1e9).contains(&self.budget.minutes),
                 "budget.minutes must be 0 or more",

@@ -24,6 +24,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// The flag itself, for those who only look.
+    #[cfg(feature = "torch")]
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether an end was asked for.
     pub(crate) fn requested(&self) -> bool {
         self.0.load(Ordering::SeqCst)

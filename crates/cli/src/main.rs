@@ -16,6 +16,7 @@ mod players;
 mod report;
 #[cfg(feature = "torch")]
 mod run;
+mod scratch;
 mod table;
 mod theory;
 

@@ -233,6 +233,72 @@ fn bad_input_gets_a_sentence() {
     assert!(stderr_of(&missing).contains("no.toml"), "{}", stderr_of(&missing));
 }
 
+/// Waits until a run's log says `words`; it must not end before.
+fn read_until(log: &mut impl BufRead, words: &str) -> String {
+    let mut all = String::new();
+    loop {
+        let before = all.len();
+        assert!(
+            log.read_line(&mut all).expect("the log is text") > 0,
+            "it ended before {words:?}:\n{all}"
+        );
+        if all[before..].contains(words) {
+            return all;
+        }
+    }
+}
+
+/// A folder that is moved away and back is to the program a network drive that goes and comes.
+#[test]
+fn games_wait_in_the_spool_while_the_store_is_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, away) = (folder.path().join("store"), folder.path().join("away"));
+    let scratch = folder.path().join("scratch");
+    let start = |more: &[&str]| {
+        let mut command = command(&store, more);
+        command.arg("--scratch").arg(&scratch);
+        command
+    };
+    let mut child = start(&[]).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    read_until(&mut log, "published 1");
+    std::fs::rename(&store, &away).expect("moved");
+    read_until(&mut log, "the store is away");
+    std::thread::sleep(Duration::from_millis(300));
+    std::fs::rename(&away, &store).expect("moved back");
+    read_until(&mut log, "the store is back");
+    read_until(&mut log, "published 1");
+
+    // Away again, and killed: the next start publishes what waits.
+    std::fs::rename(&store, &away).expect("moved");
+    read_until(&mut log, "the store is away");
+    let waiting = || {
+        let spool = Store::open(scratch.join("spool").to_str().expect("UTF-8"), Create::Always);
+        let shards = spool
+            .and_then(|spool| spool.list_shards(&GamesOf::SelfPlay))
+            .expect("a spool");
+        shards.into_iter().map(|shard| shard.path).collect::<BTreeSet<_>>()
+    };
+    while waiting().is_empty() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has died");
+    assert!(!store.exists(), "nothing is written where the store was");
+    std::fs::rename(&away, &store).expect("moved back");
+    let left = waiting();
+    let before = check(&store).shards;
+    assert!(before.is_disjoint(&left));
+    let output = start(&["budget.steps=20"])
+        .arg("--json")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let after = check(&store).shards;
+    assert!(after.is_superset(&before) && after.is_superset(&left));
+    assert!(waiting().is_empty());
+}
+
 /// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.
 #[test]
 fn a_full_disk_ends_the_run_and_harms_nothing() {
@@ -259,7 +325,7 @@ fn a_full_disk_ends_the_run_and_harms_nothing() {
 fn damaged_files_are_named_and_never_trusted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
-    let mut child = run_until(&store, "checkpoint at", 1);
+    let mut child = run_until(&store, "published 1", 2);
     child.kill().expect("it can be killed");
     child.wait().expect("it has died");
     let shards = check(&store).shards;

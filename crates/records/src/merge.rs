@@ -6,15 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use serde::Serialize;
 
 use crate::changes::{Change, GameTotals, MERGED, Merged};
-use crate::encode::encode;
 use crate::prune::old_generations;
 use crate::record::GameRecord;
-use crate::shard::ShardName;
-use crate::shards::{GamesOf, ShardInfo};
+use crate::shards::{GamesOf, SealedShard, ShardInfo};
 use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 
@@ -153,17 +150,10 @@ impl Store {
 
     /// Puts games as a shard beside `beside`, at its time, under another worker's name.
     fn put_shard_named(&self, beside: &ShardInfo, worker: &str, games: &[GameRecord]) -> Result<ShardInfo, StoreError> {
-        let bytes = Bytes::from(encode(games));
-        let name = ShardName::new(beside.name.created_ms, worker, beside.name.sequence, games, &bytes)?;
-        let path = format!("{}/{name}.parquet", beside.collection.folder());
-        let size = bytes.len() as u64;
-        self.put_same(&path, bytes)?;
-        Ok(ShardInfo {
-            path,
-            collection: beside.collection.clone(),
-            name,
-            bytes: size,
-        })
+        let (time, sequence) = (beside.name.created_ms, beside.name.sequence);
+        let shard = SealedShard::named(&beside.collection, time, worker, sequence, games)?;
+        self.publish(&shard)?;
+        Ok(shard.info)
     }
 
     /// Deletes merged shards that no note names: remains of a merge that was killed and is planned otherwise now.

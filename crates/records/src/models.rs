@@ -157,7 +157,12 @@ impl Store {
     pub fn promote(&self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
         self.model_info(&promotion.model_id)?;
         let text = serde_json::to_vec_pretty(promotion).expect("a promotion is JSON");
-        self.put_new(&format!("promotions/{number:06}.json"), text)
+        let path = format!("promotions/{number:06}.json");
+        match self.put_new(&path, text.clone())? {
+            // A store that broke off while it answered, and was asked again, calls our own promotion a stranger's.
+            Put::Exists if self.get(&path)?.is_some_and(|found| found == text) => Ok(Put::Created),
+            put => Ok(put),
+        }
     }
 
     /// All promotions with their numbers, in order.

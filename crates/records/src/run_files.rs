@@ -72,10 +72,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Write`].
     pub fn put_run_info(&self, info: &RunInfo) -> Result<Put, StoreError> {
-        self.put_new(
-            RUN,
-            serde_json::to_vec_pretty(info).expect("a run's description is JSON"),
-        )
+        let text = serde_json::to_vec_pretty(info).expect("a run's description is JSON");
+        let put = self.put_new(RUN, text)?;
+        self.remember_run();
+        Ok(put)
     }
 
     /// What `run.json` says; `None` when there is none.

@@ -135,6 +135,57 @@ impl ShardInfo {
     }
 }
 
+/// A shard that is ready to be published: it keeps its name from try to try, so that no game is published twice.
+#[derive(Clone, Debug)]
+pub struct SealedShard {
+    /// Its path, name and size.
+    pub info: ShardInfo,
+    /// The file.
+    pub(crate) bytes: Bytes,
+}
+
+impl SealedShard {
+    /// Encodes games and names them by the time, the writer, its count of shards, and their hash.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths.
+    pub fn new(
+        collection: &Collection,
+        worker: &str,
+        sequence: u64,
+        games: &[GameRecord],
+    ) -> Result<SealedShard, StoreError> {
+        match collection {
+            Collection::SelfPlay { .. } => {}
+            Collection::Match { id } => check_name("match id", id)?,
+            Collection::Import { name } => check_name("import name", name)?,
+        }
+        if worker == MERGED {
+            let name = worker.to_owned();
+            return Err(StoreError::BadName { what: "worker", name });
+        }
+        SealedShard::named(collection, now_ms(), worker, sequence, games)
+    }
+
+    pub(crate) fn named(
+        collection: &Collection,
+        created_ms: u64,
+        worker: &str,
+        sequence: u64,
+        games: &[GameRecord],
+    ) -> Result<SealedShard, StoreError> {
+        let bytes = Bytes::from(encode(games));
+        let name = ShardName::new(created_ms, worker, sequence, games, &bytes)?;
+        let info = ShardInfo {
+            path: format!("{}/{name}.parquet", collection.folder()),
+            collection: collection.clone(),
+            name,
+            bytes: bytes.len() as u64,
+        };
+        Ok(SealedShard { info, bytes })
+    }
+}
+
 /// The games of a store at one moment, every one of them once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GamesListing {
@@ -170,8 +221,7 @@ impl Store {
     /// Publishes games as one shard: encodes in memory, hashes, and puts the file in one step.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths; [`StoreError::Write`] when
-    /// the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is half-published.
+    /// As [`SealedShard::new`] and [`Store::publish`].
     pub fn publish_games(
         &self,
         collection: &Collection,
@@ -179,26 +229,18 @@ impl Store {
         sequence: u64,
         games: &[GameRecord],
     ) -> Result<ShardInfo, StoreError> {
-        match collection {
-            Collection::SelfPlay { .. } => {}
-            Collection::Match { id } => check_name("match id", id)?,
-            Collection::Import { name } => check_name("import name", name)?,
-        }
-        if worker == MERGED {
-            let name = worker.to_owned();
-            return Err(StoreError::BadName { what: "worker", name });
-        }
-        let bytes = Bytes::from(encode(games));
-        let name = ShardName::new(now_ms(), worker, sequence, games, &bytes)?;
-        let path = format!("{}/{name}.parquet", collection.folder());
-        let size = bytes.len() as u64;
-        self.put_same(&path, bytes)?;
-        Ok(ShardInfo {
-            path,
-            collection: collection.clone(),
-            name,
-            bytes: size,
-        })
+        let shard = SealedShard::new(collection, worker, sequence, games)?;
+        self.publish(&shard)?;
+        Ok(shard.info)
+    }
+
+    /// Publishes a shard in one step. Doing it again does nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`] when the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is
+    /// half-published; a store that broke off while it answered may have taken the shard.
+    pub fn publish(&self, shard: &SealedShard) -> Result<(), StoreError> {
+        self.put_same(&shard.info.path, shard.bytes.clone()).map(|_| ())
     }
 
     /// All games of some kind, as shards. Files that are no shards and shards that were merged into others are passed

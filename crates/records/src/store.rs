@@ -18,16 +18,17 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::Path as FsPath;
-use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::changes::Changes;
+use crate::patience::{Patience, may_pass};
+use crate::place::Place;
 use crate::store_error::StoreError;
 
 /// Whether opening a store may create it.
@@ -50,13 +51,18 @@ pub enum Put {
 
 /// A handle on a store; clones share it. Every call blocks until it is done and may come from any thread.
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store {
+    inner: Arc<Inner>,
+    /// How long this handle waits for a store that is away; not at all without.
+    patience: Option<Patience>,
+}
 
 struct Inner {
-    objects: Arc<dyn ObjectStore>,
+    place: Place,
     runtime: Runtime,
-    location: String,
-    local: Option<PathBuf>,
+    /// Whether the folder is known to hold `run.json`: a folder without it is then another one, such as the empty place
+    /// where a disk was mounted.
+    is_run: AtomicBool,
     /// Paths of shards whose games this process has replayed already.
     verified: Mutex<BTreeSet<String>>,
     /// What the notes about merged and pruned shards said when they were last read.
@@ -67,55 +73,86 @@ struct Inner {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Store").field("location", &self.0.location).finish()
+        f.debug_struct("Store").field("location", &self.location()).finish()
     }
 }
 
 impl Store {
-    /// Opens the store at a folder or `file://` address.
+    /// Opens the store at a folder, a `file://` address or, with the cargo feature `cloud`, an `s3://`, `gs://` or
+    /// `az://` address; credentials come from the environment.
     ///
     /// # Errors
     /// [`StoreError::Missing`] and [`StoreError::NotAStore`] when there is none and none may be created;
     /// [`StoreError::Version`] when it has another major format version; [`StoreError::UnsupportedLocation`] for other
     /// addresses; [`StoreError::Write`] when the folder cannot be made.
     pub fn open(location: &str, create: Create) -> Result<Store, StoreError> {
-        let folder = local_folder(location)?;
-        let is_new = prepare_folder(&folder, location, create)?;
-        let folder = folder.canonicalize().map_err(|error| read_error(location, &error))?;
-        let objects = LocalFileSystem::new_with_prefix(&folder)
-            .map_err(|error| read_error(location, &error))?
-            .with_fsync(true)
-            .with_automatic_cleanup(true);
-        let runtime = Builder::new_current_thread()
-            .build()
-            .map_err(|error| read_error(location, &error))?;
-        let store = Store(Arc::new(Inner {
-            objects: Arc::new(objects),
-            runtime,
-            location: folder.display().to_string(),
-            local: Some(folder),
-            verified: Mutex::new(BTreeSet::new()),
-            changes: Mutex::default(),
-            refused: Mutex::new(BTreeSet::new()),
-        }));
+        let (place, is_new) = Place::find(location, create)?;
+        let store = Store::at(place)?;
         if !is_new {
             store.check_layout(create)?;
         }
         Ok(store)
     }
 
+    /// A store over any object store: for tests, and for programs that bring their own.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`] when the system refuses a runtime for its calls.
+    pub fn over(objects: Arc<dyn ObjectStore>, location: &str) -> Result<Store, StoreError> {
+        Store::at(Place::of_objects(objects, location))
+    }
+
+    fn at(place: Place) -> Result<Store, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| read_error(&place.location, &error))?;
+        Ok(Store {
+            inner: Arc::new(Inner {
+                place,
+                runtime,
+                is_run: AtomicBool::new(false),
+                verified: Mutex::new(BTreeSet::new()),
+                changes: Mutex::default(),
+                refused: Mutex::new(BTreeSet::new()),
+            }),
+            patience: None,
+        })
+    }
+
+    /// A handle on the same store that waits for it when it is away: every call is tried again until it works, fails
+    /// for good, or the patience is at its end.
+    #[must_use]
+    pub fn with_patience(&self, patience: Patience) -> Store {
+        Store {
+            inner: Arc::clone(&self.inner),
+            patience: Some(patience),
+        }
+    }
+
+    /// A handle on the same store that waits for nothing.
+    #[must_use]
+    pub fn without_patience(&self) -> Store {
+        Store {
+            inner: Arc::clone(&self.inner),
+            patience: None,
+        }
+    }
+
     /// Where the store is.
     pub fn location(&self) -> &str {
-        &self.0.location
+        &self.inner.place.location
     }
 
     /// The store's folder, when it is a local one.
     pub fn local_path(&self) -> Option<&FsPath> {
-        self.0.local.as_deref()
+        self.inner.place.folder.as_deref()
     }
 
     fn check_layout(&self, create: Create) -> Result<(), StoreError> {
-        self.run_info()?;
+        if self.run_info()?.is_some() {
+            self.remember_run();
+        }
         let layouts = self.folders("games")?;
         let found = layouts.iter().find(|name| name.starts_with('v') && *name != "v1");
         if let (Some(found), false) = (found, layouts.iter().any(|name| name == "v1")) {
@@ -154,9 +191,21 @@ impl Store {
             mode: PutMode::Create,
             ..PutOptions::default()
         };
-        let payload = PutPayload::from_bytes(bytes.into());
-        match self.block_on(self.0.objects.put_opts(&target, payload, options)) {
+        let bytes = bytes.into();
+        let mut tries = 0;
+        let put = self.attempt(|| {
+            tries += 1;
+            let payload = PutPayload::from_bytes(bytes.clone());
+            self.objects().put_opts(&target, payload, options.clone())
+        });
+        match put {
             Ok(_) => Ok(Put::Created),
+            // An attempt that seemed to fail may have written.
+            Err(ObjectError::AlreadyExists { .. })
+                if tries > 1 && self.get(path)?.is_some_and(|found| found == bytes) =>
+            {
+                Ok(Put::Created)
+            }
             Err(ObjectError::AlreadyExists { .. }) => Ok(Put::Exists),
             Err(error) => Err(write_error(path, &error)),
         }
@@ -181,8 +230,8 @@ impl Store {
     /// [`StoreError::Read`].
     pub fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
         let target = object_path(path)?;
-        let read = async { self.0.objects.get(&target).await?.bytes().await };
-        match self.block_on(read) {
+        let read = || async { self.objects().get(&target).await?.bytes().await };
+        match self.attempt(read) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ObjectError::NotFound { .. }) => Ok(None),
             Err(error) => Err(read_error(path, &error)),
@@ -210,7 +259,7 @@ impl Store {
     /// [`StoreError::Read`].
     pub fn size_of(&self, path: &str) -> Result<Option<u64>, StoreError> {
         let target = object_path(path)?;
-        match self.block_on(self.0.objects.head(&target)) {
+        match self.attempt(|| self.objects().head(&target)) {
             Ok(found) => Ok(Some(found.size)),
             Err(ObjectError::NotFound { .. }) => Ok(None),
             Err(error) => Err(read_error(path, &error)),
@@ -223,9 +272,8 @@ impl Store {
     /// [`StoreError::Read`].
     pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let prefix = object_path(folder)?;
-        let listing = self.0.objects.list(Some(&prefix));
         let found = self
-            .block_on(collect(listing))
+            .attempt(|| collect(self.objects().list(Some(&prefix))))
             .map_err(|error| read_error(folder, &error))?;
         let mut files: Vec<_> = found
             .into_iter()
@@ -241,7 +289,7 @@ impl Store {
     /// [`StoreError::Read`].
     pub fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
         let prefix = object_path(folder)?;
-        let listing = self.block_on(self.0.objects.list_with_delimiter(Some(&prefix)));
+        let listing = self.attempt(|| self.objects().list_with_delimiter(Some(&prefix)));
         let listing = listing.map_err(|error| read_error(folder, &error))?;
         let mut names: Vec<_> = listing
             .common_prefixes
@@ -259,27 +307,58 @@ impl Store {
     /// [`StoreError::Write`].
     pub fn delete(&self, path: &str) -> Result<(), StoreError> {
         let target = object_path(path)?;
-        match self.block_on(self.0.objects.delete(&target)) {
+        match self.attempt(|| self.objects().delete(&target)) {
             Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
             Err(error) => Err(write_error(path, &error)),
         }
     }
 
-    /// Runs one call of the object store on the store's own runtime.
-    fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
-        self.0.runtime.block_on(future)
+    fn objects(&self) -> &dyn ObjectStore {
+        self.inner.place.objects.as_ref()
+    }
+
+    /// Runs one call of the object store on the store's own runtime, again and again while the store is away and this
+    /// handle is patient.
+    fn attempt<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
+    where
+        F: Future<Output = Result<T, ObjectError>>,
+    {
+        let mut once = || {
+            self.check_presence()?;
+            let done = self.inner.runtime.block_on(call());
+            // A folder that went away looks empty.
+            self.check_presence()?;
+            done
+        };
+        match &self.patience {
+            Some(patience) => patience.attempt(once),
+            None => once(),
+        }
+    }
+
+    /// Whether the folder is still the one that was opened.
+    fn check_presence(&self) -> Result<(), ObjectError> {
+        if !self.inner.is_run.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.inner.place.check_presence("run.json")
+    }
+
+    /// Remembers that the store holds `run.json`.
+    pub(crate) fn remember_run(&self) {
+        self.inner.is_run.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.verified.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn known_changes(&self) -> &Mutex<Arc<Changes>> {
-        &self.0.changes
+        &self.inner.changes
     }
 
     pub(crate) fn refused(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -295,36 +374,6 @@ where
     Ok(found)
 }
 
-/// The local folder a location names.
-fn local_folder(location: &str) -> Result<PathBuf, StoreError> {
-    match location.split_once("://") {
-        None => Ok(PathBuf::from(location)),
-        Some(("file", path)) if path.starts_with('/') => Ok(PathBuf::from(path)),
-        Some(_) => Err(StoreError::UnsupportedLocation {
-            location: location.to_owned(),
-        }),
-    }
-}
-
-/// Makes sure there is a folder; returns whether it was made now.
-fn prepare_folder(folder: &FsPath, location: &str, create: Create) -> Result<bool, StoreError> {
-    match std::fs::metadata(folder) {
-        Ok(found) if found.is_dir() => Ok(false),
-        Ok(_) => Err(StoreError::NotAStore {
-            location: location.to_owned(),
-            found: "a file".to_owned(),
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && create == Create::Always => {
-            std::fs::create_dir_all(folder).map_err(|error| write_error(location, &error))?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(StoreError::Missing {
-            location: location.to_owned(),
-        }),
-        Err(error) => Err(read_error(location, &error)),
-    }
-}
-
 fn object_path(path: &str) -> Result<Path, StoreError> {
     Path::parse(path).map_err(|_| StoreError::BadName {
         what: "path",
@@ -332,17 +381,19 @@ fn object_path(path: &str) -> Result<Path, StoreError> {
     })
 }
 
-pub(crate) fn read_error(path: &str, error: &dyn std::error::Error) -> StoreError {
+pub(crate) fn read_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
     StoreError::Read {
         path: path.to_owned(),
         reason: reason(error),
+        may_pass: may_pass(error),
     }
 }
 
-pub(crate) fn write_error(path: &str, error: &dyn std::error::Error) -> StoreError {
+pub(crate) fn write_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
     StoreError::Write {
         path: path.to_owned(),
         reason: reason(error),
+        may_pass: may_pass(error),
     }
 }
 

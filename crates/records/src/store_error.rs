@@ -20,8 +20,17 @@ pub enum StoreError {
         /// What is there.
         found: String,
     },
-    /// The location is written in a way that this build does not understand.
-    #[error("{location}: this build reads stores in local folders only; give a folder or a file:// address")]
+    /// The location is in the cloud, and this build knows folders only.
+    #[error(
+        "{location}: this tengen was built without the feature `cloud` and knows stores in folders only: build it with \
+         `cargo build --release --features cloud`"
+    )]
+    NoCloud {
+        /// Where.
+        location: String,
+    },
+    /// The location is written in a way that nobody understands.
+    #[error("{location}: expected a folder or an address that begins with file://, s3://, gs:// or az://")]
     UnsupportedLocation {
         /// Where.
         location: String,
@@ -58,6 +67,8 @@ pub enum StoreError {
         path: String,
         /// What the system says.
         reason: String,
+        /// Whether it may work later: the disk is full, the network is away.
+        may_pass: bool,
     },
     /// Writing failed; nothing is published half.
     #[error(
@@ -68,6 +79,8 @@ pub enum StoreError {
         path: String,
         /// What the system says.
         reason: String,
+        /// Whether it may work later: the disk is full, the network is away.
+        may_pass: bool,
     },
     /// A file that must exist does not.
     #[error("expected {path} in the store at {location}, found nothing")]
@@ -104,6 +117,16 @@ pub enum StoreError {
     /// A shard's name cannot be made.
     #[error(transparent)]
     ShardName(#[from] ShardNameError),
+}
+
+impl StoreError {
+    /// Whether the same call may work later, because the store is away or its disk full.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Read { may_pass: true, .. } | StoreError::Write { may_pass: true, .. }
+        )
+    }
 }
 
 /// Why a shard could not be read.

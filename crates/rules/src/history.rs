@@ -118,6 +118,11 @@ impl TurnTable {
         turns
     }
 
+    /// Bytes of memory outside the struct itself.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u32>()
+    }
+
     /// Number of turns counted as stored.
     pub(crate) fn len(&self) -> usize {
         self.used

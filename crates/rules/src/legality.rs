@@ -5,10 +5,10 @@ use std::fmt;
 use crate::color::Color;
 use crate::handicap::Handicap;
 use crate::moves::Move;
-use crate::play::{INDEX, button_key, record_key};
+use crate::play::{INDEX, button_key, record_key, removed_color};
 use crate::point::Point;
 use crate::point_set::PointSet;
-use crate::position::{EMPTY, Position, WALL, flag, join};
+use crate::position::{Cell, EMPTY, Position, WALL, flag, join};
 use crate::rules::{KoRule, Suicide};
 use crate::zobrist;
 
@@ -65,6 +65,17 @@ pub(crate) struct Effect {
     suicide: bool,
     /// Whether that chain is the new stone alone.
     alone: bool,
+}
+
+/// What the neighbours of an empty point tell about a play there.
+#[derive(Copy, Clone, Default)]
+struct Around {
+    /// The new stone surely has a liberty.
+    breathes: bool,
+    /// The mover has a stone beside it.
+    own: bool,
+    /// The opponent has a chain beside it that the play may remove.
+    weak_enemy: bool,
 }
 
 impl Position {
@@ -132,35 +143,37 @@ impl Position {
 
     /// Points outside which no play of the player to move that stays on the board can repeat an earlier grid.
     ///
-    /// A stone of his that stands where no stone was ever removed has been there since its turn and stays. A grid that
-    /// is repeated would hold it, so it would come from that turn or later; it would also hold the new stone, so its
-    /// point would have been vacated since.
+    /// A stone of his that stands where none of his stones was ever removed has been there since its turn and stays. A
+    /// grid that is repeated would hold it, so it would come from that turn or later; it would also hold the new stone,
+    /// so a stone of his would have been removed from its point since.
     fn possibly_repeating(&self) -> PointSet {
         const LOOK_BACK: usize = 40;
+        let own = self.to_move.index();
         let oldest = self.ply().saturating_sub(LOOK_BACK);
         for ply in (oldest..self.ply()).rev() {
             let Move::Play(point) = self.moves[ply] else { continue };
             let turn = &self.turns[ply + 1];
-            if turn.mover() == self.to_move && !self.vacated.contains(point) {
+            if turn.mover() == self.to_move && !self.vacated[own].contains(point) {
                 let later = self
                     .turns
                     .get(ply + 2)
                     .map_or(self.removed.len(), |t| t.removed_before as usize);
                 let mut vacated = PointSet::new();
-                self.removed[later..]
-                    .iter()
+                let removed = self.removed[later..].iter();
+                removed
+                    .filter(|&&entry| removed_color(entry) == own)
                     .for_each(|&entry| vacated.set(usize::from(entry & INDEX)));
                 return vacated;
             }
         }
-        self.vacated
+        self.vacated[own]
     }
 
     /// The empty points whose play the ko rule refuses to the player to move, one-stone suicides included where they
     /// are allowed but for that rule. Once the game is over it tells what would be refused if it went on.
     pub fn superko_banned(&self) -> PointSet {
         let mut banned = PointSet::new();
-        let free = self.geometry.adjacent(&self.empty) - self.vacated;
+        let free = self.geometry.adjacent(&self.empty) - self.vacated[self.to_move.index()];
         for point in self.empty - free {
             let effect = self.effect(point.index());
             if !self.suicide_forbidden(&effect) && self.repeated_turn(&effect).is_some() {
@@ -197,17 +210,62 @@ impl Position {
     /// Whether suicide and ko rules permit a play at an empty point.
     #[inline]
     pub(crate) fn is_permitted(&self, index: usize) -> bool {
-        self.is_permitted_given(index, !self.vacated.has(index))
+        self.is_permitted_given(index, !self.vacated[self.to_move.index()].has(index))
     }
 
     /// The same where `fresh` promises that a stone that stays at the point does not repeat an earlier grid.
+    ///
+    /// Most plays are decided by a look at the chains around; only the others need their full effect.
     #[inline]
     fn is_permitted_given(&self, index: usize, fresh: bool) -> bool {
         if fresh && self.has_empty_neighbor(index) {
             return true;
         }
+        let Around {
+            breathes,
+            own,
+            weak_enemy,
+        } = self.around(index);
+        if breathes && fresh {
+            return true;
+        }
+        if breathes && !weak_enemy {
+            return self.repeated_turn(&self.addition(index)).is_none();
+        }
+        if !breathes && !own && !weak_enemy && self.rules.ko == KoRule::PositionalSuperko {
+            // The suicide of one stone repeats the present grid.
+            return false;
+        }
         let effect = self.effect(index);
         !self.suicide_forbidden(&effect) && ((fresh && !effect.suicide) || self.repeated_turn(&effect).is_none())
+    }
+
+    /// What the neighbours of an empty point tell at a glance. A chain with more than four openings keeps a liberty
+    /// whatever is played, since one point has no more than four of them.
+    #[inline]
+    fn around(&self, index: usize) -> Around {
+        let mover = self.to_move as u8;
+        let mut around = Around::default();
+        for neighbor in self.geometry.neighbors[index] {
+            let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
+            // The cell outside stands for the chain of neighbours without a stone.
+            let head = if color < EMPTY { head } else { self.geometry.area as u16 };
+            let strong = self.cells[usize::from(head)].openings > 4;
+            around.breathes |= (color == EMPTY) | ((color == mover) & strong);
+            around.own |= color == mover;
+            around.weak_enemy |= (color == mover ^ 1) & !strong;
+        }
+        around
+    }
+
+    /// The effect of a play that removes nothing.
+    #[inline]
+    fn addition(&self, index: usize) -> Effect {
+        Effect {
+            hash: self.hash ^ zobrist::stone(self.to_move.index(), index),
+            suicide: false,
+            alone: false,
+        }
     }
 
     #[inline]

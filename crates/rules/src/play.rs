@@ -15,10 +15,18 @@ use crate::zobrist;
 
 /// Marks the last listed stone of a chain, its head.
 const HEAD: u16 = 1 << 15;
-/// Marks a stone that was the first ever removed from its point.
+/// Marks a stone that was the first of its color ever removed from its point.
 const FIRST: u16 = 1 << 14;
+/// The stone's color.
+const COLOR: u16 = 1 << 13;
 /// The stone's point.
-pub(crate) const INDEX: u16 = FIRST - 1;
+pub(crate) const INDEX: u16 = COLOR - 1;
+
+/// The color of a stone in the list of removed stones.
+#[inline]
+pub(crate) fn removed_color(entry: u16) -> usize {
+    usize::from(entry & COLOR != 0)
+}
 
 impl Position {
     /// Takes a turn if that is legal.
@@ -91,10 +99,10 @@ impl Position {
         debug_assert!(self.empty.has(index), "{point:?} has a stone");
         let mover = self.to_move;
         let removed_before = self.removed.len() as u32;
-        let neighbors = self.geometry.neighbors[index];
-        self.add_stone(index, mover, neighbors);
-        let merges = self.join_neighbors(index, mover, neighbors);
-        self.remove_breathless(index, mover, neighbors);
+        let beside = self.beside(index);
+        self.add_stone(index, mover, &beside);
+        let merges = self.join_neighbors(index, mover, &beside);
+        self.remove_breathless(index, mover, &beside);
         self.to_move = self.next_after_turn();
         let mut turn = Turn::new(self.hash, mover, self.to_move, 0, removed_before, merges);
         turn.flags |= self.last_turn().flags & (flag::BUTTON | flag::STOPPED);
@@ -115,18 +123,26 @@ impl Position {
 
     /// Puts a stone of the start on the board.
     pub(crate) fn set_up(&mut self, point: Point, color: Color) {
-        let neighbors = self.geometry.neighbors[point.index()];
-        self.add_stone(point.index(), color, neighbors);
-        self.join_neighbors(point.index(), color, neighbors);
+        let beside = self.beside(point.index());
+        self.add_stone(point.index(), color, &beside);
+        self.join_neighbors(point.index(), color, &beside);
         self.merged.clear();
+    }
+
+    /// What lies beside a point, read once for the whole of a turn: color and head of each neighbour.
+    #[inline]
+    fn beside(&self, index: usize) -> [(u8, u16); 4] {
+        self.geometry.neighbors[index].map(|neighbor| {
+            let cell = &self.cells[usize::from(neighbor)];
+            (cell.color, cell.head)
+        })
     }
 
     /// Puts a stone down as a chain of its own.
     #[inline]
-    fn add_stone(&mut self, index: usize, color: Color, neighbors: [u16; 4]) {
+    fn add_stone(&mut self, index: usize, color: Color, beside: &[(u8, u16); 4]) {
         let mut openings = 0;
-        for neighbor in neighbors {
-            let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
+        for &(color, head) in beside {
             if color == EMPTY {
                 openings += 1;
             } else if color < EMPTY {
@@ -149,14 +165,19 @@ impl Position {
 
     /// Joins the new stone with the chains of its color beside it; returns how many joins that took.
     #[inline]
-    fn join_neighbors(&mut self, index: usize, mover: Color, neighbors: [u16; 4]) -> u8 {
+    fn join_neighbors(&mut self, index: usize, mover: Color, beside: &[(u8, u16); 4]) -> u8 {
         let mut merges = 0;
-        for neighbor in neighbors {
-            let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
-            let own = self.cells[index].head;
-            if color == mover as u8 && head != own {
+        let mut own = index as u16;
+        for &(color, head) in beside {
+            if color != mover as u8 {
+                continue;
+            }
+            // The chain may have been joined already.
+            let head = self.cells[usize::from(head)].head;
+            if head != own {
                 let (kept, joined) = self.smaller_last(own, head);
                 self.join(kept, joined);
+                own = kept;
                 merges += 1;
             }
         }
@@ -175,9 +196,7 @@ impl Position {
     fn join(&mut self, kept: u16, joined: u16) {
         let added = self.cells[usize::from(joined)];
         self.merged.push(Joined {
-            hash: added.hash,
             head: joined,
-            stones: added.stones,
             openings: added.openings,
         });
         let mut stone = joined;
@@ -205,34 +224,42 @@ impl Position {
         let head = usize::from(joined.head);
         let kept = usize::from(self.cells[head].head);
         let after_kept = self.cells[head].next;
+        self.cells[head].next = std::mem::replace(&mut self.cells[kept].next, after_kept);
+        let (stones, hash) = self.take_ring(joined.head);
         let keeper = &mut self.cells[kept];
-        let after_joined = std::mem::replace(&mut keeper.next, after_kept);
-        keeper.stones -= joined.stones;
+        keeper.stones -= stones;
         keeper.openings -= joined.openings;
-        keeper.hash[0] ^= joined.hash[0];
-        keeper.hash[1] ^= joined.hash[1];
-        self.cells[head].next = after_joined;
-        let mut stone = joined.head;
+        keeper.hash[0] ^= hash[0];
+        keeper.hash[1] ^= hash[1];
+        let cell = &mut self.cells[head];
+        cell.stones = stones;
+        cell.openings = joined.openings;
+        cell.hash = hash;
+    }
+
+    /// Makes `head` the head of all stones in its ring; returns how many they are and the sum of their keys.
+    fn take_ring(&mut self, head: u16) -> (u16, [u64; 2]) {
+        let color = usize::from(self.cells[usize::from(head)].color & 1);
+        let (mut stones, mut hash, mut stone) = (0, 0, head);
         loop {
             let cell = &mut self.cells[usize::from(stone)];
-            cell.head = joined.head;
+            cell.head = head;
+            hash ^= zobrist::stone(color, usize::from(stone));
+            stones += 1;
             stone = cell.next;
-            if stone == joined.head {
-                break;
+            if stone == head {
+                return (stones, halves(hash));
             }
         }
-        let cell = &mut self.cells[head];
-        cell.stones = joined.stones;
-        cell.openings = joined.openings;
-        cell.hash = joined.hash;
     }
 
     /// Clears the opponent's chains beside the new stone, then its own.
     #[inline]
-    fn remove_breathless(&mut self, index: usize, mover: Color, neighbors: [u16; 4]) {
-        for neighbor in neighbors {
-            let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
-            if color == mover.opposite() as u8 && self.cells[usize::from(head)].openings == 0 {
+    fn remove_breathless(&mut self, index: usize, mover: Color, beside: &[(u8, u16); 4]) {
+        for &(color, head) in beside {
+            let head_cell = &self.cells[usize::from(head)];
+            // Two neighbours may be of one chain, which is gone then.
+            if color == mover.opposite() as u8 && head_cell.color == color && head_cell.openings == 0 {
                 self.remove_chain(head);
             }
         }
@@ -246,14 +273,16 @@ impl Position {
         let Cell {
             color, hash, stones, ..
         } = self.cells[usize::from(head)];
+        let owner = usize::from(color & 1);
+        let mark = if owner == 0 { 0 } else { COLOR };
         self.hash ^= join(hash);
-        self.prisoners[usize::from(color & 1)] += u32::from(stones);
+        self.prisoners[owner] += u32::from(stones);
         let mut stone = head;
         loop {
             stone = self.cells[usize::from(stone)].next;
             let index = usize::from(stone);
             self.cells[index].color = EMPTY;
-            self.stones[usize::from(color & 1)].clear(index);
+            self.stones[owner].clear(index);
             self.empty.set(index);
             for neighbor in self.geometry.neighbors[index] {
                 let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
@@ -261,13 +290,13 @@ impl Position {
                     self.cells[usize::from(head)].openings += 1;
                 }
             }
-            let first = if self.vacated.has(index) { 0 } else { FIRST };
-            self.vacated.set(index);
+            let first = if self.vacated[owner].has(index) { 0 } else { FIRST };
+            self.vacated[owner].set(index);
             if stone == head {
-                self.removed.push(stone | first | HEAD);
+                self.removed.push(stone | mark | first | HEAD);
                 return;
             }
-            self.removed.push(stone | first);
+            self.removed.push(stone | mark | first);
         }
     }
 
@@ -326,7 +355,7 @@ impl Position {
             self.cells[usize::from(previous)].next = entry & INDEX;
             previous = entry & INDEX;
             if entry & FIRST != 0 {
-                self.vacated.clear(index);
+                self.vacated[color.index()].clear(index);
             }
         }
         for i in start..end {

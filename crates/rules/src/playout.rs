@@ -11,9 +11,13 @@ use crate::position::Position;
 /// Each turn starts at a random point and goes forward in reading order, round the end, to the first legal point that
 /// is not a one-point eye of the mover ([`Position::is_one_point_eye`]); without one it passes. The game ends by two
 /// passes or after `3 * area` turns.
-pub fn light_playout(position: &mut Position, mut random: impl FnMut() -> u64) -> usize {
+pub fn light_playout(position: &mut Position, random: impl FnMut() -> u64) -> usize {
+    light_turns(position, 3 * position.size().area(), random)
+}
+
+/// The same for at most `limit` turns.
+pub fn light_turns(position: &mut Position, limit: usize, mut random: impl FnMut() -> u64) -> usize {
     let area = position.size().area();
-    let limit = 3 * area;
     let start = position.ply();
     while !position.is_over() && position.ply() - start < limit {
         let mv = light_move(position, below(random(), area));

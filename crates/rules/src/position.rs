@@ -62,9 +62,7 @@ pub(crate) const fn halves(hash: u128) -> [u64; 2] {
 /// A chain as it was before it was joined to another.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Joined {
-    pub(crate) hash: [u64; 2],
     pub(crate) head: u16,
-    pub(crate) stones: u16,
     pub(crate) openings: u16,
 }
 
@@ -161,9 +159,9 @@ pub struct Position {
     pub(crate) hash: u128,
     pub(crate) stones: [PointSet; 2],
     pub(crate) empty: PointSet,
-    /// Points from which a stone has been removed at some time. A play elsewhere that stays on the board gives a
-    /// grid with a stone where there never was one, so it cannot repeat any earlier grid.
-    pub(crate) vacated: PointSet,
+    /// Points from which a stone has been removed at some time, by its color. A play elsewhere that stays on the board
+    /// gives a grid with a stone where there never was one of that color, so it cannot repeat any earlier grid.
+    pub(crate) vacated: [PointSet; 2],
     /// Stones removed so far, by their color.
     pub(crate) prisoners: [u32; 2],
     /// One cell per point, then the one outside.
@@ -204,7 +202,7 @@ impl Position {
             hash: 0,
             stones: [PointSet::new(); 2],
             empty: geometry.all,
-            vacated: PointSet::new(),
+            vacated: [PointSet::new(); 2],
             prisoners: [0; 2],
             cells: cells.into_boxed_slice(),
             moves: Vec::new(),
@@ -237,6 +235,20 @@ impl Position {
         self.removed.clone_from(&other.removed);
         self.merged.clone_from(&other.merged);
         self.table.clone_from(&other.table);
+    }
+
+    /// Bytes of memory this position holds with its whole history, room kept for later turns included.
+    pub fn memory_bytes(&self) -> usize {
+        fn held<T>(list: &Vec<T>) -> usize {
+            list.capacity() * size_of::<T>()
+        }
+        size_of::<Position>()
+            + size_of_val(&*self.cells)
+            + held(&self.moves)
+            + held(&self.turns)
+            + held(&self.removed)
+            + held(&self.merged)
+            + self.table.memory_bytes()
     }
 
     /// The size of the grid.

@@ -39,8 +39,9 @@ struct Done {
 
 /// Judges candidates.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let run = args.stage.open()?;
+    let mut run = args.stage.open()?;
     let interrupt = Interrupt::listen("Stopping: the match in progress is given up…")?;
+    run.be_patient(&interrupt);
     let mut gating = Gating::new(&run);
     let mut verdicts = Vec::new();
     while !interrupt.requested() {

@@ -18,12 +18,16 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The experiment's TOML file; configs/ holds examples with every key explained
     config: PathBuf,
-    /// The run's folder [default: data/runs/NAME, NAME from the config]
+    /// The run's store, a folder or an address [default: data/runs/NAME, NAME from the config]
     #[arg(long, value_name = "DIR")]
     store: Option<String>,
     /// Override a config value; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+    /// Local folder for what is not in the store: games that wait while it is away; metrics and report, where it is no
+    /// folder [default: a folder of its own below ~/.local/state/tengen]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
     #[command(flatten)]
     device: DeviceArgs,
     /// Print the final summary as one JSON object on stdout
@@ -37,7 +41,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping: publishing games and writing a checkpoint…")?;
     let again = std::env::args().collect::<Vec<_>>().join(" ");
-    let summary = run::run(&config, &location, &args.device, &interrupt)?;
+    let summary = run::run(&config, &location, &args.device, args.scratch.as_deref(), &interrupt)?;
     match summary {
         Some(summary) if args.json => crate::output::json(&summary),
         Some(summary) => {

@@ -3,7 +3,7 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, say, thousands};
-use crate::run::{Opened, selfplay};
+use crate::run::{Opened, Outbox, selfplay};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tengen_network::ModelInfo;
-use tengen_records::{Collection, GameRecord, GamesOf, ShardInfo};
+use tengen_records::{Collection, GameRecord, GamesOf, SealedShard, ShardInfo};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
 
 /// Play self-play games of the store's champion and publish them there
@@ -57,8 +57,9 @@ struct Done {
 
 /// Plays the games.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let run = args.stage.open()?;
+    let mut run = args.stage.open()?;
     let interrupt = Interrupt::listen("Stopping after the groups in progress…")?;
+    run.be_patient(&interrupt);
     let model = champion(&run)?;
     let mut identity = selfplay::identity(&run);
     if let Some(ms) = args.fixed_time {
@@ -74,8 +75,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     let counters = Arc::new(Counters::new());
     let began = Instant::now();
+    let mut outbox = run.outbox()?;
+    let left_over = outbox.flush()?;
+    if !left_over.is_empty() {
+        say(format!(
+            "published {} shards that had waited for the store",
+            left_over.len()
+        ));
+    }
     let mut sink = Sink {
-        run: &run,
+        interrupt: &interrupt,
+        outbox,
         generation: model.generation,
         sequence: 0,
         shards: Vec::new(),
@@ -93,6 +103,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         ended.store(true, Ordering::SeqCst);
         games
     })?;
+    if let Some(words) = sink.outbox.in_words() {
+        say(format!(
+            "{words}; the next `tengen selfplay` or `tengen run` on this store publishes them"
+        ));
+    }
     if let Some(error) = sink.error {
         return Err(error).context("publishing self-play games");
     }
@@ -147,7 +162,8 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
 
 /// Publishes each finished group as a shard.
 struct Sink<'a> {
-    run: &'a Opened,
+    interrupt: &'a Interrupt,
+    outbox: Outbox,
     generation: u32,
     sequence: u64,
     shards: Vec<ShardInfo>,
@@ -156,21 +172,26 @@ struct Sink<'a> {
 
 impl Sink<'_> {
     fn publish(&mut self, games: &[GameRecord]) -> Result<(), ()> {
+        self.try_publish(games).map_err(|error| {
+            self.error.get_or_insert(error);
+        })
+    }
+
+    /// Hands games over; where neither store nor spool takes them, self-play waits here.
+    fn try_publish(&mut self, games: &[GameRecord]) -> anyhow::Result<()> {
         let collection = Collection::SelfPlay {
             generation: self.generation,
         };
         let worker = format!("p{}", std::process::id());
-        match self.run.store.publish_games(&collection, &worker, self.sequence, games) {
-            Ok(shard) => {
-                self.shards.push(shard);
-                self.sequence += 1;
-                Ok(())
-            }
-            Err(error) => {
-                self.error.get_or_insert(error.into());
-                Err(())
-            }
+        let shard = SealedShard::new(&collection, &worker, self.sequence, games)?;
+        self.sequence += 1;
+        let mut published = self.outbox.send(shard)?;
+        while !self.outbox.is_safe() && !self.interrupt.requested() {
+            std::thread::sleep(Duration::from_millis(200));
+            published.extend(self.outbox.flush()?);
         }
+        self.shards.extend(published);
+        Ok(())
     }
 }
 

@@ -62,8 +62,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         run.config.samples.cache = cache;
         run.config.samples.validate()?;
     }
-    let _lock = run.store.lock_run()?;
+    let _lock = run.lock()?;
     let interrupt = Interrupt::listen("Stopping: writing a checkpoint…")?;
+    run.be_patient(&interrupt);
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {

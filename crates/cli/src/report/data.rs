@@ -89,7 +89,10 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     let mut problems = Vec::new();
     let events = match store.local_path() {
         Some(folder) => metrics::read_all(folder)?,
-        None => Vec::new(),
+        None => match crate::scratch::folder(store.location()) {
+            folder if folder.is_dir() => metrics::read_all(&folder)?,
+            _ => Vec::new(),
+        },
     };
     let listing = store.list_games(&GamesOf::All).context("listing the games")?;
     let pruned = listing.pruned;

@@ -12,6 +12,7 @@ mod finish;
 mod gating;
 pub(crate) mod ledger;
 mod opened;
+mod outbox;
 mod publisher;
 mod screen;
 pub(crate) mod selfplay;
@@ -24,6 +25,7 @@ pub(crate) use finish::finish;
 pub(crate) use gating::{Gating, left_over};
 pub(crate) use ledger::Ledger;
 pub(crate) use opened::Opened;
+pub(crate) use outbox::Outbox;
 pub(crate) use session::work;
 pub(crate) use summary::Summary;
 pub(crate) use training::Training;
@@ -31,16 +33,19 @@ pub(crate) use training::Training;
 use crate::config::RunConfig;
 use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
+use std::path::Path;
 
 /// Runs a configuration in the store at `location` until its budget is spent; `None` when somebody stopped it before.
 pub(crate) fn run(
     config: &RunConfig,
     location: &str,
     device: &DeviceArgs,
+    scratch: Option<&Path>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Option<Summary>> {
-    let run = Opened::open(config, location, device)?;
-    let _lock = run.store.lock_run()?;
+    let mut run = Opened::open(config, location, device, scratch)?;
+    run.be_patient(interrupt);
+    let _lock = run.lock()?;
     run.first_model()?;
     if !work(&run, interrupt)? {
         return Ok(None);

@@ -1,12 +1,16 @@
 //! A run's store and configuration, checked against each other.
 
 use crate::config::RunConfig;
+use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
+use crate::run::Outbox;
 use crate::run::training::publish_model;
+use crate::scratch;
 use anyhow::{Context, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tengen_network::{Model, PredictorOptions, Weights};
-use tengen_records::{Create, Promotion, RunInfo, Store, now_ms};
+use tengen_records::{Create, Patience, Promotion, RunInfo, RunLock, Store, now_ms};
 
 /// A run, opened: what its parts share.
 pub(crate) struct Opened {
@@ -20,6 +24,9 @@ pub(crate) struct Opened {
     pub(crate) run_id: String,
     /// How networks are run.
     pub(crate) options: PredictorOptions,
+    /// This machine's own folder for the run: shards that wait, and for stores without a folder everything else that
+    /// is no game, model or verdict. Made when it is needed.
+    scratch: PathBuf,
 }
 
 impl Opened {
@@ -27,7 +34,12 @@ impl Opened {
     ///
     /// # Errors
     /// When the store belongs to a run of another board, rule set or network, or cannot be used.
-    pub(crate) fn open(config: &RunConfig, location: &str, device: &DeviceArgs) -> anyhow::Result<Opened> {
+    pub(crate) fn open(
+        config: &RunConfig,
+        location: &str,
+        device: &DeviceArgs,
+        scratch: Option<&Path>,
+    ) -> anyhow::Result<Opened> {
         let options = device.predictor_options();
         options.device.resolve()?;
         let store = Store::open(location, Create::Always)?;
@@ -46,12 +58,14 @@ impl Opened {
         let stored = store
             .run_info()?
             .context("run.json was written a moment ago and is gone")?;
+        let scratch = scratch.map_or_else(|| scratch::folder(store.location()), Path::to_owned);
         let run = Opened {
             store,
             config: config.clone(),
             config_id,
             run_id: stored.run_id.clone(),
             options,
+            scratch,
         };
         run.check(&stored)?;
         run.store
@@ -60,14 +74,14 @@ impl Opened {
     }
 
     /// Opens the run that a store already holds, under the configuration of its `run.json`.
-    pub(crate) fn existing(location: &str, device: &DeviceArgs) -> anyhow::Result<Opened> {
+    pub(crate) fn existing(location: &str, device: &DeviceArgs, scratch: Option<&Path>) -> anyhow::Result<Opened> {
         let store = Store::open(location, Create::Never)?;
         let Some(stored) = store.run_info()? else {
             bail!("{location} has no run.json: begin the run with --config FILE, or with `tengen run FILE`");
         };
         let config: RunConfig = serde_json::from_value(stored.config)
             .with_context(|| format!("the configuration in {location}/run.json is of another version"))?;
-        Opened::open(&config, location, device)
+        Opened::open(&config, location, device, scratch)
     }
 
     /// Publishes the random network that everything begins with, and makes it the champion, unless that was done.
@@ -103,12 +117,39 @@ impl Opened {
         Ok(model.weights)
     }
 
-    /// The store's folder.
+    /// Where this process writes what is no game, model or verdict (metrics, the report): the store's own folder, or
+    /// the scratch folder of a store that has none.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
-        let folder = self.store.local_path();
-        Ok(folder
-            .with_context(|| format!("{} is no local folder; a run needs one", self.store.location()))?
-            .to_owned())
+        match self.store.local_path() {
+            Some(folder) => Ok(folder.to_owned()),
+            None => {
+                let failed = || format!("cannot make the scratch folder {}", self.scratch.display());
+                std::fs::create_dir_all(&self.scratch).with_context(failed)?;
+                Ok(self.scratch.clone())
+            }
+        }
+    }
+
+    /// The right to run on the store. Where the store is no folder it keeps out processes of this machine only.
+    pub(crate) fn lock(&self) -> anyhow::Result<RunLock> {
+        if self.store.local_path().is_some() {
+            return Ok(self.store.lock_run()?);
+        }
+        let folder = Store::open(&self.folder()?.display().to_string(), Create::Always)?;
+        Ok(folder.lock_run()?)
+    }
+
+    /// The way of finished games into the store.
+    pub(crate) fn outbox(&self) -> anyhow::Result<Outbox> {
+        Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.pace)
+    }
+
+    /// From now on, calls wait for a store that is away, as long as the configuration says or until Ctrl-C.
+    pub(crate) fn be_patient(&mut self, interrupt: &Interrupt) {
+        self.store = self.store.with_patience(Patience {
+            limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
+            give_up: interrupt.flag(),
+        });
     }
 
     fn check(&self, stored: &RunInfo) -> anyhow::Result<()> {

@@ -1,14 +1,14 @@
 //! Finished games go into the store: gathered for a moment, then published as one shard for each generation.
 
 use crate::config::LoopConfig;
-use anyhow::Context;
+use crate::run::outbox::Outbox;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tengen_records::{Collection, GameRecord, ShardInfo, Store};
+use tengen_records::{Collection, GameRecord, SealedShard, ShardInfo};
 
 /// Gathers games and publishes them as shards when they are old enough or many enough.
 pub(crate) struct Publisher {
-    store: Store,
+    outbox: Outbox,
     worker: String,
     sequence: u64,
     max_age: Duration,
@@ -19,10 +19,10 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes into `store` under this process's name.
-    pub(crate) fn new(store: &Store, pace: &LoopConfig) -> Publisher {
+    /// Publishes through `outbox` under this process's name.
+    pub(crate) fn new(outbox: Outbox, pace: &LoopConfig) -> Publisher {
         Publisher {
-            store: store.clone(),
+            outbox,
             worker: format!("p{}", std::process::id()),
             sequence: 0,
             max_age: Duration::from_secs_f64(pace.shard_seconds),
@@ -50,40 +50,38 @@ impl Publisher {
         }
     }
 
-    /// Publishes when it is time; returns the new shards.
+    /// Publishes when it is time; returns the shards that are in the store now.
     ///
     /// # Errors
-    /// When the store refuses; the games are kept and the next call tries again.
+    /// As [`Outbox::send`].
     pub(crate) fn publish_if_due(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let due = self.positions > 0 && (self.positions >= self.max_positions || self.patience().is_zero());
-        if due { self.publish() } else { Ok(Vec::new()) }
+        if due { self.publish() } else { self.outbox.flush() }
     }
 
-    /// Publishes everything gathered; returns the new shards.
+    /// Publishes everything gathered; returns the shards that are in the store now.
     ///
     /// # Errors
-    /// When the store refuses; the games are kept and the next call tries again.
+    /// As [`Outbox::send`].
     pub(crate) fn publish(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
-        let mut shards = Vec::new();
-        while let Some((&generation, games)) = self.waiting.first_key_value() {
+        let mut shards = self.outbox.flush()?;
+        while let Some((generation, games)) = self.waiting.pop_first() {
             let collection = Collection::SelfPlay { generation };
-            let shard = self
-                .store
-                .publish_games(&collection, &self.worker, self.sequence, games)
-                .with_context(|| {
-                    format!(
-                        "cannot publish {} games into {}; free space or mend the store, then start again: the games \
-                         published so far are safe",
-                        games.len(),
-                        self.store.location()
-                    )
-                })?;
-            tracing::info!("published {}", shard.name);
+            let shard = SealedShard::new(&collection, &self.worker, self.sequence, &games)?;
             self.sequence += 1;
-            self.waiting.pop_first();
-            shards.push(shard);
+            shards.extend(self.outbox.send(shard)?);
         }
         self.positions = 0;
         Ok(shards)
+    }
+
+    /// Whether every game taken is in the store or safe on this machine's disk.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.waiting.is_empty() && self.outbox.is_safe()
+    }
+
+    /// What keeps shards from the store, in words; nothing usually.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.outbox.in_words()
     }
 }

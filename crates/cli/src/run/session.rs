@@ -11,7 +11,7 @@ use crate::run::publisher::Publisher;
 use crate::run::screen::Screen;
 use crate::run::status::Status;
 use crate::run::training::Training;
-use crate::run::{Opened, selfplay};
+use crate::run::{Opened, Outbox, selfplay};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Mutex;
@@ -47,6 +47,9 @@ struct Shared<'a> {
 
 /// Works until the budget is spent (true) or an interrupt (false).
 pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> {
+    let mut outbox = run.outbox()?;
+    // What waited since the last start is in the store before it is read.
+    outbox.flush()?;
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
     let budget = &run.config.budget;
@@ -77,7 +80,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         published: AtomicU64::new(0),
     };
 
-    let ended = run_threads(&shared, training, &mut screen, interrupt);
+    let ended = run_threads(&shared, training, outbox, &mut screen, interrupt);
     screen.close();
     // Whatever ended the threads: what was played is published and what was learned is written down.
     let evaluations = generator.counters().evaluations;
@@ -88,6 +91,9 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         ends.publisher.add(ends.generation, game.record);
     }
     let rest = ends.publisher.publish()?;
+    if let Some(words) = ends.publisher.trouble() {
+        say(format!("{words}; the next start publishes them"));
+    }
     ends.unread.extend(rest);
     training.take_in(ends.unread)?;
     selfplay::keep_in_flight(run, &stopped.snapshot)?;
@@ -109,13 +115,14 @@ struct Ends {
 fn run_threads(
     shared: &Shared<'_>,
     training: Training,
+    outbox: Outbox,
     screen: &mut Screen,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Ends> {
     let (to_trainer, shards) = crossbeam_channel::unbounded();
     let (to_gate, candidates) = crossbeam_channel::unbounded();
     std::thread::scope(|scope| {
-        let publisher = spawn(scope, shared, "publisher", || publish(shared, &to_trainer));
+        let publisher = spawn(scope, shared, "publisher", || publish(shared, outbox, &to_trainer));
         let trainer = spawn(scope, shared, "trainer", || train(shared, training, &shards, &to_gate));
         let gate = spawn(scope, shared, "gate", || gate(shared, &candidates));
         let reporter = spawn(scope, shared, "reporter", || report(shared));
@@ -178,9 +185,12 @@ impl Shared<'_> {
         self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn record(&self, measured: Measured) -> anyhow::Result<()> {
+    /// Writes down what was measured. A figure that cannot be written is no reason to end a run.
+    fn record(&self, measured: Measured) {
         let elapsed = self.clock.read(0).elapsed_seconds;
-        self.metrics.record(&Event::now(elapsed, measured))
+        if let Err(error) = self.metrics.record(&Event::now(elapsed, measured)) {
+            tracing::warn!("a measurement is lost: {error:#}");
+        }
     }
 
     /// Lets self-play go on until it is the allowed lead ahead of the trainer.
@@ -225,9 +235,9 @@ fn step_name(generation: u32, step: u64) -> String {
 }
 
 /// The publisher's thread.
-fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<Publisher> {
+fn publish(shared: &Shared<'_>, outbox: Outbox, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<Publisher> {
     let games: &Receiver<FinishedGame> = shared.generator.games();
-    let mut publisher = Publisher::new(&shared.run.store, &shared.run.config.pace);
+    let mut publisher = Publisher::new(outbox, &shared.run.config.pace);
     let mut searched = 0;
     while !shared.stopping() {
         match games.recv_timeout(publisher.patience().min(TICK)) {
@@ -241,14 +251,14 @@ fn publish(shared: &Shared<'_>, to_trainer: &Sender<ShardInfo>) -> anyhow::Resul
             Err(RecvTimeoutError::Disconnected) => break,
         }
         let shards = publisher.publish_if_due()?;
-        if !shards.is_empty() {
-            shared
-                .published
-                .fetch_add(std::mem::take(&mut searched), Ordering::SeqCst);
-            for shard in shards {
-                // A trainer that is gone finds the shard in the store at the next start.
-                to_trainer.send(shard).ok();
-            }
+        if publisher.is_safe() {
+            let played = std::mem::take(&mut searched);
+            shared.published.fetch_add(played, Ordering::SeqCst);
+        }
+        shared.status().trouble = publisher.trouble();
+        for shard in shards {
+            // A trainer that is gone finds the shard in the store at the next start.
+            to_trainer.send(shard).ok();
         }
     }
     Ok(publisher)
@@ -319,7 +329,7 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
         evaluations: ledger.evaluations,
         cpu_seconds: ledger.cpu_seconds,
         elo: None,
-    }))?;
+    }));
     Ok(Candidate {
         id: entry.id,
         weights: Some(weights),
@@ -339,11 +349,11 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
         let tell = |line: String| shared.status().gate = line;
         if let Some(settled) = gating.settle(&candidate, &tell, &|| shared.stopping())? {
             shared.status().gate = settled.in_words();
-            shared.record(Measured::Gate(settled.event()))?;
+            shared.record(Measured::Gate(settled.event()));
             gating
                 .ratings()?
                 .into_iter()
-                .try_for_each(|rating| shared.record(Measured::Rating(rating)))?;
+                .for_each(|rating| shared.record(Measured::Rating(rating)));
             if shared.run.config.pace.champions_only && settled.promoted {
                 follow_champion(shared, &candidate)?;
             }
@@ -410,7 +420,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
         if recorded.elapsed() >= METRICS_EVERY {
             recorded = Instant::now();
             let events = shared.status().take_events(shared.run);
-            events.into_iter().try_for_each(|event| shared.record(event))?;
+            events.into_iter().for_each(|event| shared.record(event));
         }
         if spent >= 1.0 || interrupt.requested() || shared.stopping() {
             return Ok(spent >= 1.0);

@@ -24,6 +24,8 @@ pub(crate) struct Status {
     pub(crate) fair_komi: FairKomi,
     /// The running or last gate in words.
     pub(crate) gate: String,
+    /// What keeps games from the store, in words.
+    pub(crate) trouble: Option<String>,
     samples: u64,
     window_positions: u64,
     counters: CounterValues,
@@ -79,6 +81,7 @@ impl Status {
             steps: 0,
             fair_komi: FairKomi::new(),
             gate: "waits for the first candidate".to_owned(),
+            trouble: None,
             samples: training.trained(),
             window_positions: 0,
             counters: CounterValues::default(),
@@ -187,11 +190,15 @@ impl Status {
                 )
             },
         );
+        let trouble = self
+            .trouble
+            .as_ref()
+            .map_or(String::new(), |words| format!("; {words}"));
         let limited = run.config.budget.is_limited();
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
-                "{} games, {:.0} games/s, {} evaluations/s{recent}",
+                "{} games, {:.0} games/s, {} evaluations/s{recent}{trouble}",
                 thousands(self.games),
                 self.speed.games_per_second,
                 thousands(self.speed.evaluations_per_second as u64),

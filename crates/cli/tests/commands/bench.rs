@@ -21,7 +21,15 @@ fn positive(report: &Value, keys: &[&str]) {
 fn rules_and_search_and_data() {
     for workload in ["light", "scan"] {
         let report = bench(&["rules", "--size", "5", "--workload", workload]);
-        positive(&report, &["moves_per_second", "games_per_second", "peak_memory_bytes"]);
+        positive(
+            &report,
+            &[
+                "moves_per_second",
+                "games_per_second",
+                "bytes_per_position",
+                "peak_memory_bytes",
+            ],
+        );
     }
     let report = bench(&["search", "--size", "5", "--visits", "20", "--threads", "2"]);
     positive(

@@ -7,7 +7,8 @@ use tengen_search::rng;
 
 /// Play random games by the exact rules, without search or network, on one thread
 ///
-/// Prints moves and games per second, both with the whole history kept and strict positional superko tested.
+/// Prints moves and games per second, both with the whole history kept and strict positional superko tested, and the
+/// memory of one position with its history after as many turns as the board has points.
 /// Workload light: each turn plays the first legal point after a random start that is no own one-point eye, else it
 /// passes. Workload scan: each turn lists all legal points and plays one of them at random. A game ends with two
 /// passes or after three turns per point, and is scored.
@@ -66,5 +67,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         .rate("games_per_second", games as f64)
         .value("mean_turns", moves as f64 / games as f64)
         .value("mean_margin", margins as f64 / games as f64)
+        .value("bytes_per_position", bytes_per_position(&start, args.common.seed))
         .print(args.common.json)
+}
+
+/// Bytes that a position holds after a random game of one turn per point, mean of 16 such games.
+fn bytes_per_position(start: &Position, seed: u64) -> usize {
+    const GAMES: usize = 16;
+    let mut rng = rng::stream(seed, &[1]);
+    let one_game = |_| {
+        let mut position = start.clone();
+        playout::light_turns(&mut position, start.size().area(), || rng::bits(&mut rng));
+        position.memory_bytes()
+    };
+    (0..GAMES).map(one_game).sum::<usize>() / GAMES
 }

@@ -1,0 +1,120 @@
+//! The rules core beside the crate `board-game` 0.8.2 in one process: are they of one mind, and who is faster?
+//!
+//! Both play under Tromp-Taylor rules with positional superko and suicide, where their rules coincide. First random
+//! games are played on both at once and compared after every turn: the legal moves, the stones, the score. Then both
+//! play the workloads of `tengen bench rules` in turns of half a second of processor time, so that a busy machine slows
+//! both alike.
+//!
+//! ```text
+//! cargo run --release --manifest-path crates/rules/peer/Cargo.toml --target-dir target/peer -- [SECONDS [GAMES]]
+//! ```
+
+mod agree;
+mod ours;
+#[path = "../../benches/support/random.rs"]
+mod random;
+mod theirs;
+
+use std::time::Duration;
+
+use random::Random;
+use rustix::time::{ClockId, clock_gettime};
+
+/// How long one side plays before the other has its turn.
+const SLICE: Duration = Duration::from_millis(500);
+
+/// What games consist of.
+#[derive(Clone, Copy, PartialEq)]
+enum Workload {
+    /// The first legal point from a random one on that is no own one-point eye.
+    Light,
+    /// One of all legal moves, listed every turn.
+    Scan,
+}
+
+/// One of the two programs.
+trait Side {
+    /// Plays one game from the empty board and counts it; returns the turns taken and Black's margin in points.
+    fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32);
+}
+
+/// What one side has done so far.
+#[derive(Default)]
+struct Work {
+    turns: usize,
+    games: usize,
+    margins: i64,
+    time: Duration,
+}
+
+impl Work {
+    fn go_on(&mut self, side: &mut dyn Side, workload: Workload, random: &mut Random) {
+        let start = processor_time();
+        while processor_time() - start < SLICE {
+            let (turns, margin) = side.game(workload, random);
+            self.turns += turns;
+            self.games += 1;
+            self.margins += i64::from(margin);
+        }
+        self.time += processor_time() - start;
+    }
+
+    fn turns_per_second(&self) -> f64 {
+        self.turns as f64 / self.time.as_secs_f64()
+    }
+
+    fn mean_turns(&self) -> f64 {
+        self.turns as f64 / self.games as f64
+    }
+}
+
+/// Time this thread has had a processor: what else the machine does is not counted.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).map(|text| match text.parse::<f64>() {
+        Ok(number) if number > 0.0 => number,
+        _ => {
+            eprintln!("expected SECONDS and GAMES, two positive numbers, but found '{text}'");
+            std::process::exit(2);
+        }
+    });
+    let seconds = arguments.next().unwrap_or(10.0);
+    let games = arguments.next().unwrap_or(200.0) as usize;
+    for side in [1, 2, 3, 5, 7, 9, 13, 19] {
+        let turns = agree::compare(side, games);
+        println!("{side}x{side}: {games} games, {turns} turns: the same legal moves, stones and scores");
+    }
+    println!("\n| board | workload | tengen, M moves/s | board-game 0.8.2 | ratio |");
+    println!("|---|---|---|---|---|");
+    for side in [9, 19] {
+        for (workload, name) in [(Workload::Light, "light"), (Workload::Scan, "scan")] {
+            let [ours, theirs] = race(side, workload, seconds);
+            let (a, b) = (ours.turns_per_second() / 1e6, theirs.turns_per_second() / 1e6);
+            println!("| {side}x{side} | {name} | {a:.2} | {b:.2} | {:.2} |", a / b);
+            eprintln!(
+                "  turns a game {:.1} and {:.1}, mean margin {:.2} and {:.2}",
+                ours.mean_turns(),
+                theirs.mean_turns(),
+                ours.margins as f64 / ours.games as f64,
+                theirs.margins as f64 / theirs.games as f64
+            );
+        }
+    }
+}
+
+/// Lets both sides work for so many seconds each, in turns.
+fn race(side: u8, workload: Workload, seconds: f64) -> [Work; 2] {
+    let mut sides: [Box<dyn Side>; 2] = [Box::new(ours::Ours::new(side)), Box::new(theirs::Theirs::new(side))];
+    let mut work = [Work::default(), Work::default()];
+    let mut randoms = [Random::new(1), Random::new(1)];
+    while work.iter().any(|work| work.time.as_secs_f64() < seconds) {
+        for i in 0..2 {
+            work[i].go_on(&mut *sides[i], workload, &mut randoms[i]);
+        }
+    }
+    work
+}

@@ -1,0 +1,34 @@
+//! Games by the rules core.
+
+use tengen_rules::{Position, Size, playout};
+
+use crate::random::Random;
+use crate::{Side, Workload};
+
+/// One board, used again and again.
+pub struct Ours {
+    start: Position,
+    position: Position,
+}
+
+impl Ours {
+    /// An empty square board.
+    pub fn new(side: u8) -> Ours {
+        let start = Position::new(Size::square(side.into()).expect("a side from 1 to 19"));
+        Ours {
+            position: start.clone(),
+            start,
+        }
+    }
+}
+
+impl Side for Ours {
+    fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32) {
+        self.position.copy_from(&self.start);
+        let turns = match workload {
+            Workload::Light => playout::light_playout(&mut self.position, || random.bits()),
+            Workload::Scan => playout::uniform_playout(&mut self.position, || random.bits()),
+        };
+        (turns, self.position.board_margin())
+    }
+}
