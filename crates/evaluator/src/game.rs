@@ -55,10 +55,14 @@ impl FinishedGame {
         let Some(game) = number.and_then(|number| number.parse().ok()) else {
             return Err(format!("{} is no game of the match {match_id}", record.game_id));
         };
-        if (record.size, record.komi) != (config.size, config.komi) {
+        let rules = Position::with_rules(config.size, config.rules)
+            .between_machines()
+            .rules()
+            .to_string();
+        if (record.size, record.komi, &record.rules) != (config.size, config.komi, &rules) {
             return Err(format!(
-                "{} was played on {} with komi {}, not on {} with komi {}",
-                record.game_id, record.size, record.komi, config.size, config.komi
+                "{} was played on {} with komi {} under {}, not on {} with komi {} under {rules}",
+                record.game_id, record.size, record.komi, record.rules, config.size, config.komi
             ));
         }
         let fault = fault.filter(|_| record.end_reason == EndReason::Forfeit);

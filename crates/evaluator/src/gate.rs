@@ -95,6 +95,7 @@ impl GateConfig {
             max_plies: self.max_plies,
             refused_moves: Refusal::Loss,
             sprt: Some(self.sprt),
+            until_clear: false,
             pairs_per_look: self.pairs_per_look,
         }
     }

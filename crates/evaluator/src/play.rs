@@ -8,6 +8,7 @@ use tengen_search::rng;
 use crate::game::{FinishedGame, GameScore, LiveGame};
 use crate::player::{Answer, Player, PlayerCost, PlayerError, Turn};
 use crate::result::MatchResult;
+use crate::sequence::ConfidenceSequence;
 use crate::settings::{AColor, MatchConfig};
 use crate::sprt::{Sprt, SprtState};
 
@@ -152,36 +153,45 @@ fn by_number(games: Vec<GameScore>) -> BTreeMap<usize, GameScore> {
     scores
 }
 
-/// How far a match has come: whole batches of pairs where a sequential test looks after each, else all games at once.
+/// How far a match has come: whole batches of pairs where somebody looks after each, else all games at once.
 struct Course {
     next: usize,
     sprt: Option<Sprt>,
+    clear: bool,
 }
 
 impl Course {
     fn begin() -> Course {
-        Course { next: 0, sprt: None }
+        Course {
+            next: 0,
+            sprt: None,
+            clear: false,
+        }
     }
 
     /// The numbers of the games to be played before the next look; none when the match is decided.
     fn next_batch(&mut self, config: &MatchConfig) -> Option<std::ops::Range<usize>> {
         let decided = self.sprt.is_some_and(|sprt| sprt.state != SprtState::Open);
-        if decided || self.next >= config.games {
+        if decided || self.clear || self.next >= config.games {
             return None;
         }
-        let batch = match config.sprt {
-            Some(_) => 2 * config.look_every(),
-            None => config.games,
+        let batch = match config.sprt.is_some() || config.until_clear {
+            true => 2 * config.look_every(),
+            false => config.games,
         };
         let begin = self.next;
         self.next = (begin + batch).min(config.games);
         Some(begin..self.next)
     }
 
-    /// Lets the sequential test look at the games so far; returns whether the observer ends the match.
+    /// Lets the sequential test and the bounds at any time look at the games so far; returns whether the observer ends the match.
     fn look(&mut self, config: &MatchConfig, scores: &BTreeMap<usize, GameScore>, observer: &mut Observer<'_>) -> bool {
-        let Some(settings) = config.sprt else { return false };
+        if config.sprt.is_none() && !config.until_clear {
+            return false;
+        }
         let pairs = MatchResult::pairs_of(scores.range(..self.next).map(|(_, score)| score));
+        self.clear = config.until_clear && ConfidenceSequence::of(&pairs).stronger().is_some();
+        let Some(settings) = config.sprt else { return false };
         let look = Sprt::look(settings, &pairs);
         self.sprt = Some(look);
         let event = MatchEvent::Looked {

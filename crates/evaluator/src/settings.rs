@@ -62,7 +62,9 @@ pub struct MatchConfig {
     /// Sequential test that may end the match early; absent = all games are played. Needs `a_color` `alternate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtConfig>,
-    /// Pairs between two looks of the sequential test. Usual: 8 to 64, half of `parallel` or more. More looks stop sooner, fewer keep
+    /// End the match as soon as its bounds that hold at any time leave no doubt who is the stronger. Needs `a_color` `alternate`.
+    pub until_clear: bool,
+    /// Pairs between two looks of the sequential test or at the bounds. Usual: 8 to 64, half of `parallel` or more. More looks stop sooner, fewer keep
     /// the batches full. 0 = half of `parallel`.
     pub pairs_per_look: usize,
 }
@@ -81,6 +83,7 @@ impl Default for MatchConfig {
             max_plies: 0,
             refused_moves: Refusal::Loss,
             sprt: None,
+            until_clear: false,
             pairs_per_look: 0,
         }
     }
@@ -109,6 +112,9 @@ impl MatchConfig {
             ));
         }
         self.openings.validate(self.size, self.rules)?;
+        if self.until_clear && self.a_color != AColor::Alternate {
+            return Err("to end when it is clear needs pairs of games: a_color must be alternate".to_owned());
+        }
         match &self.sprt {
             Some(_) if self.a_color != AColor::Alternate => {
                 Err("a sequential test needs pairs of games: a_color must be alternate".to_owned())

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use tengen_evaluator::{
-    AColor, Answer, AtLimit, Choice, Decision, FaultKind, GateConfig, GateReason, MatchConfig, MatchContext,
+    AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, MatchConfig, MatchContext,
     MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, SprtConfig, SprtState, Turn,
-    build_player, run_gate, run_match,
+    build_player, continue_match, known_match, run_gate, run_match,
 };
 use tengen_records::{BIT_PLANES, EndReason, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
 use tengen_rules::{Color, HandicapBonus, Komi, Move, Rules, Scoring, Size};
@@ -538,6 +538,55 @@ fn matches_are_played_under_every_rule_set() {
 }
 
 #[test]
+fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
+    let sequential = MatchConfig {
+        sprt: Some(SprtConfig::default()),
+        pairs_per_look: 4,
+        ..config(4, 60)
+    };
+    let clear = MatchConfig {
+        until_clear: true,
+        pairs_per_look: 4,
+        ..config(4, 400)
+    };
+    for settings in [config(4, 20), sequential, clear] {
+        let mut games = Vec::new();
+        let mut go_on = |earlier: Vec<GameScore>| {
+            let mut observer = |event: &MatchEvent<'_>| {
+                if let MatchEvent::GameFinished { game } = event {
+                    games.push(GameScore::of(game));
+                }
+                ControlFlow::Continue(())
+            };
+            let (mut a, mut b) = (area(24), player("random"));
+            let result = continue_match(&settings, earlier, &mut a, &mut *b, &context(), &mut observer);
+            (result.expect("a result"), std::mem::take(&mut games))
+        };
+        let (whole, all) = go_on(Vec::new());
+        assert!(whole.records.is_empty() && all.len() == whole.games);
+        let numbers = |result: &MatchResult| {
+            let mut value = serde_json::to_value(result).expect("JSON");
+            value["a_cost"].take();
+            value["b_cost"].take();
+            value
+        };
+        for every in [2, 3, 7] {
+            let mut some: Vec<GameScore> = all.iter().skip(1).step_by(every).cloned().collect();
+            some.extend_from_within(..1);
+            let known = some.len() - 1;
+            let (continued, played) = go_on(some);
+            assert_eq!(numbers(&continued), numbers(&whole));
+            assert_eq!(played.len(), all.len() - known, "what is known is not played again");
+        }
+        let names = || ["area".to_owned(), "random".to_owned()];
+        assert!(known_match(&settings, all[1..].to_vec(), names()).is_none());
+        let mut known = known_match(&settings, all, names()).expect("all games are known");
+        (known.a_cost, known.b_cost) = (whole.a_cost, whole.b_cost);
+        assert_eq!(numbers(&known), numbers(&whole));
+    }
+}
+
+#[test]
 fn rules_that_machines_cannot_play_are_refused() {
     let settings = MatchConfig {
         rules: "aga,button=yes".parse().expect("rules"),
@@ -556,4 +605,22 @@ fn rules_that_machines_cannot_play_are_refused() {
     }
     .validate()
     .expect("playable");
+}
+
+#[test]
+fn a_match_may_end_when_it_is_clear() {
+    let settings = MatchConfig {
+        until_clear: true,
+        pairs_per_look: 5,
+        ..config(5, 2000)
+    };
+    let result = play(&settings, &mut area(48), &mut *player("random"));
+    assert!(result.games < 400 && !result.stopped, "{} games", result.games);
+    assert_eq!(result.any_time.stronger(), Some(true));
+    assert!(
+        result
+            .any_time
+            .elo_low
+            .is_some_and(|low| low > 0.0 && low <= result.estimate.elo)
+    );
 }

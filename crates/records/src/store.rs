@@ -7,7 +7,7 @@
 //! games/v1/kind=match/match=<id>/<shard>.parquet
 //! models/<model id>/weights.safetensors, model.json        model.json last: the commit mark
 //! promotions/000123.json                         the champion is the highest number
-//! matches/<match id>/spec.json, result.json, games.sgf
+//! matches/<match id>/spec.json, notes/…, result.json, games.sgf   result.json last
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
 //! changes/000001.json                            which shards were merged into others or pruned, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard

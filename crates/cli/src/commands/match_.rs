@@ -44,12 +44,15 @@ pub(crate) struct Args {
     /// The second player
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
     b: Box<PlayerSpec>,
-    /// Games to play; the most games when --sprt may end the match [default: 100; with --sprt 2000]
+    /// Games to play; the most when --sprt or --until-clear may end the match [default: 100; then 2000]
     #[arg(long, value_parser = arguments::count, value_name = "N")]
     games: Option<u32>,
     /// Stop as soon as it is clear (5 % errors) whether A is ELO0 or ELO1 stronger
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, value_parser = sprt)]
     sprt: Option<SprtConfig>,
+    /// Stop as soon as the bounds that hold at any time leave no doubt who is the stronger
+    #[arg(long, conflicts_with = "sprt")]
+    until_clear: bool,
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
@@ -105,7 +108,8 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 impl Args {
     /// The settings of the match.
     fn config(&self) -> anyhow::Result<MatchConfig> {
-        let usual_games = if self.sprt.is_some() { 2000 } else { 100 };
+        let may_end = self.sprt.is_some() || self.until_clear;
+        let usual_games = if may_end { 2000 } else { 100 };
         let games = self.games.map_or(usual_games, |games| games as usize);
         let config = MatchConfig {
             a_color: match self.a_color {
@@ -114,6 +118,7 @@ impl Args {
                 Color::White => AColor::White,
             },
             sprt: self.sprt,
+            until_clear: self.until_clear,
             ..self.play.config(self.size, self.komi, games)?
         };
         config.validate().map_err(usage)?;

@@ -160,10 +160,15 @@ impl Hall<'_> {
             let [a, b] = players.map(|player| &self.entrants[player].label);
             bar.set_message(format!("{a} against {b}"));
             bar.set_position((number * self.config.games) as u64);
+            let mut shown = 0;
+            let mut count = || {
+                shown += 1;
+                bar.inc(1);
+            };
             let pairing = self
-                .meet(players, &mut || bar.inc(1))
+                .meet(players, &mut count)
                 .with_context(|| format!("{a} against {b}"))?;
-            if !output::interactive() && pairing.result.games > 0 {
+            if !output::interactive() && shown > 0 {
                 say(format!(
                     "{} of {}: {}",
                     number + 1,

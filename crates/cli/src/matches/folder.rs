@@ -30,7 +30,11 @@ impl Spec {
     pub(crate) fn new(players: [&str; 2], config: &MatchConfig, device: &DeviceArgs) -> Spec {
         let mut settings = config.clone();
         // What is the usual value today may be another one tomorrow.
-        settings.pairs_per_look = config.sprt.map_or(0, |_| config.look_every());
+        settings.pairs_per_look = if config.sprt.is_some() || config.until_clear {
+            config.look_every()
+        } else {
+            0
+        };
         settings.max_plies = config.ply_limit();
         let mut settings = serde_json::to_value(settings).expect("settings are JSON");
         if let Some(settings) = settings.as_object_mut() {

@@ -70,3 +70,41 @@ fn stores_have_champions_and_generations() {
         entry.id
     );
 }
+
+#[test]
+fn a_match_goes_on_only_with_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (location, out) = (path("store"), path("match"));
+    let store = Store::open(&location, Create::Always).unwrap();
+    let crown = |number: u32| {
+        let weights = Weights::random(&NetworkConfig::new(1, 8), u64::from(number)).unwrap();
+        let (weights, info) = Model::new(weights).to_files();
+        let info = serde_json::from_slice(&info).unwrap();
+        let entry = store.publish_model(number, weights, info).unwrap();
+        let promotion = Promotion {
+            model_id: entry.id.clone(),
+            generation: number,
+            promoted_ms: 0,
+            match_id: None,
+            verdict: serde_json::Value::Null,
+        };
+        store.promote(number, &promotion).unwrap();
+        entry.id
+    };
+    let play = || {
+        let a = format!("store:{location},visits=4");
+        tengen(&[
+            "match", "--a", &a, "--b", "random", "--size", "3", "--games", "2", "--out", &out,
+        ])
+    };
+    let first = crown(0);
+    let whole = play();
+    assert!(whole.code == 0 && whole.stdout.contains(&first), "{}", whole.stderr);
+    let second = crown(1);
+    assert_eq!(play().stdout, whole.stdout, "a match that is complete needs no players");
+    std::fs::remove_file(format!("{out}/result.json")).unwrap();
+    std::fs::remove_dir_all(format!("{out}/games")).unwrap();
+    let refused = play();
+    refused.refuses(1, &format!("begun with the player {first}, which is {second} now"));
+}

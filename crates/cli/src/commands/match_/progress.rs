@@ -4,16 +4,18 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tengen_evaluator::{EloEstimate, GameScore, MatchConfig, Pentanomial};
+use tengen_evaluator::{ConfidenceSequence, EloEstimate, GameScore, MatchConfig, Pentanomial};
 
 /// How often a line is written where nobody watches a progress bar.
 const EVERY: Duration = Duration::from_secs(30);
+/// How often the words behind the bar are renewed.
+const REDRAW: Duration = Duration::from_millis(100);
 
 /// A bar with the running score, or a line now and then where stderr is no terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
     tally: Tally,
-    last_line: Instant,
+    last: Instant,
 }
 
 impl Progress {
@@ -25,7 +27,7 @@ impl Progress {
         Progress {
             bar,
             tally: Tally::default(),
-            last_line: Instant::now(),
+            last: Instant::now(),
         }
     }
 
@@ -33,10 +35,14 @@ impl Progress {
     pub(super) fn show(&mut self, game: &GameScore) {
         self.tally.add(game);
         self.bar.inc(1);
-        self.bar.set_message(self.tally.text());
-        if !output::interactive() && self.last_line.elapsed() >= EVERY {
-            output::say(format!("{} games: {}", self.bar.position(), self.tally.text()));
-            self.last_line = Instant::now();
+        let pause = if output::interactive() { REDRAW } else { EVERY };
+        if self.last.elapsed() < pause {
+            return;
+        }
+        self.last = Instant::now();
+        match output::interactive() {
+            true => self.bar.set_message(self.tally.text()),
+            false => output::say(format!("{} games: {}", self.bar.position(), self.tally.text())),
         }
     }
 
@@ -77,9 +83,10 @@ impl Tally {
         let a = self.wins as f64 + self.ties as f64 / 2.0;
         let b = self.losses as f64 + self.ties as f64 / 2.0;
         let estimate = EloEstimate::of(self.wins, self.ties, self.losses, &self.pairs);
-        format!(
-            "{a} : {b}, Elo {:+.0} ({:+.0} to {:+.0})",
-            estimate.elo, estimate.elo_low, estimate.elo_high
-        )
+        // Whoever watches a match looks at any time: only these bounds hold then.
+        let bounds = ConfidenceSequence::of(&self.pairs);
+        let bound = |elo: Option<f64>, none: &str| elo.map_or(none.to_owned(), |elo| format!("{elo:+.0}"));
+        let (low, high) = (bound(bounds.elo_low, "−∞"), bound(bounds.elo_high, "+∞"));
+        format!("{a} : {b}, Elo {:+.0} ({low} to {high})", estimate.elo)
     }
 }

@@ -24,8 +24,8 @@ fn heading(result: &MatchResult) -> String {
         false => format!("{} games", result.games),
     };
     format!(
-        "{} against {}: {}, komi {}, {games}, openings {}, seed {}",
-        result.a, result.b, result.size, result.komi, config.openings, config.seed
+        "{} against {}: {}, komi {}, {}, {games}, openings {}, seed {}",
+        result.a, result.b, result.size, result.komi, config.rules, config.openings, config.seed
     )
 }
 

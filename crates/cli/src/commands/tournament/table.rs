@@ -7,10 +7,11 @@ use crate::table::{Align, Table};
 /// Prints ratings, cross table and, for models of a run, what they cost.
 pub(super) fn print(standing: &Standing, markdown: bool) {
     let heading = format!(
-        "{} players on {}, komi {}, openings {}, {} games",
+        "{} players on {}, komi {}, {}, openings {}, {} games",
         standing.players.len(),
         standing.size,
         standing.komi,
+        standing.config.rules,
         standing.config.openings,
         thousands(standing.games)
     );
