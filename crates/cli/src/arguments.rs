@@ -1,7 +1,7 @@
 //! Values that several commands take from the command line, checked once with one clear sentence each.
 
 use tengen_evaluator::{PlayerSpec, SpecError};
-use tengen_rules::Size;
+use tengen_rules::{Rules, Size};
 
 /// A duration in seconds: any positive number, `0.5` or `30`.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
@@ -34,6 +34,15 @@ pub(crate) fn size(text: &str) -> Result<Size, String> {
 /// A player in one line of text, such as `store:data/runs/demo,visits=64`.
 pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
     text.parse().map(Box::new)
+}
+
+/// Rules that machines can play under.
+pub(crate) fn rules(text: &str) -> Result<Rules, String> {
+    let rules: Rules = text
+        .parse()
+        .map_err(|error: tengen_rules::RulesError| error.to_string())?;
+    rules.check_for_machines().map_err(|error| error.to_string())?;
+    Ok(rules)
 }
 
 #[cfg(test)]

@@ -1,17 +1,22 @@
 //! Which game is on the board of a GTP session?
 
-use tengen_rules::{Color, IllegalMove, Komi, Move, Point, Position, Size};
+use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, PointSet, Position, Rules, Size};
 
 /// The game as GTP sees it: any color may play at any time, and play may go on after two passes.
 ///
 /// Our rules alternate strictly, so every GTP history is mapped onto an alternating one with the same coloring after every
-/// turn: a color that plays out of turn is given the turn by an inserted pass (or by taking back a pass that stands last),
-/// and a play after two passes resumes the game as if those passes had not happened. Under positional superko only colorings
-/// count, so legality is exactly that of the real history.
+/// turn: the color of the first turn begins; a color that plays out of turn later is given the turn by an inserted pass (or
+/// by taking back a pass that stands last). Under positional superko only colorings count, so legality is exactly that of the
+/// real history; under other ko rules it is that of a game in which the other color passed.
+///
+/// Two passes end the game. A play after them resumes it: as if they had not happened where the rules say so or know no
+/// resumption, with the passes on record where they do. What a long cycle has tied stays over.
 #[derive(Clone)]
 pub struct Game {
     position: Position,
     komi: Komi,
+    /// Handicap stones at the head of the turns.
+    handicap: usize,
     turns: Vec<(Color, Move)>,
 }
 
@@ -27,13 +32,33 @@ pub enum GameError {
 }
 
 impl Game {
-    /// A new game on an empty board.
+    /// A new game on an empty board under Tromp-Taylor rules.
     pub fn new(size: Size, komi: Komi) -> Game {
+        Game::with_rules(size, Rules::tromp_taylor(), komi)
+    }
+
+    /// A new game on an empty board.
+    pub fn with_rules(size: Size, rules: Rules, komi: Komi) -> Game {
         Game {
-            position: Position::new(size),
+            position: Position::with_rules(size, rules),
             komi,
+            handicap: 0,
             turns: Vec::new(),
         }
+    }
+
+    /// The rules of the game.
+    pub fn rules(&self) -> Rules {
+        self.position.rules()
+    }
+
+    /// Goes on under other rules, to which all turns so far must keep.
+    ///
+    /// # Errors
+    /// [`GameError::Illegal`] when a turn would have been illegal; nothing has changed then.
+    pub fn set_rules(&mut self, rules: Rules) -> Result<(), GameError> {
+        self.position = self.replayed(rules)?;
+        Ok(())
     }
 
     /// The board's size.
@@ -61,11 +86,17 @@ impl Game {
         &self.position
     }
 
-    /// The position with `color` to move, as needed to choose a move for it.
+    /// Whether both have passed, or a long cycle has tied the game.
+    pub fn is_over(&self) -> bool {
+        is_over(&self.position)
+    }
+
+    /// The position with `color` to move in a game between machines, as needed to choose a move for it. It is over only if a
+    /// long cycle has tied the game.
     pub fn position_for(&self, color: Color) -> Position {
         let mut position = self.position.clone();
         give_turn(&mut position, color);
-        position
+        position.between_machines()
     }
 
     /// Plays for `color`, in turn or not.
@@ -87,6 +118,9 @@ impl Game {
     /// [`GameError::NothingToUndo`] at the start of the game.
     pub fn undo(&mut self) -> Result<(Color, Move), GameError> {
         let last = self.turns.pop().ok_or(GameError::NothingToUndo)?;
+        if self.turns.len() < self.handicap {
+            self.handicap = 0;
+        }
         self.rebuild();
         Ok(last)
     }
@@ -96,28 +130,50 @@ impl Game {
     /// # Errors
     /// [`GameError::Illegal`] when a point is named twice; the board is empty again then.
     pub fn place_handicap(&mut self, points: &[Point]) -> Result<(), GameError> {
-        for &point in points {
-            if let Err(error) = self.play(Color::Black, Move::Play(point)) {
+        self.handicap = points.len();
+        self.turns = points.iter().map(|&point| (Color::Black, Move::Play(point))).collect();
+        match self.replayed(self.rules()) {
+            Ok(position) => {
+                self.position = position;
+                Ok(())
+            }
+            Err(error) => {
+                self.handicap = 0;
                 self.turns.clear();
-                self.rebuild();
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(())
     }
 
     fn rebuild(&mut self) {
-        self.position = Position::new(self.position.size());
-        for &(color, mv) in &self.turns {
-            apply(&mut self.position, color, mv).expect("the turns were legal when they were played");
-        }
+        let replayed = self.replayed(self.rules());
+        self.position = replayed.expect("the turns were legal when they were played");
     }
+
+    /// The position after all turns under these rules.
+    fn replayed(&self, rules: Rules) -> Result<Position, GameError> {
+        let handicap = Handicap::Consecutive(u16::try_from(self.handicap).unwrap_or(u16::MAX));
+        let start = Position::with_handicap(
+            self.size(),
+            rules,
+            if self.handicap < 2 { Handicap::Even } else { handicap },
+        );
+        let mut position = start.expect("no stones are preset");
+        for &(color, mv) in &self.turns {
+            apply(&mut position, color, mv).map_err(GameError::Illegal)?;
+        }
+        Ok(position)
+    }
+}
+
+fn is_over(position: &Position) -> bool {
+    position.is_over() || position.consecutive_passes() >= 2
 }
 
 fn apply(position: &mut Position, color: Color, mv: Move) -> Result<(), IllegalMove> {
     match mv {
         // A pass out of turn, or after the end, changes nothing that our rules know.
-        Move::Pass if position.is_over() || position.to_move() != color => Ok(()),
+        Move::Pass if is_over(position) || position.to_move() != color => Ok(()),
         Move::Pass => position.try_play(Move::Pass),
         Move::Play(_) => {
             give_turn(position, color);
@@ -127,6 +183,10 @@ fn apply(position: &mut Position, color: Color, mv: Move) -> Result<(), IllegalM
 }
 
 fn give_turn(position: &mut Position, color: Color) {
+    if position.is_tied_by_cycle() {
+        return;
+    }
+    // Only rules under which nothing can be agreed on, or that say so, end with two passes here.
     while position.is_over() {
         position.undo();
         position.undo();
@@ -136,6 +196,10 @@ fn give_turn(position: &mut Position, color: Color) {
     }
     if position.last_move() == Some(Move::Pass) {
         position.undo();
+    } else if position.ply() == 0 && position.handicap() == Handicap::Even {
+        let nothing = PointSet::new();
+        *position = Position::from_setup(position.size(), position.rules(), &nothing, &nothing, color)
+            .expect("an empty board can be a start");
     } else {
         position.play(Move::Pass);
     }

@@ -1,65 +1,130 @@
-//! Does a controller ask for the rules this engine plays?
+//! Which rules does a controller ask for, and how are ours told?
 
-use tengen_rules::{Rules, RulesError};
+use tengen_rules::{GameEnd, HandicapBonus, KoRule, Rules, RulesError, Scoring, Suicide};
 
-/// Tromp-Taylor rules in the words of KataGo's `kata-get-rules`.
-pub(crate) const TROMP_TAYLOR_JSON: &str = r#"{"friendlyPassOk":false,"hasButton":false,"ko":"POSITIONAL","scoring":"AREA","suicide":true,"tax":"NONE","whiteHandicapBonus":"0"}"#;
+/// The key of our own text for rules, in place of KataGo's settings where those cannot say them.
+const OWN_KEY: &str = "tengen";
 
-/// The settings of KataGo's JSON with the values that mean Tromp-Taylor; a setting left out means the same there.
-const TROMP_TAYLOR_SETTINGS: [(&str, &str); 9] = [
-    ("friendlypassok", "false"),
-    ("hasbutton", "false"),
-    ("ko", "positional"),
-    ("multistonesuicidelegal", "true"),
-    ("score", "area"),
-    ("scoring", "area"),
-    ("suicide", "true"),
-    ("tax", "none"),
-    ("whitehandicapbonus", "0"),
-];
+/// The rules in the words of KataGo's `kata-get-rules` where these mean the same, else `{"tengen":"<our text>"}`.
+pub(crate) fn rules_json(rules: Rules) -> String {
+    let ko = match (rules.ko, rules.suicide) {
+        (KoRule::PositionalSuperko, _) => Some("POSITIONAL"),
+        (KoRule::SituationalSuperko, Suicide::MultiOnly | Suicide::Forbidden) => Some("SITUATIONAL"),
+        _ => None,
+    };
+    let plain = Rules {
+        ko: rules.ko,
+        suicide: rules.suicide,
+        handicap_bonus: rules.handicap_bonus,
+        ..Rules::tromp_taylor()
+    };
+    let Some(ko) = ko.filter(|_| rules == plain) else {
+        return format!(r#"{{"{OWN_KEY}":"{rules}"}}"#);
+    };
+    let suicide = rules.suicide != Suicide::Forbidden;
+    let bonus = match rules.handicap_bonus {
+        HandicapBonus::Nothing => "0",
+        HandicapBonus::Stones => "N",
+        HandicapBonus::StonesButOne => "N-1",
+    };
+    format!(
+        r#"{{"friendlyPassOk":false,"hasButton":false,"ko":"{ko}","scoring":"AREA","suicide":{suicide},"tax":"NONE","whiteHandicapBonus":"{bonus}"}}"#
+    )
+}
 
-/// Checks that a text means Tromp-Taylor rules: a name, settings `key=value`, or KataGo's JSON.
+/// Reads rules: a name of ours or one that means the same elsewhere, settings `key=value`, or KataGo's JSON.
 ///
 /// # Errors
-/// The reason, where it means other rules or nothing.
-pub(crate) fn check_tromp_taylor(text: &str) -> Result<(), String> {
-    if text.starts_with('{') {
-        return check_json(text);
-    }
+/// The reason, where the text means other rules than any of ours, or nothing.
+pub(crate) fn read_rules(text: &str) -> Result<Rules, String> {
+    let rules = match text.starts_with('{') {
+        true => read_json(text)?,
+        false => read_name(text)?,
+    };
+    rules
+        .check_for_machines()
+        .map_err(|error| format!("unsupported rules: {error}"))?;
+    Ok(rules)
+}
+
+fn read_name(text: &str) -> Result<Rules, String> {
     // Names may be written with spaces.
     let text = match text.contains('=') {
         true => text.to_owned(),
         false => text.split_ascii_whitespace().collect::<Vec<_>>().join("_"),
     };
-    match text.parse::<Rules>() {
-        Ok(rules) if rules == Rules::tromp_taylor() => Ok(()),
-        Ok(_) => Err(other(&text)),
-        Err(RulesError::Unknown(_)) => Err(format!("unknown rules '{text}': this engine plays tromp-taylor")),
-        Err(error) => Err(error.to_string()),
-    }
+    text.parse().map_err(|error| match error {
+        RulesError::Unknown(_) => {
+            let names: Vec<_> = Rules::names().collect();
+            format!("unknown rules '{text}': there are {}", names.join(", "))
+        }
+        error => error.to_string(),
+    })
 }
 
-/// Compares every setting of a flat JSON object.
-fn check_json(text: &str) -> Result<(), String> {
+/// Reads a flat JSON object of settings; what is left out is as under Tromp-Taylor rules.
+fn read_json(text: &str) -> Result<Rules, String> {
     let malformed = || "syntax error: the rules are no JSON object".to_owned();
     let body = text
         .strip_prefix('{')
         .and_then(|text| text.trim_end().strip_suffix('}'));
     let settings = body.ok_or_else(malformed)?.trim();
+    if let Some(own) = own_text(settings) {
+        return read_name(own);
+    }
+    let mut rules = Rules::tromp_taylor();
     for setting in settings.split(',').filter(|_| !settings.is_empty()) {
         let (key, value) = setting.split_once(':').ok_or_else(malformed)?;
         let [key, value] = [key, value].map(|word| word.trim().trim_matches('"').to_ascii_lowercase());
-        match TROMP_TAYLOR_SETTINGS.iter().find(|(name, _)| *name == key) {
-            Some((_, expected)) if *expected == value => {}
-            Some((_, expected)) => return Err(other(&format!("{key} {value} instead of {expected}"))),
-            None => return Err(format!("unknown setting of rules '{key}'")),
-        }
+        take_setting(&mut rules, &key, &value)?;
     }
+    // KataGo's suicide never means that of a single stone. Under positional superko that is the same thing.
+    if rules.ko == KoRule::SituationalSuperko && rules.suicide == Suicide::Allowed {
+        rules.suicide = Suicide::MultiOnly;
+    }
+    Ok(rules)
+}
+
+/// The text of `"tengen":"<text>"` where that is all there is.
+fn own_text(settings: &str) -> Option<&str> {
+    let (key, value) = settings.split_once(':')?;
+    let value = value.trim().strip_prefix('"')?.strip_suffix('"')?;
+    (key.trim().trim_matches('"') == OWN_KEY).then_some(value)
+}
+
+fn take_setting(rules: &mut Rules, key: &str, value: &str) -> Result<(), String> {
+    match (key, value) {
+        ("ko", "positional") => rules.ko = KoRule::PositionalSuperko,
+        ("ko", "situational") => rules.ko = KoRule::SituationalSuperko,
+        ("suicide" | "multistonesuicidelegal", "true") => rules.suicide = Suicide::Allowed,
+        ("suicide" | "multistonesuicidelegal", "false") => rules.suicide = Suicide::Forbidden,
+        ("whitehandicapbonus", "0") => rules.handicap_bonus = HandicapBonus::Nothing,
+        ("whitehandicapbonus", "n") => rules.handicap_bonus = HandicapBonus::Stones,
+        ("whitehandicapbonus", "n-1") => rules.handicap_bonus = HandicapBonus::StonesButOne,
+        ("hasbutton", "true") => rules.button = true,
+        ("friendlypassok" | "hasbutton", "false") | ("score" | "scoring", "area") | ("tax", "none") => {}
+        _ => return Err(refusal(key, value)),
+    }
+    debug_assert!(rules.end == GameEnd::TwoPasses && rules.scoring == Scoring::Area);
     Ok(())
 }
 
-fn other(what: &str) -> String {
-    format!("unsupported rules: {what}; this engine plays tromp-taylor only")
+/// Why a setting of KataGo's is not taken.
+fn refusal(key: &str, value: &str) -> String {
+    let reason = match (key, value) {
+        ("ko", "simple") => "KataGo voids a game that repeats itself; here chinese_practice ties it",
+        ("score" | "scoring", "territory") => {
+            "KataGo plays clean-up phases; japanese2008 is the computable variant here"
+        }
+        ("tax", _) => "no rules here tax groups: tax none",
+        ("friendlypassok", _) => "what stands is counted here: friendlyPassOk false",
+        ("ko", _) => "ko is positional or situational",
+        ("score" | "scoring", _) => "scoring is area",
+        ("suicide" | "multistonesuicidelegal" | "hasbutton", _) => "it is true or false",
+        ("whitehandicapbonus", _) => "it is 0, N or N-1",
+        _ => return format!("unknown setting of rules '{key}'"),
+    };
+    format!("unsupported rules: {key} {value}: {reason}")
 }
 
 #[cfg(test)]
@@ -74,28 +139,55 @@ mod tests {
             "TROMP_TAYLOR",
             "tt",
             "ko=positional, suicide=allowed",
-            TROMP_TAYLOR_JSON,
             r#"{ "suicide": true, "ko": "POSITIONAL", "scoring": "AREA" }"#,
             "{}",
         ] {
-            assert_eq!(check_tromp_taylor(text), Ok(()), "{text}");
+            assert_eq!(read_rules(text), Ok(Rules::tromp_taylor()), "{text}");
         }
+        assert_eq!(read_rules("goe"), Ok(Rules::simplified_ing()));
+        assert_eq!(read_rules("bga"), Ok(Rules::aga()));
+        let situational = read_rules(r#"{"ko":"SITUATIONAL","suicide":true}"#).unwrap();
+        assert_eq!(situational.suicide, Suicide::MultiOnly);
+    }
+
+    #[test]
+    fn what_is_told_is_read_back() {
+        let texts = [
+            "ko=situational,suicide=forbidden",
+            "handicap_bonus=n",
+            "ko=natural_situational",
+            "aga,suicide=allowed",
+        ];
+        for text in Rules::names().chain(texts) {
+            let rules = read_rules(text).unwrap();
+            assert_eq!(
+                read_rules(&rules_json(rules)),
+                Ok(rules),
+                "{text}: {}",
+                rules_json(rules)
+            );
+        }
+        assert!(rules_json(Rules::tromp_taylor()).contains(r#""ko":"POSITIONAL""#));
+        assert_eq!(rules_json(Rules::japanese2008()), r#"{"tengen":"japanese2008"}"#);
     }
 
     #[test]
     fn other_rules_are_refused_with_the_reason() {
         let check = |text: &str, part: &str| {
-            let message = check_tromp_taylor(text).unwrap_err();
+            let message = read_rules(text).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
         };
         check("japanese", "japanese2008");
         check("chinese", "chinese_practice");
-        check("aga", "unsupported rules: aga");
-        check("tromp-taylor,ko=situational", "tromp-taylor only");
+        check("new-zealand", "new_zealand");
+        check("aga-button", "half a point");
         check("tromp-taylor,ko=super", "positional");
         check("martian", "unknown rules 'martian'");
         check("", "unknown rules ''");
-        check(r#"{"ko":"SIMPLE"}"#, "ko simple instead of positional");
+        check(r#"{"ko":"SIMPLE"}"#, "chinese_practice");
+        check(r#"{"scoring":"TERRITORY"}"#, "japanese2008");
+        check(r#"{"tax":"ALL"}"#, "tax");
+        check(r#"{"hasButton":true}"#, "half a point");
         check(r#"{"ko":"POSITIONAL","color":1}"#, "'color'");
         check(r#"{"ko":"POSITIONAL""#, "syntax error");
         check(r#"{,}"#, "syntax error");

@@ -217,7 +217,11 @@ fn setup_and_its_errors() {
          ? the rules 'japanese' are not supported: its official text decides life by judgement, and KataGo's version \
          plays clean-up phases; japanese2008 is the computable variant
          > kata-set-rules aga
-         ? unsupported rules: aga; this engine plays tromp-taylor only
+         =
+         > kata-get-rules
+         = {\"tengen\":\"aga\"}
+         > kata-set-rules tromp-taylor
+         =
          > time_settings 300 30 5
          =
          > time_left b 120 0
@@ -228,6 +232,98 @@ fn setup_and_its_errors() {
          =
          > query_boardsize
          = 7 3",
+    );
+}
+
+#[test]
+fn games_are_played_and_scored_under_every_rule_set() {
+    for name in tengen_rules::Rules::names() {
+        let mut session = session();
+        let mut answers = String::new();
+        for line in [
+            "boardsize 5",
+            &format!("kata-set-rules {name}"),
+            "komi 0.5",
+            "play w c3",
+            "play b pass",
+            "play w b3",
+            "play b c4",
+            "genmove w",
+            "play b pass",
+            "play w pass",
+            "final_score",
+        ] {
+            answers += &session.handle(line).text;
+        }
+        assert!(!answers.contains("? ") || name == "japanese2008", "{name}: {answers}");
+        assert_eq!(session.game().rules().name(), name);
+        assert!(session.game().is_over());
+    }
+}
+
+#[test]
+fn rules_tell_what_is_legal_and_what_counts() {
+    // A suicide of two stones, and a bonus for handicap stones.
+    check(
+        "> boardsize 3
+         =
+         > kata-set-rules aga
+         =
+         > play b a2
+         =
+         > play b b1
+         =
+         > play w a1
+         ? illegal move (suicide is forbidden)
+         > kata-set-rules tromp-taylor
+         =
+         > play w a1
+         ? illegal move (the ko rule forbids it: it repeats the position after ply 3)
+         > boardsize 5
+         =
+         > kata-set-rules aga
+         =
+         > komi 0
+         =
+         > set_free_handicap b2 d4
+         =
+         > final_score
+         = B+24
+         > play w c3
+         =
+         > kata-set-rules aga,handicap_bonus=n
+         =
+         > final_score
+         = W+1
+         > clear_board
+         =
+         > play w c3
+         =
+         > final_score
+         = W+25",
+    );
+    // Territory is counted once life is clear.
+    check(
+        "> rectangular_boardsize 4 1
+         =
+         > komi 0
+         =
+         > kata-set-rules japanese2008
+         =
+         > play b b1
+         =
+         > final_score
+         = 0
+         > play b c1
+         =
+         > final_score
+         = B+2
+         > boardsize 9
+         =
+         > play b e5
+         =
+         > final_score
+         ? cannot score: the search cannot tell yet which chains are independently alive; play on",
     );
 }
 

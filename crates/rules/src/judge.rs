@@ -75,17 +75,22 @@ impl Judge {
         if position.is_tied_by_cycle() {
             return Some(Ending::TiedByCycle);
         }
-        let count = match position.rules().scoring {
+        Some(
+            self.count(position, komi)
+                .map_or(Ending::UndecidedLife, Ending::Counted),
+        )
+    }
+
+    /// The count of the grid as it stands, as if two passes had just ended the game; `None` where the life of a chain
+    /// would have to be known and is not decided.
+    pub fn count(&mut self, position: &Position, komi: Komi) -> Option<Count> {
+        Some(match position.rules().scoring {
             Scoring::Area | Scoring::Half => Count {
                 margin: position.margin(komi),
                 owners: position.area(),
             },
-            Scoring::Territory => match self.alive(position) {
-                Some(alive) => territory_count(position, &alive, komi),
-                None => return Some(Ending::UndecidedLife),
-            },
-        };
-        Some(Ending::Counted(count))
+            Scoring::Territory => territory_count(position, &self.alive(position)?, komi),
+        })
     }
 
     /// The stones of the independently alive chains; `None` where a chain is not decided.

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_evaluator::{ModelSource, PlayerKind, PlayerOptions, PlayerSpec};
 use tengen_gtp::{Next, Pondered, Session};
-use tengen_rules::{Komi, Size};
+use tengen_rules::{Komi, Rules, Size};
 use tengen_search::UniformPredictor;
 
 /// Play as a GTP engine, for any Go GUI or referee
@@ -25,7 +25,7 @@ use tengen_search::UniformPredictor;
 /// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that grows until the
 /// next line comes. The search tree is kept from move to move and its visits count.
 ///
-/// Plays strict rules: final_score counts the board as it stands. With --finish the engine captures dead stones and takes
+/// Plays strict rules, Tromp-Taylor unless told otherwise (--rules, kata-set-rules): final_score counts the board as it stands. With --finish the engine captures dead stones and takes
 /// neutral points before it passes, so that the final board needs no judgement (kgs-genmove_cleanup asks for the same once).
 ///
 /// A move takes 100 visits, or as many as the clock allows when the controller sets one, or what --visits and --seconds say;
@@ -65,6 +65,9 @@ pub(crate) struct Args {
     /// Komi before the first komi command, in whole or half points
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
+    /// The rules before the first kata-set-rules, such as tromp_taylor, aga or japanese2008
+    #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
+    rules: Rules,
     /// Seed of the random player and of the random games behind --finish
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -89,7 +92,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         finish: args.finish,
     };
     let thinker = Thinker::new(mind(&args.model, &loader)?, args.name, manner, args.seed);
-    let session = Session::new(thinker, args.size, args.komi);
+    let session = Session::new(thinker, args.size, args.komi).under(args.rules);
     converse(session, &read_lines()?)
 }
 

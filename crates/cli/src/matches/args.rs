@@ -10,7 +10,7 @@ use tengen_rules::{Komi, Rules, Size};
 pub(crate) struct GameArgs {
     /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; two passes end a
     /// game under all of them (README, Rules)
-    #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
+    #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
     /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
     /// an SGF file, or a text with one line of moves per opening); +random:PLIES may follow

@@ -7,14 +7,14 @@ mod time;
 
 use std::borrow::Cow;
 
-use tengen_rules::{Color, Komi, Move, Size};
+use tengen_rules::{Color, Komi, Move, Rules, Size};
 
 use crate::analysis::{AnalysisStyle, AnalyzeRequest, parse_color};
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::game::Game;
 use crate::line::Request;
-use crate::rules::TROMP_TAYLOR_JSON;
+use crate::rules::rules_json;
 
 /// A conversation with one controller.
 ///
@@ -109,7 +109,7 @@ const ANALYSIS_COMMANDS: &[&str] = &[
 ];
 
 impl<E: Engine> Session<E> {
-    /// Begins a session on an empty board.
+    /// Begins a session on an empty board under Tromp-Taylor rules; see [`Session::under`].
     pub fn new(mut engine: E, size: Size, komi: Komi) -> Session<E> {
         engine.new_game(size);
         Session {
@@ -119,6 +119,12 @@ impl<E: Engine> Session<E> {
             analyzing: None,
             quit: false,
         }
+    }
+
+    /// The same session under other rules.
+    pub fn under(mut self, rules: Rules) -> Session<E> {
+        self.game = Game::with_rules(self.game.size(), rules, self.game.komi());
+        self
     }
 
     /// The game on the board.
@@ -200,7 +206,7 @@ impl<E: Engine> Session<E> {
             "place_free_handicap" => self.place_free_handicap(&args),
             "set_free_handicap" => self.set_free_handicap(&args),
             "loadsgf" => self.load_sgf(&args),
-            "kata-get-rules" => Ok(TROMP_TAYLOR_JSON.to_owned()),
+            "kata-get-rules" => Ok(rules_json(self.game.rules())),
             "kata-set-rules" => self.set_rules(&request.rest()),
             "kata-list-params" => Ok(self.parameter_names()),
             "kata-get-param" => self.parameter(&args),
@@ -219,7 +225,7 @@ impl<E: Engine> Session<E> {
             "time_left" => self.time_left(&args),
             "genmove" => self.genmove(&args),
             "reg_genmove" => self.reg_genmove(&args),
-            "final_score" => Ok(self.final_score()),
+            "final_score" => self.final_score(),
             "final_status_list" => self.final_status_list(&args),
             "showboard" => Ok(self.showboard()),
             name if self.engine.can_analyze() && ANALYSIS_COMMANDS.contains(&name) => self.analysis(name, &args),

@@ -6,7 +6,7 @@ use super::{Args, Outcome, Session};
 use crate::engine::Engine;
 use crate::game::{Game, GameError};
 use crate::handicap::{fixed_handicap, spread_handicap};
-use crate::rules::check_tromp_taylor;
+use crate::rules::read_rules;
 
 /// The largest komi taken, half points: more than any board has.
 const MOST_KOMI_HALF_POINTS: f64 = 2000.0;
@@ -36,7 +36,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn restart(&mut self, size: Size) {
-        self.game = Game::new(size, self.game.komi());
+        self.game = Game::with_rules(size, self.game.rules(), self.game.komi());
         self.clock.restart();
         self.engine.new_game(size);
     }
@@ -127,7 +127,7 @@ impl<E: Engine> Session<E> {
             .engine
             .load_game(path, move_number)
             .map_err(|error| format!("cannot load file: {error}"))?;
-        let mut game = Game::new(loaded.size, loaded.komi.unwrap_or(self.game.komi()));
+        let mut game = Game::with_rules(loaded.size, self.game.rules(), loaded.komi.unwrap_or(self.game.komi()));
         for (index, &(color, mv)) in loaded.turns.iter().enumerate() {
             game.play(color, mv)
                 .map_err(|error| format!("cannot load file: move {}: {error}", index + 1))?;
@@ -139,7 +139,10 @@ impl<E: Engine> Session<E> {
     }
 
     pub(super) fn set_rules(&mut self, text: &str) -> Outcome {
-        check_tromp_taylor(text).map(|()| String::new())
+        let rules = read_rules(text)?;
+        let changed = self.game.set_rules(rules);
+        changed.map_err(|error| format!("the game so far breaks the rules {rules}: {error}"))?;
+        Ok(String::new())
     }
 
     pub(super) fn play(&mut self, args: &Args<'_>) -> Outcome {

@@ -1,6 +1,6 @@
 //! Judging the board: score, status of stones, the board as a picture.
 
-use tengen_rules::{Color, PointSet, Position, format_point};
+use tengen_rules::{Color, Judge, Margin, PointSet, Position, format_point};
 
 use super::{Args, Outcome, Session};
 use crate::engine::{Engine, StoneStatus, Turn};
@@ -10,9 +10,15 @@ use crate::showboard::show_board;
 const DEAD_FROM: f32 = 0.5;
 
 impl<E: Engine> Session<E> {
-    /// The area score of the board as it stands, as `B+3`, `W+0.5` or `0`.
-    pub(super) fn final_score(&self) -> String {
-        self.game.position().margin(self.game.komi()).to_string()
+    /// The score of the board as it stands, as `B+3`, `W+0.5` or `0`, by the rules of the game.
+    pub(super) fn final_score(&self) -> Outcome {
+        if self.game.position().is_tied_by_cycle() {
+            return Ok(Margin::default().to_string());
+        }
+        let count = Judge::default().count(self.game.position(), self.game.komi());
+        count.map(|count| count.margin.to_string()).ok_or_else(|| {
+            "cannot score: the search cannot tell yet which chains are independently alive; play on".to_owned()
+        })
     }
 
     /// Once both have passed, what stands is counted: every stone is alive. Before that, a chain is dead when the engine
@@ -38,12 +44,12 @@ impl<E: Engine> Session<E> {
 
     /// What the engine expects; none where the game is over or the engine cannot tell.
     fn expected_ownership(&mut self) -> Result<Option<Vec<f32>>, String> {
-        let position = self.game.position();
-        if position.is_over() {
+        if self.game.is_over() {
             return Ok(None);
         }
+        let position = self.game.position().clone().between_machines();
         let turn = Turn {
-            position,
+            position: &position,
             komi: self.game.komi(),
             clock: &self.clock,
             will_be_played: false,

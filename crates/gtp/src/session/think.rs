@@ -4,7 +4,7 @@ use super::{Args, Outcome, Session, body, style_of};
 use crate::analysis::{AnalyzeRequest, gtp_move};
 use crate::engine::{Engine, EngineError, Genmove, Pondered, Turn, Watcher};
 use crate::line::Request;
-use tengen_rules::Color;
+use tengen_rules::{Color, Move};
 
 /// Which kind of answer is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,9 @@ impl<E: Engine> Session<E> {
     ) -> Option<T> {
         let (request, color) = self.analyzing.as_ref()?;
         let position = self.game.position_for(*color);
+        if position.is_over() {
+            return None;
+        }
         let turn = Turn {
             position: &position,
             komi: self.game.komi(),
@@ -109,6 +112,10 @@ impl<E: Engine> Session<E> {
 
     fn think(&mut self, color: Color, wanted: Wanted, watcher: Option<Watcher<'_>>) -> Result<Genmove, String> {
         let position = self.game.position_for(color);
+        if position.is_over() {
+            // A long cycle has tied the game: there is nothing to think about.
+            return Ok(Genmove::plain(Move::Pass));
+        }
         let turn = Turn {
             position: &position,
             komi: self.game.komi(),
@@ -139,8 +146,6 @@ impl<E: Engine> Session<E> {
 
 #[cfg(test)]
 mod tests {
-    use tengen_rules::Move;
-
     use super::*;
 
     #[test]
