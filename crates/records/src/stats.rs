@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tengen_rules::{Color, Move, Outcome, Position};
 
-use crate::changes::GameTotals;
+use crate::opening_tree::{OpeningTree, Openings, TreeShape};
 use crate::record::{EXPLORED, FULL_SEARCH, GameRecord, PlyRecord, RecordError};
-use crate::shards::GamesOf;
-use crate::store::Store;
-use crate::store_error::{ShardReadError, StoreError};
 
-/// Plies of an opening that are told apart in [`GameStats::openings`].
-const OPENING_PLIES: usize = 2;
+/// Plies whose policy targets are told together in [`GameStats::entropy_by_ply`].
+const ENTROPY_PLIES: usize = 10;
+
+/// Parts of a bit in which entropies are summed, so that no order of games changes a sum.
+const ENTROPY_PARTS: f64 = (1u64 << 32) as f64;
 
 /// Wins, ties and losses of games with one komi.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -63,8 +63,10 @@ pub struct GameStats {
     pub sizes: BTreeMap<String, u64>,
     /// Results by size and komi, such as `9x9 komi 7`.
     pub komis: BTreeMap<String, KomiResults>,
-    /// Games by size and their first two turns, such as `9x9 E5 C3`.
-    pub openings: BTreeMap<String, u64>,
+    /// First moves by board size, mirror images taken together.
+    pub openings: BTreeMap<String, OpeningTree>,
+    /// Generations of self-play, ascending; games of matches belong to none.
+    pub generations: Vec<GenerationStats>,
     /// Passes played.
     pub passes: u64,
     /// Plays that removed the mover's own stones.
@@ -79,31 +81,69 @@ pub struct GameStats {
     pub policy_targets: u64,
     /// Mean entropy of the policy targets, in bits.
     pub mean_policy_entropy: f64,
+    /// The same for every ten plies of games, where there are targets.
+    pub entropy_by_ply: Vec<EntropyAtPly>,
 }
 
-/// Figures of a whole store.
+/// Entropy of the policy targets of some plies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct StoreStats {
-    /// Shards read.
-    pub shards: u64,
-    /// Shards in quarantine, those found now included.
-    pub quarantined: u64,
-    /// What was pruned before and is not among the figures.
-    pub pruned: GameTotals,
-    /// Bytes of the shards read.
-    pub bytes: u64,
-    /// Bytes per position on disk.
-    pub bytes_per_position: f64,
-    /// The games.
-    pub games: GameStats,
+pub struct EntropyAtPly {
+    /// The first of the ten plies, counted from 0.
+    pub from_ply: usize,
+    /// Policy targets there.
+    pub targets: u64,
+    /// Mean entropy, in bits.
+    pub mean_bits: f64,
 }
 
-/// Gathers figures game by game.
+/// Figures of one generation of self-play.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GenerationStats {
+    /// Its number.
+    pub generation: u32,
+    /// Number of games.
+    pub games: u64,
+    /// Number of positions.
+    pub positions: u64,
+    /// Mean length of games, in plies.
+    pub mean_plies: f64,
+    /// Share of games without a result, 0 to 1.
+    pub unfinished_share: f64,
+    /// Share of games that Black won of those with a winner, 0 to 1.
+    pub black_share: f64,
+    /// Mean entropy of the policy targets, in bits.
+    pub mean_policy_entropy: f64,
+}
+
+/// Gathers figures game by game. Its size does not grow with the number of games beyond a bound, and the figures do not
+/// depend on the order of the games.
 #[derive(Default)]
 pub struct StatsCollector {
     stats: GameStats,
-    lengths: Vec<usize>,
-    entropy: f64,
+    openings: Openings,
+    /// Games by their number of plies.
+    lengths: BTreeMap<usize, u64>,
+    komis: BTreeMap<String, Tally>,
+    generations: BTreeMap<u32, Tally>,
+    /// Policy targets of every ten plies.
+    entropies: Vec<Entropy>,
+}
+
+/// Sums over some games.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    results: KomiResults,
+    /// Sum of margins without komi, in half points.
+    half_points: i64,
+    positions: u64,
+    entropy: Entropy,
+}
+
+/// Sum of entropies.
+#[derive(Copy, Clone, Debug, Default)]
+struct Entropy {
+    targets: u64,
+    parts: u128,
 }
 
 impl StatsCollector {
@@ -112,79 +152,183 @@ impl StatsCollector {
         StatsCollector::default()
     }
 
-    /// Adds a game.
+    /// Adds a game, of a generation of self-play or of none; where wanted, the policy targets of full searches only.
     ///
     /// # Errors
     /// [`RecordError`] when a turn is illegal; then the game counts nowhere.
-    pub fn add(&mut self, game: &GameRecord) -> Result<(), RecordError> {
+    pub fn add(&mut self, game: &GameRecord, generation: Option<u32>, full_only: bool) -> Result<(), RecordError> {
         let mut plies = PlyCounts::default();
         let last = game.replay_with(|position, _, record| plies.add(position, record))?;
         plies.suicides += u64::from(plies.was_suicide(&last));
+        let entropy = self.add_plies(game, full_only);
         let stats = &mut self.stats;
         stats.games += 1;
         stats.positions += game.plies.len() as u64;
         stats.passes += plies.passes;
         stats.suicides += plies.suicides;
         stats.superko_bans += plies.bans;
-        self.lengths.push(game.plies.len());
         *stats.end_reasons.entry(game.end_reason.name().to_owned()).or_default() += 1;
         *stats.sizes.entry(game.size.to_string()).or_default() += 1;
-        *stats.openings.entry(opening(game)).or_default() += 1;
+        *self.lengths.entry(game.plies.len()).or_default() += 1;
+        self.openings.add(game);
         let komi = format!("{} komi {}", game.size, game.komi);
-        count_result(stats.komis.entry(komi).or_default(), game);
-        self.count_flags(game);
+        self.komis.entry(komi).or_default().add(game, entropy);
+        if let Some(generation) = generation {
+            self.generations.entry(generation).or_default().add(game, entropy);
+        }
         Ok(())
     }
 
-    fn count_flags(&mut self, game: &GameRecord) {
+    /// Counts flags and policy targets; returns the entropy of the game's targets.
+    fn add_plies(&mut self, game: &GameRecord, full_only: bool) -> Entropy {
         let count = |flag| game.plies.iter().filter(|ply| ply.has(flag)).count() as u64;
         self.stats.full_search += count(FULL_SEARCH);
         self.stats.explored += count(EXPLORED);
-        for ply in game.plies.iter().filter(|ply| !ply.policy.is_empty()) {
-            self.stats.policy_targets += 1;
-            self.entropy += entropy_bits(&ply.policy);
+        let mut all = Entropy::default();
+        let counts = |ply: &PlyRecord| !ply.policy.is_empty() && (!full_only || ply.has(FULL_SEARCH));
+        for (ply, record) in game.plies.iter().enumerate().filter(|(_, ply)| counts(ply)) {
+            let entropy = Entropy {
+                targets: 1,
+                parts: (entropy_bits(&record.policy) * ENTROPY_PARTS).round() as u128,
+            };
+            let place = ply / ENTROPY_PLIES;
+            if self.entropies.len() <= place {
+                self.entropies.resize(place + 1, Entropy::default());
+            }
+            self.entropies[place].merge(entropy);
+            all.merge(entropy);
         }
+        all
+    }
+
+    /// Adds the games that another collector has seen.
+    pub fn merge(mut self, mut other: StatsCollector) -> StatsCollector {
+        let (stats, theirs) = (&mut self.stats, &mut other.stats);
+        stats.games += theirs.games;
+        stats.positions += theirs.positions;
+        stats.passes += theirs.passes;
+        stats.suicides += theirs.suicides;
+        stats.superko_bans += theirs.superko_bans;
+        stats.full_search += theirs.full_search;
+        stats.explored += theirs.explored;
+        add_all(&mut stats.end_reasons, std::mem::take(&mut theirs.end_reasons));
+        add_all(&mut stats.sizes, std::mem::take(&mut theirs.sizes));
+        add_all(&mut self.lengths, other.lengths);
+        self.openings.merge(other.openings);
+        for (key, tally) in other.komis {
+            self.komis.entry(key).or_default().merge(&tally);
+        }
+        for (key, tally) in other.generations {
+            self.generations.entry(key).or_default().merge(&tally);
+        }
+        if self.entropies.len() < other.entropies.len() {
+            self.entropies.resize(other.entropies.len(), Entropy::default());
+        }
+        for (sum, entropy) in self.entropies.iter_mut().zip(other.entropies) {
+            sum.merge(entropy);
+        }
+        self
     }
 
     /// The figures of all games added.
-    pub fn finish(mut self) -> GameStats {
-        self.lengths.sort_unstable();
-        let stats = &mut self.stats;
-        stats.plies = lengths(&self.lengths);
-        let unfinished: u64 = stats.komis.values().map(|komi| komi.unfinished).sum();
-        stats.unfinished_share = share(unfinished as f64, stats.games);
-        stats.mean_policy_entropy = share(self.entropy, stats.policy_targets);
-        self.stats
+    pub fn finish(self, shape: TreeShape) -> GameStats {
+        let mut all = Entropy::default();
+        self.entropies.iter().for_each(|&entropy| all.merge(entropy));
+        let unfinished: u64 = self.komis.values().map(|tally| tally.results.unfinished).sum();
+        let at_ply = |(place, entropy): (usize, &Entropy)| EntropyAtPly {
+            from_ply: place * ENTROPY_PLIES,
+            targets: entropy.targets,
+            mean_bits: entropy.mean_bits(),
+        };
+        let targets = self.entropies.iter().enumerate();
+        GameStats {
+            plies: lengths(&self.lengths),
+            unfinished_share: share(unfinished as f64, self.stats.games),
+            openings: self.openings.trees(shape),
+            policy_targets: all.targets,
+            mean_policy_entropy: all.mean_bits(),
+            entropy_by_ply: targets.filter(|(_, entropy)| entropy.targets > 0).map(at_ply).collect(),
+            komis: self
+                .komis
+                .into_iter()
+                .map(|(komi, tally)| (komi, tally.results()))
+                .collect(),
+            generations: self
+                .generations
+                .iter()
+                .map(|(&number, tally)| tally.generation(number))
+                .collect(),
+            ..self.stats
+        }
     }
 }
 
-impl Store {
-    /// Figures of the store's games. Damaged shards go into quarantine and are left out.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store fails.
-    pub fn stats(&self, games: &GamesOf) -> Result<StoreStats, StoreError> {
-        let mut stats = StoreStats::default();
-        let mut collector = StatsCollector::new();
-        let listing = self.list_games(games)?;
-        stats.pruned = listing.pruned;
-        for shard in listing.shards {
-            match self.read_shard(&shard) {
-                Ok(games) => {
-                    stats.shards += 1;
-                    stats.bytes += shard.bytes;
-                    for game in &games {
-                        collector.add(game).expect("the store has replayed this game");
-                    }
-                }
-                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
-                Err(ShardReadError::Store(error)) => return Err(error),
-            }
+fn add_all<K: Ord>(sums: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
+    for (key, count) in counts {
+        *sums.entry(key).or_default() += count;
+    }
+}
+
+impl Tally {
+    fn add(&mut self, game: &GameRecord, entropy: Entropy) {
+        let results = &mut self.results;
+        match game.outcome() {
+            Some(Outcome::BlackWins) => results.black_wins += 1,
+            Some(Outcome::WhiteWins) => results.white_wins += 1,
+            Some(Outcome::Tie) => results.ties += 1,
+            None => results.unfinished += 1,
         }
-        stats.quarantined = self.quarantine_notes()?.len() as u64;
-        stats.games = collector.finish();
-        stats.bytes_per_position = share(stats.bytes as f64, stats.games.positions);
-        Ok(stats)
+        if let Some(score) = game.score_half_points {
+            results.scored += 1;
+            self.half_points += i64::from(score + i32::from(game.komi.half_points()));
+        }
+        self.positions += game.plies.len() as u64;
+        self.entropy.merge(entropy);
+    }
+
+    fn merge(&mut self, other: &Tally) {
+        let (results, theirs) = (&mut self.results, &other.results);
+        results.black_wins += theirs.black_wins;
+        results.white_wins += theirs.white_wins;
+        results.ties += theirs.ties;
+        results.unfinished += theirs.unfinished;
+        results.scored += theirs.scored;
+        self.half_points += other.half_points;
+        self.positions += other.positions;
+        self.entropy.merge(other.entropy);
+    }
+
+    fn results(self) -> KomiResults {
+        KomiResults {
+            mean_board_margin: share(self.half_points as f64 / 2.0, self.results.scored),
+            ..self.results
+        }
+    }
+
+    fn generation(&self, generation: u32) -> GenerationStats {
+        let results = &self.results;
+        let won = results.black_wins + results.white_wins;
+        let games = won + results.ties + results.unfinished;
+        GenerationStats {
+            generation,
+            games,
+            positions: self.positions,
+            mean_plies: share(self.positions as f64, games),
+            unfinished_share: share(results.unfinished as f64, games),
+            black_share: share(results.black_wins as f64, won),
+            mean_policy_entropy: self.entropy.mean_bits(),
+        }
+    }
+}
+
+impl Entropy {
+    fn merge(&mut self, other: Entropy) {
+        self.targets += other.targets;
+        self.parts += other.parts;
+    }
+
+    fn mean_bits(&self) -> f64 {
+        share(self.parts as f64 / ENTROPY_PARTS, self.targets)
     }
 }
 
@@ -194,7 +338,7 @@ struct PlyCounts {
     passes: u64,
     suicides: u64,
     bans: u64,
-    /// The side that made the play before, and its stones before it.
+    /// Who made the play before, and his stones before it.
     before_play: Option<(Color, usize)>,
 }
 
@@ -202,9 +346,10 @@ impl PlyCounts {
     fn add(&mut self, position: &Position, record: &PlyRecord) {
         self.suicides += u64::from(self.was_suicide(position));
         self.bans += position.superko_banned().len() as u64;
+        let mover = position.to_move();
         self.before_play = match record.mv {
             Move::Pass => None,
-            Move::Play(_) => Some((position.to_move(), position.stones(position.to_move()).len())),
+            Move::Play(_) => Some((mover, position.stones(mover).len())),
         };
         self.passes += u64::from(record.mv == Move::Pass);
     }
@@ -213,29 +358,6 @@ impl PlyCounts {
     fn was_suicide(&self, after: &Position) -> bool {
         self.before_play
             .is_some_and(|(mover, before)| after.stones(mover).len() <= before)
-    }
-}
-
-fn opening(game: &GameRecord) -> String {
-    let mut text = game.size.to_string();
-    for ply in game.plies.iter().take(OPENING_PLIES) {
-        text.push(' ');
-        text.push_str(&ply.mv.format(game.size));
-    }
-    text
-}
-
-fn count_result(results: &mut KomiResults, game: &GameRecord) {
-    match game.outcome() {
-        Some(Outcome::BlackWins) => results.black_wins += 1,
-        Some(Outcome::WhiteWins) => results.white_wins += 1,
-        Some(Outcome::Tie) => results.ties += 1,
-        None => results.unfinished += 1,
-    }
-    if let Some(score) = game.score_half_points {
-        let margin = f64::from(score + i32::from(game.komi.half_points())) / 2.0;
-        results.scored += 1;
-        results.mean_board_margin += (margin - results.mean_board_margin) / results.scored as f64;
     }
 }
 
@@ -250,20 +372,30 @@ fn entropy_bits(policy: &[(u16, f32)]) -> f64 {
     policy.iter().map(term).sum()
 }
 
-fn lengths(sorted: &[usize]) -> Lengths {
-    let Some(&max) = sorted.last() else {
+fn lengths(games: &BTreeMap<usize, u64>) -> Lengths {
+    let (Some((&min, _)), Some((&max, _))) = (games.first_key_value(), games.last_key_value()) else {
         return Lengths::default();
     };
-    let at = |tenths: usize| sorted[(sorted.len() - 1) * tenths / 10];
+    let all: u64 = games.values().sum();
+    let at = |tenths: u64| {
+        let place = (all - 1) * tenths / 10;
+        let mut before = 0;
+        let reaches = |&(_, count): &(&usize, &u64)| {
+            before += count;
+            before > place
+        };
+        games.iter().find(reaches).map_or(max, |(&length, _)| length)
+    };
+    let plies: u64 = games.iter().map(|(&length, count)| length as u64 * count).sum();
     Lengths {
-        min: sorted[0],
+        min,
         median: at(5),
         p90: at(9),
         max,
-        mean: share(sorted.iter().sum::<usize>() as f64, sorted.len() as u64),
+        mean: share(plies as f64, all),
     }
 }
 
-fn share(part: f64, whole: u64) -> f64 {
+pub(crate) fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }

@@ -11,8 +11,8 @@ use common::{Random, random_games};
 use serde_json::json;
 use tempfile::TempDir;
 use tengen_records::{
-    CheckpointFiles, Collection, Create, GameKind, GamesOf, MatchFile, ModelEntry, Promotion, Put, RunInfo, ShardInfo,
-    ShardReadError, Store, StoreError, Window, WindowConfig, encode, sha256_hex,
+    CheckpointFiles, Collection, Create, DatasetFilter, GameKind, GamesOf, MatchFile, ModelEntry, Promotion, Put,
+    RunInfo, ShardInfo, ShardReadError, Store, StoreError, TreeShape, Window, WindowConfig, encode, sha256_hex,
 };
 
 fn new_store() -> (TempDir, Store) {
@@ -143,7 +143,7 @@ fn a_damaged_shard_is_quarantined_and_skipped() {
     let report = store.verify(|_, _| {}).unwrap();
     assert!(report.is_sound());
     assert_eq!((report.shards, report.games, report.damaged.len()), (2, 4, 1));
-    let stats = store.stats(&GamesOf::All).unwrap();
+    let stats = store.stats(&everything(), TreeShape::default(), |_, _| ()).unwrap();
     assert_eq!((stats.shards, stats.quarantined, stats.games.games), (1, 1, 4));
 }
 
@@ -245,7 +245,14 @@ fn a_damaged_shard_is_skipped_where_it_cannot_be_noted() {
     let reason = quarantine_reason(store.read_shard(&bad));
     assert!(reason.contains("7") && reason.contains("not noted"), "{reason}");
     assert_eq!(store.list_shards(&GamesOf::All).unwrap(), [good]);
-    assert_eq!(store.stats(&GamesOf::All).unwrap().games.games, 4);
+    assert_eq!(
+        store
+            .stats(&everything(), TreeShape::default(), |_, _| ())
+            .unwrap()
+            .games
+            .games,
+        4
+    );
 }
 
 /// Sends every play to one point, which is illegal the second time.
@@ -609,4 +616,12 @@ fn the_window_takes_the_newest_shards_by_name() {
         half.positions,
         half.shards.iter().map(ShardInfo::positions).sum::<u64>()
     );
+}
+
+/// Every game.
+fn everything() -> DatasetFilter {
+    DatasetFilter {
+        games: GamesOf::All,
+        ..DatasetFilter::default()
+    }
 }

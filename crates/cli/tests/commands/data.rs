@@ -61,14 +61,62 @@ fn stats_and_head_describe_the_games() {
     assert_eq!(stats["games"]["positions"], 18);
     let table = tengen(&["data", "stats", &location]).stdout;
     assert!(
-        table.contains("6 games, 18 positions") && table.contains("2x2 A1 pass"),
+        table.contains("6 games, 18 positions")
+            && table.contains("first moves on 2x2, 6 games")
+            && table.contains("g000002"),
         "{table}"
     );
+    let tree = &stats["games"]["openings"]["2x2"];
+    // A1 is a corner like every other; the first of them in reading order stands for all.
+    assert_eq!(
+        (&tree["first"][0]["mv"], &tree["first"][0]["games"]),
+        (&"A2".into(), &6.into())
+    );
+    assert_eq!(tree["first"][0]["next"][0]["mv"], "pass");
+    assert_eq!(stats["games"]["generations"][1]["generation"], 2);
     let head = tengen(&["data", "head", &location, "-n", "4", "--json"]).json();
     let games = head["games"].as_array().unwrap();
     assert_eq!((games.len(), &games[0]["result"]), (4, &"B+3.5".into()));
+    let head = tengen(&["data", "head", &location, "-n", "1", "--positions", "--json"]).json();
+    let plies = head["games"][0]["positions"].as_array().unwrap();
+    assert_eq!(
+        (plies.len(), &plies[1]["mover"], &plies[1]["move"]),
+        (3, &"white".into(), &"pass".into())
+    );
+    let table = tengen(&["data", "head", &location, "-n", "1", "--positions"]).stdout;
+    assert!(table.contains("policy target") && table.contains("1 O pass"), "{table}");
     let sgf = tengen(&["data", "head", &location, "-n", "1", "--sgf"]).stdout;
     assert!(sgf.starts_with("(;") && sgf.contains("RE[B+3.5]"), "{sgf}");
+}
+
+#[test]
+fn stats_and_head_look_at_the_games_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (location, _) = store(folder.path());
+    let games = |filter: &[&str]| {
+        let stats = tengen(&[&["data", "stats", &location, "--json"], filter].concat()).json();
+        let head = tengen(&[&["data", "head", &location, "-n", "9", "--json"], filter].concat()).json();
+        let games = stats["games"]["games"].as_u64().unwrap();
+        assert_eq!(head["games"].as_array().unwrap().len() as u64, games, "{filter:?}");
+        games
+    };
+    for (filter, expected) in [
+        (&["--generations", "2"][..], 3),
+        (&["--generations", "0..1"], 3),
+        (&["--generations", "3..9"], 0),
+        (&["--size", "2"], 6),
+        (&["--size", "9,3x2"], 0),
+        (&["--komi", "0.5"], 6),
+        (&["--model", "other*"], 0),
+        (&["--of", "all"], 6),
+        (&["--match", "none"], 0),
+    ] {
+        assert_eq!(games(filter), expected, "{filter:?}");
+    }
+    for command in ["stats", "head"] {
+        tengen(&["data", command, &location, "--generations", "5..2"]).refuses(2, "ends before it begins");
+    }
+    tengen(&["data", "stats", &location, "--depth", "13"]).refuses(2, "1..=12");
 }
 
 #[test]

@@ -87,6 +87,11 @@ impl DatasetFilter {
             )
     }
 
+    /// Whether a game passes and the fraction takes it as a whole.
+    pub fn takes(&self, game: &GameRecord) -> bool {
+        self.takes_game(game) && self.draws(&game.game_id, None)
+    }
+
     /// Whether the sampling takes a game, or a position of it.
     pub(crate) fn draws(&self, game_id: &str, ply: Option<usize>) -> bool {
         self.fraction >= 1.0 || unit(draw("sample", self.seed, game_id, ply)) < self.fraction

@@ -1,6 +1,5 @@
 //! Which games and positions of a store a command takes: the same options everywhere.
 
-use super::stats::Of;
 use crate::arguments;
 use tengen_records::{DatasetFilter, GamesOf};
 use tengen_rules::{Komi, Rules, Size};
@@ -48,6 +47,17 @@ pub(super) struct Filters {
     /// Seed of all drawing and splitting
     #[arg(long, default_value_t = 0)]
     seed: u64,
+}
+
+/// Which games to look at.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Of {
+    /// Games of self-play
+    Selfplay,
+    /// Imported games
+    Imported,
+    /// All, those of matches and gates too
+    All,
 }
 
 impl Filters {

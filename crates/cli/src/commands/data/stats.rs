@@ -1,51 +1,57 @@
 //! `tengen data stats`: what the games of a store look like together.
 
+use super::filters::Filters;
 use crate::output;
-use std::collections::BTreeMap;
-use tengen_records::{Create, GameStats, GamesOf, Store, StoreStats};
+use indicatif::{ProgressBar, ProgressStyle};
+use tengen_records::{Create, GameStats, OpeningNode, OpeningTree, Others, Store, StoreStats, TreeShape};
 
-/// Openings and komis that the table shows; the JSON has all.
+/// Komis and generations that the table shows; the JSON has all.
 const ROWS: usize = 12;
 
 /// Figures over the games of a store: lengths, results by komi, openings, unfinished games
 ///
-/// Reads and checks every shard. Prints tables of game lengths, ends, results by komi, the most frequent first two
-/// moves, superko bans, suicides, and bytes per position on disk. Damaged shards are quarantined, left out and
-/// counted.
+/// Reads and checks every shard, several at once. Prints tables of game lengths, ends, results by komi, how the games
+/// of each generation look, the tree of first moves (mirror images taken together), the entropy of the policy targets
+/// from the start to the end of games, superko bans, suicides, and bytes per position on disk. Damaged shards are
+/// quarantined, left out and counted.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data stats data/runs/demo
-  tengen data stats data/runs/demo --of all --json")]
+  tengen data stats data/runs/demo --of all --json
+  tengen data stats data/runs/demo --generations 10..99 --depth 6 --branches 2
+  tengen data stats data/runs/demo --match gate-000004-against-000003")]
 pub(crate) struct Args {
     /// The store: its folder
     store: String,
-    /// Which games
-    #[arg(long, value_enum, default_value_t = Of::Selfplay)]
-    of: Of,
+    #[command(flatten)]
+    filters: Filters,
+    /// Plies of the tree of first moves
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=12))]
+    depth: u32,
+    /// Branches of each of its nodes, the most frequent ones
+    #[arg(long, default_value_t = 4, value_parser = crate::arguments::count)]
+    branches: u32,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Which games to look at.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Of {
-    /// Games of self-play
-    Selfplay,
-    /// Imported games
-    Imported,
-    /// All, those of matches and gates too
-    All,
-}
-
 /// Prints the figures.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;
-    let stats = match args.of {
-        Of::Selfplay => store.stats(&GamesOf::SelfPlay)?,
-        Of::Imported => store.stats(&GamesOf::Imported)?,
-        Of::All => store.stats(&GamesOf::All)?,
+    let shape = TreeShape {
+        depth: args.depth as usize,
+        branches: args.branches as usize,
     };
+    let bar = output::bars().add(ProgressBar::new(0));
+    let style = ProgressStyle::with_template("reading shards [{bar:40}] {human_pos}/{human_len}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let stats = store.stats(&filter, shape, |done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    })?;
+    bar.finish_and_clear();
     if args.json {
         return output::json(&stats);
     }
@@ -97,11 +103,14 @@ fn print_games(games: &GameStats) {
         ends.join(", "),
         100.0 * games.unfinished_share
     ));
+    let per_game = |count: u64| count as f64 / games.games as f64;
     output::result(format!(
-        "passes {}, suicides {}, points refused by superko {}",
+        "passes {}, suicides {} ({:.3} a game), points refused by superko {} ({:.3} a game)",
         output::thousands(games.passes),
         output::thousands(games.suicides),
-        output::thousands(games.superko_bans)
+        per_game(games.suicides),
+        output::thousands(games.superko_bans),
+        per_game(games.superko_bans)
     ));
     output::result(format!(
         "policy targets {}, mean entropy {:.2} bits; full searches {}, explored {}",
@@ -110,8 +119,25 @@ fn print_games(games: &GameStats) {
         output::thousands(games.full_search),
         output::thousands(games.explored)
     ));
+    print_entropies(games);
     print_komis(games);
-    print_openings(games);
+    print_generations(games);
+    for (size, tree) in &games.openings {
+        print_openings(size, tree);
+    }
+}
+
+/// The entropy of the policy targets along games.
+fn print_entropies(games: &GameStats) {
+    let shown: Vec<String> = games
+        .entropy_by_ply
+        .iter()
+        .take(ROWS)
+        .map(|entropy| format!("{} {:.2}", entropy.from_ply, entropy.mean_bits))
+        .collect();
+    if !shown.is_empty() {
+        output::result(format!("entropy in bits from ply: {}", shown.join(", ")));
+    }
 }
 
 /// The komis with most games.
@@ -136,16 +162,66 @@ fn print_komis(games: &GameStats) {
     print_rest(names.len());
 }
 
-/// The most frequent first two moves.
-fn print_openings(games: &GameStats) {
-    output::result(format!("\n{:<20} {:>8}", "first two moves", "games"));
-    let openings: &BTreeMap<String, u64> = &games.openings;
-    let mut rows: Vec<(&String, &u64)> = openings.iter().collect();
-    rows.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    for (opening, count) in rows.iter().take(ROWS) {
-        output::result(format!("{opening:<20} {count:>8}"));
+/// The newest generations.
+fn print_generations(games: &GameStats) {
+    let all = &games.generations;
+    if all.is_empty() {
+        return;
     }
-    print_rest(rows.len());
+    output::result(format!(
+        "\n{:<12} {:>9} {:>12} {:>8} {:>12} {:>10} {:>9}",
+        "generation", "games", "positions", "plies", "unfinished", "Black won", "entropy"
+    ));
+    for row in &all[all.len().saturating_sub(ROWS)..] {
+        output::result(format!(
+            "{:<12} {:>9} {:>12} {:>8.1} {:>10.2} % {:>8.1} % {:>9.2}",
+            format!("g{:06}", row.generation),
+            output::thousands(row.games),
+            output::thousands(row.positions),
+            row.mean_plies,
+            100.0 * row.unfinished_share,
+            100.0 * row.black_share,
+            row.mean_policy_entropy
+        ));
+    }
+    print_rest(all.len());
+}
+
+/// The tree of first moves on boards of one size.
+fn print_openings(size: &str, tree: &OpeningTree) {
+    let entropies: Vec<String> = tree.entropy_bits.iter().map(|bits| format!("{bits:.2}")).collect();
+    output::result(format!(
+        "\nfirst moves on {size}, {} games, mirror images together; entropy of 1, 2, … plies: {} bits",
+        output::thousands(tree.games),
+        entropies.join(", ")
+    ));
+    output::result(format!(
+        "{:<24} {:>9} {:>8} {:>8} {:>8} {:>8}",
+        "", "games", "share", "Black", "White", "tie"
+    ));
+    tree.first.iter().for_each(|node| print_node(node, 0));
+    print_others(tree.others, 0);
+}
+
+fn print_node(node: &OpeningNode, depth: usize) {
+    output::result(format!(
+        "{:<24} {:>9} {:>6.1} % {:>8} {:>8} {:>8}",
+        format!("{}{}", "  ".repeat(depth), node.mv),
+        output::thousands(node.games),
+        100.0 * node.share,
+        node.black_wins,
+        node.white_wins,
+        node.ties
+    ));
+    node.next.iter().for_each(|next| print_node(next, depth + 1));
+    print_others(node.others, depth + 1);
+}
+
+fn print_others(others: Others, depth: usize) {
+    if others.moves > 0 {
+        let name = format!("{}… {} others", "  ".repeat(depth), others.moves);
+        output::result(format!("{name:<24} {:>9}", output::thousands(others.games)));
+    }
 }
 
 fn print_rest(all: usize) {
