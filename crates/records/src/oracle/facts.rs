@@ -3,11 +3,11 @@
 use serde_json::Value;
 use tengen_rules::{
     Color, GameEnd, Handicap, Komi, LongCycle, Move, PointSet, Position, Rules, Size, count_games,
-    count_legal_positions, perft, solve,
+    count_games_by_plays, count_legal_positions, perft, solve,
 };
 
-use super::OracleReport;
 use super::keys::{board_text, color_of, moves_of, points_of, rows_text, rules_of_key, size_of, stones_of};
+use super::{OracleReport, numbers};
 
 /// Positions a solver may search before best play on a board counts as too large to check.
 const MOST_NODES: u64 = 2_000_000;
@@ -16,13 +16,14 @@ const MOST_NODES: u64 = 2_000_000;
 type CheckEntry = fn(&Value, &str, &mut OracleReport) -> Option<()>;
 
 pub(super) fn check(file: &Value, report: &mut OracleReport) {
-    let lists: [(&str, CheckEntry); 6] = [
+    let lists: [(&str, CheckEntry); 7] = [
         ("legal_position_counts", position_count),
         ("game_counts", game_count),
         ("perft", perft_counts),
         ("optimal_scores", optimal_score),
         ("cases", case),
         ("random_games", random_game),
+        ("numeric_examples", numbers::check),
     ];
     for (name, check_entry) in lists {
         for (number, entry) in file[name].as_array().into_iter().flatten().enumerate() {
@@ -69,7 +70,21 @@ fn game_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<(
         Ok(found) => report.check("games", place, entry["count"].as_str()?.to_owned(), found.to_string()),
         Err(_) => report.skip("games without end"),
     }
+    if let Some(by_plays) = entry["games_by_number_of_plays"].as_array() {
+        let expected: Option<Vec<u128>> = by_plays.iter().map(whole).collect();
+        if let Ok(found) = count_games_by_plays(size, rules, usize::MAX) {
+            report.check("games by number of plays", place, expected?, found);
+        }
+    }
     Some(())
+}
+
+/// A count, written as a number or, where it is large, as text.
+fn whole(count: &Value) -> Option<u128> {
+    match count.as_str() {
+        Some(text) => text.parse().ok(),
+        None => count.as_u64().map(u128::from),
+    }
 }
 
 fn perft_counts(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
@@ -253,11 +268,11 @@ fn long_cycle(entry: &Value, check: &Value, after: usize, place: &str, report: &
     Some(())
 }
 
-fn half_points(points: &Value) -> Option<i64> {
+pub(super) fn half_points(points: &Value) -> Option<i64> {
     Some((points.as_f64()? * 2.0).round() as i64)
 }
 
-fn komi_of(points: &Value) -> Option<Komi> {
+pub(super) fn komi_of(points: &Value) -> Option<Komi> {
     Some(Komi::from_half_points(half_points(points)?.try_into().ok()?))
 }
 
@@ -333,6 +348,7 @@ fn half_count(check: &Value, position: &Position, place: &str, report: &mut Orac
     let margin = count.margin(komi).half_points();
     let quarters = |key: &str| Some((check[key].as_f64()? * 4.0).round() as i64);
     let expected = [
+        quarters("reference_zi")?,
         quarters("black_zi")?,
         quarters("white_zi")?,
         quarters("black_margin_zi")?,
@@ -340,6 +356,7 @@ fn half_count(check: &Value, position: &Position, place: &str, report: &mut Orac
     ];
     // Zi are points of one side's count and half of the points of margin, so quarters of a zi are these.
     let found = [
+        2 * position.size().area() as i64,
         2 * i64::from(count.black_half_points),
         2 * i64::from(count.white_half_points),
         i64::from(margin),

@@ -1,7 +1,7 @@
 //! The checks of one line of a file of random games.
 
 use serde_json::Value;
-use tengen_rules::{Color, GameEnd, KoRule, Position, Rules, Size, Suicide};
+use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size, Suicide};
 
 use super::OracleReport;
 use super::keys::{board_text, moves_of};
@@ -46,6 +46,7 @@ fn check_game(game: &Value, place: &str, report: &mut OracleReport) -> Option<()
     let mut boards_hash = Fnv::new();
     let counts = game["legal_counts"].as_array()?;
     let moves = moves_of(size, &game["moves"])?;
+    let mut tally = Tally::default();
     report.check("length of legal_counts", place, moves.len(), counts.len());
     for (ply, (color, mv)) in moves.into_iter().enumerate() {
         let place = format!("{place} ply {ply}");
@@ -58,6 +59,7 @@ fn check_game(game: &Value, place: &str, report: &mut OracleReport) -> Option<()
         if !position.is_legal(mv) {
             return Some(());
         }
+        tally.add(&position, mv);
         position.play(mv);
         board_text(&position)
             .bytes()
@@ -65,6 +67,7 @@ fn check_game(game: &Value, place: &str, report: &mut OracleReport) -> Option<()
             .for_each(|byte| boards_hash.add(byte));
     }
     check_end(game, &position, place, report)?;
+    tally.check(&game["stats"], place, report)?;
     report.check(
         "hash of all legal points",
         place,
@@ -88,11 +91,13 @@ fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleRepo
         game["final_board"].as_str()?.to_owned(),
         board_text(last),
     );
-    if game["end"] == "two_passes" {
-        report.check("end by two passes", place, true, last.is_over());
-    } else {
-        report.skip("ends of KataGo's own under simple ko");
-    }
+    // Ends of KataGo's own under simple ko: a pass in a position passed in before, or a third repetition.
+    let end = match (last.is_over(), last.last_move()) {
+        (true, _) => "two_passes",
+        (false, Some(Move::Pass)) => "spightlike_pass",
+        (false, _) => "no_result",
+    };
+    report.check("end", place, game["end"].as_str()?, end);
     let area = last.area();
     let score = |color: Color| area.of(color).len() as u64;
     report.check(
@@ -114,6 +119,56 @@ fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleRepo
     let winner = ["W", "draw", "B"][(margin.signum() + 1) as usize];
     report.check("winner", place, game["winner"].as_str()?, winner);
     Some(())
+}
+
+/// What happened in a game and what the ko rules forbade in it.
+#[derive(Default)]
+struct Tally {
+    captures: u64,
+    suicides: u64,
+    simple_ko_bans: u64,
+    superko_bans: u64,
+}
+
+impl Tally {
+    /// Takes note of a position and the legal move that is going to be played in it.
+    fn add(&mut self, position: &Position, mv: Move) {
+        let mut after = position.clone();
+        for point in position.superko_banned().iter() {
+            after.play_unchecked(Move::Play(point));
+            // The suicide of one stone leaves the board as it was.
+            if after.hash() != position.hash() {
+                match retakes_ko(position, &after) {
+                    true => self.simple_ko_bans += 1,
+                    false => self.superko_bans += 1,
+                }
+            }
+            after.undo();
+        }
+        let Move::Play(point) = mv else { return };
+        let enemy = position.to_move().opposite();
+        after.play_unchecked(mv);
+        self.captures += u64::from(after.stones(enemy).len() < position.stones(enemy).len());
+        self.suicides += u64::from(after.at(point).is_none());
+    }
+
+    fn check(&self, stats: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
+        for (key, found) in [
+            ("capture_moves", self.captures),
+            ("suicide_moves", self.suicides),
+            ("simple_ko_bans", self.simple_ko_bans),
+            ("superko_bans", self.superko_bans),
+        ] {
+            report.check(key, place, stats[key].as_u64()?, found);
+        }
+        Some(())
+    }
+}
+
+/// Whether the play that led from `position` to `after` restores the board before the opponent's last turn.
+fn retakes_ko(position: &Position, after: &Position) -> bool {
+    let mut before = position.clone();
+    before.undo().is_some_and(|last| last != Move::Pass) && before.hash() == after.hash()
 }
 
 /// The 64-bit FNV-1a hash.

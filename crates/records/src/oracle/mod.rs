@@ -10,6 +10,7 @@
 mod facts;
 mod games;
 mod keys;
+mod numbers;
 
 use std::collections::BTreeMap;
 use std::io::Read;
