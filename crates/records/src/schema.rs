@@ -5,13 +5,13 @@
 //! | `game_id` | string | name of the game, unique in its store |
 //! | `kind` | string | `selfplay`, `match` or, since version 1.1, `import` |
 //! | `width`, `height` | uint8 | the board, 1 to 19 |
-//! | `rules` | string | rule set, such as `tromp-taylor` |
+//! | `rules` | string | rules as text that reads back, such as `tromp_taylor` |
 //! | `komi_half_points` | int16 | points added to White's area, times 2 |
-//! | `score_half_points` | int32, null when the game has no score | Black's area minus White's minus komi, times 2 |
+//! | `score_half_points` | int32, null when the game has no score | Black's score minus White's minus komi by the rules' count, times 2 |
 //! | `seed` | int64 | seed of the game's random choices |
 //! | `black_model`, `white_model`, `config_id` | string | who played, under which configuration |
 //! | `start_time` | timestamp, ms, UTC | when the game began |
-//! | `end_reason` | string | `two_passes`, `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side that `claimed_result` names), `unfinished` (imported, no result) |
+//! | `end_reason` | string | `two_passes`, `long_cycle` (a tie without a score), `undecided_life` (no result), `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side that `claimed_result` names), `unfinished` (imported, no result) |
 //! | `handicap` | uint8 | handicap stones; 0 = none; always 0 in version 1.0 |
 //! | `handicap_kind` | string, null without handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |
 //! | `first_to_move` | string, null = `black` | who takes ply 0, `black` or `white`; since version 1.1 |
