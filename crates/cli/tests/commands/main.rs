@@ -10,5 +10,6 @@ mod gtp_finish;
 mod match_;
 #[cfg(feature = "torch")]
 mod models;
+mod rule_sets;
 mod rules;
 mod tournament;
