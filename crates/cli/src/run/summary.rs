@@ -175,7 +175,10 @@ impl Summary {
             String::new(),
             format!("  Models   {store}/models"),
             format!("  Games    {store}/games (Parquet), {store}/matches (SGF)"),
-            format!("  Report   {store}/report.html"),
+            match store.contains("://") {
+                true => format!("  Report   tengen report --store {store} --out report.html"),
+                false => format!("  Report   {store}/report.html"),
+            },
             String::new(),
             format!("  Play it in any Go program:  tengen gtp --model store:{store} --visits 64"),
         ]);
