@@ -1,4 +1,4 @@
-//! Is everything in a store what it says it is? Every shard, model, promotion, match and checkpoint, checked anew.
+//! Is everything in a store what it says it is? Every shard, model, promotion, match, checkpoint and dataset, checked anew.
 
 use serde::Serialize;
 
@@ -40,10 +40,12 @@ pub struct VerifyReport {
     pub matches: u64,
     /// Checkpoints whose files have their SHA-256.
     pub checkpoints: u64,
+    /// Datasets whose files have their SHA-256.
+    pub datasets: u64,
     /// Everything that is wrong, ordered by path within its kind.
     pub damaged: Vec<Damage>,
-    /// Files below `games/` that are no shards, and models, matches and checkpoints that were never finished: harmless
-    /// remains.
+    /// Files below `games/` that are no shards, and models, matches, checkpoints and datasets that were never finished:
+    /// harmless remains.
     pub strangers: Vec<String>,
 }
 
@@ -81,6 +83,12 @@ impl Store {
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
         self.verify_checkpoints(&mut report)?;
+        let datasets = self.check_datasets()?;
+        report.datasets = datasets.sound;
+        report.strangers.extend(datasets.unfinished);
+        for (path, reason) in datasets.damaged {
+            report.note(&path, reason, false);
+        }
         if let Err(error) = self.run_info() {
             report.note("run.json", error.to_string(), false);
         }

@@ -83,7 +83,21 @@ fn export_writes_a_dataset_once() {
     assert!(said.stdout.contains("mirror images left out"), "{}", said.stdout);
     assert!(Path::new(&location).join("datasets/tiny/v1/MANIFEST.json").is_file());
     // A dataset in the store does not disturb the store.
-    assert_eq!(tengen(&["data", "verify", &location, "--json"]).json()["sound"], true);
+    let report = tengen(&["data", "verify", &location, "--json"]).json();
+    assert_eq!((&report["sound"], &report["datasets"]), (&true.into(), &1.into()));
+    let part = std::fs::read_dir(Path::new(&location).join("datasets/tiny/v1/train"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    std::fs::write(part.path(), "something else").unwrap();
+    let said = tengen(&["data", "verify", &location]);
+    said.refuses(1, "1 files of the store");
+    assert!(
+        said.stdout.contains("WRONG: datasets/tiny/v1/train/part-00000.parquet"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]

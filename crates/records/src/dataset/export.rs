@@ -23,7 +23,6 @@ use crate::record::GameRecord;
 use crate::sgf::write_sgf;
 use crate::shards::{ShardInfo, check_name};
 use crate::store::Store;
-use crate::store_error::StoreError;
 
 /// Positions whose rows are in memory before they are handed to the writer.
 const BLOCK_POSITIONS: usize = 1 << 14;
@@ -96,17 +95,15 @@ impl Store {
             all_positions,
             ..ExportProgress::default()
         };
-        let (chosen, read) = match options.count {
-            None => (None, None),
-            Some(count) => {
-                let mut watch = |positions| {
-                    progress.positions = positions;
-                    watch(progress)
-                };
-                let (chosen, read) = choose(self, &shards, &options.filter, (options.what, count), &mut watch)?;
-                (Some(chosen), Some(read))
-            }
-        };
+        let (mut chosen, mut read) = (None, None);
+        if let Some(count) = options.count {
+            let mut watch = |positions| {
+                progress.positions = positions;
+                watch(progress)
+            };
+            let (these, all) = choose(self, &shards, &options.filter, (options.what, count), &mut watch)?;
+            (chosen, read) = (Some(these), Some(all));
+        }
         let wanted: Vec<_> = shards
             .iter()
             .enumerate()
@@ -131,13 +128,15 @@ impl Store {
     /// The folder of a dataset kept in the store: `datasets/<name>`.
     ///
     /// # Errors
-    /// [`StoreError::BadName`]; [`StoreError::UnsupportedLocation`] for a store that is no local folder.
-    pub fn dataset_folder(&self, name: &str) -> Result<PathBuf, StoreError> {
+    /// [`StoreError::BadName`]; [`DatasetError::Options`] for a store that is no local folder.
+    pub fn dataset_folder(&self, name: &str) -> Result<PathBuf, DatasetError> {
         check_name("dataset", name)?;
-        let unsupported = || StoreError::UnsupportedLocation {
-            location: self.location().to_owned(),
+        let Some(folder) = self.local_path() else {
+            return Err(DatasetError::Options(format!(
+                "the store at {} is no local folder, so no dataset can be kept in it: write it to a folder and copy that",
+                self.location()
+            )));
         };
-        let folder = self.local_path().ok_or_else(unsupported)?;
         Ok(folder.join("datasets").join(name))
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A dataset is a folder `v1` with parts of rows, a README that explains every column, and MANIFEST.json. Rows are built
 //! in memory column by column ([`table`]), from one list of described columns for each kind of row ([`positions`],
-//! [`games`], [`solved`]), and written by [`writer`] into a draft that appears whole at the end ([`draft`]).
+//! [`games`], [`solved_rows`]), and written by [`writer`] into a draft that appears whole at the end ([`draft`]).
 
+mod check;
 mod choose;
 mod column;
 mod distinct;
@@ -20,6 +21,7 @@ mod readme;
 mod sample;
 mod scan;
 mod solved;
+mod solved_rows;
 mod source;
 mod table;
 mod writer;

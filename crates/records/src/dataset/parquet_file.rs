@@ -13,11 +13,12 @@ use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_schema::{DataType, Field as ArrowField, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 
 use super::column::{Field, Kind, Shape};
@@ -42,7 +43,7 @@ impl ParquetFile {
         let failed = |error: ParquetError| cannot_write(path, error);
         let file = File::create(path).map_err(|error| cannot_write(path, error))?;
         let schema: SchemaRef = Arc::new(Schema::new(fields.iter().map(arrow_field).collect::<Vec<_>>()));
-        let writer = ArrowWriter::try_new(BufWriter::new(file), schema.clone(), Some(properties(content)));
+        let writer = ArrowWriter::try_new(BufWriter::new(file), schema.clone(), Some(properties(fields, content)));
         let (writer, factory) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(failed)?;
         Ok(ParquetFile {
             path: path.to_owned(),
@@ -87,13 +88,26 @@ impl ParquetFile {
     }
 }
 
-fn properties(content: &str) -> WriterProperties {
+fn properties(fields: &[Field], content: &str) -> WriterProperties {
     let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("3 is a zstd level");
     let footer = KeyValue::new("tengen.content".to_owned(), content.to_owned());
-    WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
-        .set_key_value_metadata(Some(vec![footer]))
-        .build()
+        .set_key_value_metadata(Some(vec![footer]));
+    for field in fields.iter().filter(|field| field.kind == Kind::Float32) {
+        properties = match field.shape {
+            // Measured: single numbers pack best byte by byte, policies, which are mostly zeros, as they are.
+            Shape::One => properties
+                .set_column_dictionary_enabled(field.name.into(), false)
+                .set_column_encoding(field.name.into(), Encoding::BYTE_STREAM_SPLIT),
+            _ => {
+                let items = ["list", "item"].map(str::to_owned);
+                let path = [vec![field.name.to_owned()], items.to_vec()].concat();
+                properties.set_column_dictionary_enabled(ColumnPath::new(path), false)
+            }
+        };
+    }
+    properties.build()
 }
 
 fn arrow_field(field: &Field) -> ArrowField {

@@ -13,15 +13,13 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Size, SolveError, solve_margin};
 
-use super::column::Kind::{Float32, Int8, Int16, Int32, Int64};
-use super::column::Shape::{Many, Moves, Points};
-use super::column::{Column, Field, fields};
+use super::column::fields;
 use super::error::DatasetError;
 use super::export::Dataset;
 use super::manifest::{About, complete};
-use super::positions::{put_board, put_legal, sign};
 use super::readme::Section;
-use super::table::{Cells, Table};
+use super::solved_rows::{SOLVED_COLUMNS, Solved, push_state};
+use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
 use crate::images::{ImageTable, image};
 
@@ -141,15 +139,6 @@ impl State {
             Child::State(number) => (*mv, next[number].margin),
         })
     }
-}
-
-/// A state with its value, ready to be a row.
-struct Solved {
-    position: Position,
-    sequences: u64,
-    margin: i32,
-    /// Every legal move with the margin it leads to.
-    moves: Vec<(Move, i32)>,
 }
 
 /// All states by ply, solved.
@@ -295,154 +284,6 @@ fn grids(position: &Position) -> Vec<[PointSet; 2]> {
         grids.push(sets(&replayed));
     }
     grids
-}
-
-type Put = fn(&Solved, &mut Cells);
-
-const fn column(field: Field, put: Put) -> Column<Put> {
-    Column { field, put }
-}
-
-/// The columns of a dataset of solved positions, in order.
-const SOLVED_COLUMNS: &[Column<Put>] = &[
-    column(
-        Field::one("width", Int8, "points", "Columns of the board."),
-        |row, out| out.int(row.position.size().width() as i64),
-    ),
-    column(
-        Field::one("height", Int8, "points", "Rows of the board."),
-        |row, out| out.int(row.position.size().height() as i64),
-    ),
-    column(
-        Field::one("ply", Int32, "turns, 0 at the start", "Turns taken before this state."),
-        |row, out| out.int(row.position.ply() as i64),
-    ),
-    column(
-        Field::one(
-            "sequences",
-            Int64,
-            "sequences of `ply` turns",
-            "How many move sequences from the empty board lead to this state or a mirror image of it; over all rows of one ply they sum to the number of all sequences that are not over.",
-        ),
-        |row, out| out.int(row.sequences as i64),
-    ),
-    column(
-        Field::new(
-            "moves",
-            Int16,
-            Many,
-            "point index, height * width = pass; Black first",
-            "One of these sequences: the history that superko looks back at.",
-        ),
-        |row, out| {
-            out.ints(
-                row.position
-                    .moves()
-                    .iter()
-                    .map(|mv| mv.index(row.position.size()) as i64),
-            )
-        },
-    ),
-    column(
-        Field::one("to_move", Int8, "1 Black, -1 White", "The side to move."),
-        |row, out| out.int(sign(row.position.to_move())),
-    ),
-    column(
-        Field::one(
-            "consecutive_passes",
-            Int8,
-            "0 or 1",
-            "1 when the last turn was a pass: then a pass ends the game.",
-        ),
-        |row, out| out.int(row.position.consecutive_passes()),
-    ),
-    column(
-        Field::new(
-            "board",
-            Int8,
-            Points,
-            "1 Black stone, -1 White stone, 0 empty",
-            "The stones.",
-        ),
-        |row, out| put_board(&row.position, out),
-    ),
-    column(
-        Field::new(
-            "legal",
-            Int8,
-            Moves,
-            "1 legal, 0 not",
-            "Moves the rules allow the side to move; the last item is the pass.",
-        ),
-        |row, out| put_legal(&row.position, out),
-    ),
-    column(
-        Field::new(
-            "superko_banned",
-            Int8,
-            Points,
-            "1 banned, 0 not",
-            "Empty points that superko refuses to the side to move, one-stone suicides included.",
-        ),
-        |row, out| out.points(row.position.size(), &row.position.superko_banned(), &PointSet::new()),
-    ),
-    column(
-        Field::one(
-            "margin_now",
-            Int16,
-            "points, Black minus White, without komi",
-            "Area score of the board as it stands.",
-        ),
-        |row, out| out.int(row.position.board_margin()),
-    ),
-    column(
-        Field::one(
-            "margin",
-            Int16,
-            "points, Black minus White, without komi",
-            "Exact area score at the end of the game if both sides play best from here. With komi k Black wins if it is above k.",
-        ),
-        |row, out| out.int(row.margin),
-    ),
-    column(
-        Field::new(
-            "move_margins",
-            Float32,
-            Moves,
-            "points, Black minus White; NaN for illegal moves",
-            "The same after each move: exact.",
-        ),
-        |row, out| out.floats(row.by_move(f32::NAN, |margin| margin as f32)),
-    ),
-    column(
-        Field::new(
-            "best_moves",
-            Int8,
-            Moves,
-            "1 best, 0 not",
-            "All moves that keep the margin, which is the best for the side to move.",
-        ),
-        |row, out| out.ints(row.by_move(0, |margin| i8::from(margin == row.margin))),
-    ),
-];
-
-fn push_state(table: &mut Table, state: &Solved) {
-    for (column, cells) in SOLVED_COLUMNS.iter().zip(&mut table.columns) {
-        (column.put)(state, cells);
-    }
-    table.rows += 1;
-}
-
-impl Solved {
-    /// One item per move: `none` for illegal ones.
-    fn by_move<T: Copy>(&self, none: T, of: impl Fn(i32) -> T) -> Vec<T> {
-        let size = self.position.size();
-        let mut items = vec![none; size.area() + 1];
-        self.moves
-            .iter()
-            .for_each(|&(mv, margin)| items[mv.index(size)] = of(margin));
-        items
-    }
 }
 
 fn sections(options: &SolveOptions) -> Vec<Section> {

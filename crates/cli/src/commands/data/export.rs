@@ -103,7 +103,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let folder = match (args.out, &args.name) {
         (Some(out), _) => out,
-        (None, Some(name)) => store.dataset_folder(name)?,
+        (None, Some(name)) => store.dataset_folder(name).map_err(usage_or_failure)?,
         (None, None) => return Err(output::usage("give --out DIR or --name NAME")),
     };
     let options = ExportOptions {

@@ -19,7 +19,8 @@ const MOST_POINTS: usize = 16;
 /// side to move, the passes and all earlier grids; mirror images are one row. The states one turn further are solved by
 /// exhaustive search, the others follow. The dataset appears whole at DIR/v1 with README.md and MANIFEST.json, or not at all.
 ///
-/// Boards of up to 9 points are a matter of seconds to minutes; larger ones mostly meet the limit, and then nothing is written.
+/// Boards of up to 6 points are a matter of seconds, 3x3 with two plies of a minute of processor time; larger ones mostly meet
+/// the limit, and then nothing is written.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data solve --size 3x3 --out data/solved-3x3
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long = "size", required = true, value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<Size>,
     /// States after at most so many turns; one more turn multiplies them by the number of moves
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     plies: u32,
     /// The rule set; one with positional superko that ends with two passes
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]

@@ -49,7 +49,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 fn print(report: &VerifyReport) {
     output::result(format!(
         "checked {} shards with {} games and {} positions ({} bytes), {} models, {} promotions, {} matches, \
-         {} checkpoints",
+         {} checkpoints, {} datasets",
         output::thousands(report.shards),
         output::thousands(report.games),
         output::thousands(report.positions),
@@ -57,7 +57,8 @@ fn print(report: &VerifyReport) {
         report.models,
         report.promotions,
         report.matches,
-        report.checkpoints
+        report.checkpoints,
+        report.datasets
     ));
     for damage in &report.damaged {
         let kind = if damage.quarantined { "in quarantine" } else { "WRONG" };
