@@ -18,6 +18,9 @@ use super::table::{Cells, Table, Values};
 /// Archives from this size on need the wider zip fields.
 const LARGE: usize = 1 << 30;
 
+/// Bytes that are compressed at a time.
+const PIECE: usize = 1 << 16;
+
 type Archive = ZipWriter<BufWriter<File>>;
 
 /// Writes rows of one board size as a compressed `.npz` and makes it durable.
@@ -43,12 +46,19 @@ fn write_column(archive: &mut Archive, cells: &Cells, rows: usize, size: Size) -
         Shape::Many => (vec![cells.len()], 0),
     };
     begin(archive, name, &type_code(cells), &shape, cells.len())?;
+    let item_bytes = item_bytes(cells);
+    let mut bytes = Vec::with_capacity(2 * PIECE);
     for row in 0..rows {
         let range = cells.range(row);
         let missing = row_items - range.len().min(row_items);
-        write_items(archive, cells, range)?;
-        archive.write_all(&vec![0; missing * item_bytes(cells)])?;
+        push_items(&mut bytes, cells, range, item_bytes);
+        bytes.resize(bytes.len() + missing * item_bytes, 0);
+        if bytes.len() >= PIECE {
+            archive.write_all(&bytes)?;
+            bytes.clear();
+        }
     }
+    archive.write_all(&bytes)?;
     if cells.field.absent.is_some() {
         begin(archive, &format!("{name}_known"), "|b1", &[rows], rows)?;
         let known: Vec<u8> = (0..rows).map(|row| cells.is_valid(row).into()).collect();
@@ -118,8 +128,8 @@ fn item_bytes(cells: &Cells) -> usize {
     }
 }
 
-fn write_items(archive: &mut Archive, cells: &Cells, range: std::ops::Range<usize>) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(range.len() * 8);
+/// Adds the bytes of some items, each of `item_bytes`.
+fn push_items(bytes: &mut Vec<u8>, cells: &Cells, range: std::ops::Range<usize>, item_bytes: usize) {
     match &cells.values {
         Values::Bool(items) => bytes.extend(items[range].iter().map(|&item| u8::from(item))),
         Values::Int8(items) => bytes.extend(items[range].iter().map(|&item| item as u8)),
@@ -128,15 +138,13 @@ fn write_items(archive: &mut Archive, cells: &Cells, range: std::ops::Range<usiz
         Values::Int64(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
         Values::Float32(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
         Values::Text(items) => {
-            let length = item_bytes(cells);
             for item in &items[range] {
-                let end = bytes.len() + length;
+                let end = bytes.len() + item_bytes;
                 bytes.extend(item.chars().flat_map(|character| u32::from(character).to_le_bytes()));
                 bytes.resize(end, 0);
             }
         }
     }
-    archive.write_all(&bytes)
 }
 
 #[cfg(test)]
