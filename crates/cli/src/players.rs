@@ -1,9 +1,11 @@
 //! From what people write after `--model` and inside a PLAYER to a predictor that plays.
 
+use crate::output;
 use anyhow::{Context, bail};
 use std::path::Path;
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerSpec, PredictorLoader};
 use tengen_records::{Create, Store};
+use tengen_rules::Rules;
 use tengen_search::Predictor;
 
 /// Where networks compute.
@@ -86,20 +88,21 @@ impl DeviceArgs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loader {
     device: DeviceArgs,
+    rules: Rules,
 }
 
 impl Loader {
-    /// A loader for the device that was asked for.
+    /// A loader for the device that was asked for, and the rules the networks will play under.
     ///
     /// # Errors
     /// When that device cannot be used, before anything else is done.
-    pub(crate) fn new(device: &DeviceArgs) -> anyhow::Result<Loader> {
+    pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
         #[cfg(feature = "torch")]
         device.predictor_options().device.resolve()?;
-        Ok(Loader { device: *device })
+        Ok(Loader { device: *device, rules })
     }
 
-    /// The network of a source, with its name.
+    /// The network of a source, with its name. Says on stderr when it was trained under other rules.
     pub(crate) fn model(&self, source: &ModelSource) -> anyhow::Result<LoadedModel> {
         let (name, files) = match source {
             ModelSource::Path(path) => (name_of(Path::new(path)), Files::of_path(Path::new(path))?),
@@ -116,6 +119,12 @@ impl Loader {
                 )
             }
         };
+        if let Some(trained) = files.trained_under().filter(|&trained| !is_named(trained, self.rules)) {
+            output::say(format!(
+                "warning: the model {name} was trained under {trained} and plays under {} here",
+                self.rules
+            ));
+        }
         let predictor = self
             .build(&name, &files)
             .with_context(|| format!("cannot use the model {name}"))?;
@@ -171,6 +180,11 @@ fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> 
     }
 }
 
+/// Whether a text means these rules.
+fn is_named(text: &str, rules: Rules) -> bool {
+    text.parse() == Ok(rules)
+}
+
 /// What people call a model that lies at a path: its folder's name, or the file's without its ending.
 fn name_of(path: &Path) -> String {
     let name = if path.is_dir() {
@@ -211,6 +225,11 @@ impl Files {
         })
     }
 
+    /// The rules the model says it was trained under, if it says so.
+    fn trained_under(&self) -> Option<&str> {
+        self.info.as_ref()?.get("rules")?.as_str()
+    }
+
     /// The weights, after every check that they belong to the description and to this version.
     #[cfg(feature = "torch")]
     fn to_weights(&self) -> anyhow::Result<tengen_network::Weights> {
@@ -232,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_players_without_a_network_need_none() {
-        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        let loader = Loader::new(&DeviceArgs::default(), Rules::tromp_taylor()).unwrap();
         for text in ["random", "uniform,visits=3"] {
             assert_eq!(
                 loader.player(&text.parse().unwrap()).unwrap().name(),
@@ -243,7 +262,7 @@ mod tests {
 
     #[test]
     fn missing_models_are_named() {
-        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        let loader = Loader::new(&DeviceArgs::default(), Rules::tromp_taylor()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display().to_string();
         let refuse = |source: &ModelSource| format!("{:#}", loader.model(source).err().unwrap());

@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_random_player_contradicts_theory() {
-        let loader = Loader::new(&DeviceArgs::default()).unwrap();
+        let loader = Loader::new(&DeviceArgs::default(), tengen_rules::Rules::tromp_taylor()).unwrap();
         let report = five_by_five(&"random".parse().unwrap(), &loader, 4, 1).unwrap();
         assert!(!report.passed());
         assert_eq!(report.value, None, "the random player tells no value");

@@ -35,6 +35,10 @@ pub struct ModelInfo {
     pub provenance: Provenance,
     /// What they cost since zero.
     pub cost: CostLedger,
+    /// The rules of the games that the weights were trained on, as text that reads back; `None` when unknown, as in
+    /// descriptions written before there was this key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
     /// For each board, written `5x5`, the komi in half points at which the model thought the game even.
     pub fair_komi_half_points: BTreeMap<String, i16>,
     /// SHA-256 of the weights file, 64 hexadecimal digits.
@@ -78,6 +82,7 @@ impl ModelInfo {
             architecture: weights.config().clone(),
             provenance: Provenance::default(),
             cost: CostLedger::default(),
+            rules: None,
             fair_komi_half_points: BTreeMap::new(),
             weights_sha256: weights.sha256(),
         }

@@ -85,7 +85,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.model.options != PlayerOptions::default() {
         return Err(output::usage("--model takes no options here: give --visits instead"));
     }
-    let loader = Loader::new(&args.device)?;
+    let loader = Loader::new(&args.device, args.rules)?;
     let manner = Manner {
         visits: args.visits,
         seconds: args.seconds,

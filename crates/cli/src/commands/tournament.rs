@@ -85,7 +85,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         config: &config,
         entrants: &entrants,
         store: store.as_ref(),
-        loader: Loader::new(&args.device)?,
+        loader: Loader::new(&args.device, config.rules)?,
         device: args.device,
         interrupt: &interrupt,
     };

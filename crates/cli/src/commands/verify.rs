@@ -51,7 +51,7 @@ enum Board {
 
 /// Asks the player.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let loader = Loader::new(&args.device)?;
+    let loader = Loader::new(&args.device, tengen_rules::Rules::tromp_taylor())?;
     let games = args.games as usize;
     let report = match args.board {
         Board::FiveByFive => theory::five_by_five(&args.model, &loader, games, args.seed)?,

@@ -94,6 +94,7 @@ impl Opened {
             None => {
                 let mut model = Model::new(Weights::random(&self.config.network, self.config.seed)?);
                 model.info.provenance.run_id = self.run_id.clone();
+                model.info.rules = Some(self.config.rules.to_string());
                 publish_model(&self.store, 0, &model)?
             }
         };

@@ -214,6 +214,7 @@ impl Training {
             cpu_seconds: ledger.cpu_seconds,
             gpu_seconds: ledger.gpu_seconds,
         };
+        model.info.rules = Some(self.config.rules.to_string());
         for size in self.config.sizes()? {
             let half_points = (self.fair_komi.of(size) * 2.0).round() as i16;
             model.info.set_fair_komi(size, Komi::from_half_points(half_points));

@@ -44,6 +44,31 @@ fn folders_and_files_are_models() {
 }
 
 #[test]
+fn a_model_trained_under_other_rules_plays_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small");
+    let mut trained = model();
+    let under = |rules: &str| {
+        let player = format!("model:{},visits=2", path.to_str().unwrap());
+        let mut args = vec!["match", "--a", &player, "--b", "random", "--size", "3", "--games", "2"];
+        args.extend(["--rules", rules]);
+        let answer = tengen(&args);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stderr
+    };
+    trained.save(&path).unwrap();
+    assert!(!under("aga").contains("warning"), "nothing is known of it");
+    trained.info.rules = Some("aga".to_owned());
+    trained.save(&path).unwrap();
+    assert!(!under("aga").contains("warning"));
+    let said = under("japanese2008");
+    assert!(
+        said.contains("warning: the model small was trained under aga and plays under japanese2008 here"),
+        "{said}"
+    );
+}
+
+#[test]
 fn stores_have_champions_and_generations() {
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().join("store").to_str().unwrap().to_owned();
