@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, EngineInfo, Timeouts};
+use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, EngineInfo, Timeouts, rules_for_engine};
+use tengen_rules::{GameEnd, Rules};
 
 use crate::player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Turn};
 
@@ -15,6 +16,7 @@ const NAME_KEPT: usize = 80;
 /// Plays through engine processes. Our referee keeps the games; the engines are told every move.
 ///
 /// An engine that lists `set_random_seed` (GNU Go does) is given the game's seed, so that the same match can be played again.
+/// One that lists `kata-set-rules` (KataGo and Tengen do) is told the rules.
 ///
 /// **Restarts.** A process plays game after game. One that fails in a game loses that game and is killed. One that is found dead or
 /// failing when a game begins is replaced without a loss. An engine that cannot be started, or refuses the board or the komi, ends
@@ -42,6 +44,8 @@ struct Seat {
     told: usize,
     /// Whether an engine has begun a game here before.
     proven: bool,
+    /// The rules that an engine here could not be told.
+    rules_not_told: Option<String>,
 }
 
 impl GtpPlayer {
@@ -152,6 +156,7 @@ impl Player for GtpPlayer {
             name: self.info.name.clone(),
             version: self.info.version.clone(),
             processes: self.processes.load(Ordering::Relaxed),
+            rules_not_told: self.seats.iter().find_map(|seat| seat.rules_not_told.clone()),
         })
     }
 
@@ -201,19 +206,22 @@ impl Seat {
         let old = self
             .controller
             .take()
-            .and_then(|mut controller| begin(&mut controller, turn).ok().map(|()| controller));
-        let controller = match old {
-            Some(controller) => controller,
+            .and_then(|mut controller| begin(&mut controller, turn).ok().map(|told| (controller, told)));
+        let (controller, told_rules) = match old {
+            Some(begun) => begun,
             None => {
                 desk.processes.fetch_add(1, Ordering::Relaxed);
                 let mut fresh = Controller::start(desk.command, desk.timeouts)?;
-                begin(&mut fresh, turn)?;
-                fresh
+                let told = begin(&mut fresh, turn)?;
+                (fresh, told)
             }
         };
         self.controller = Some(controller);
         self.game = Some(turn.game);
         self.told = 0;
+        if !told_rules {
+            self.rules_not_told = Some(turn.position.rules().to_string());
+        }
         Ok(())
     }
 }
@@ -230,13 +238,29 @@ impl Desk<'_> {
     }
 }
 
-fn begin(controller: &mut Controller, turn: &Turn<'_>) -> Result<(), ControllerError> {
+/// Sets a new game up; whether the engine knows its rules.
+fn begin(controller: &mut Controller, turn: &Turn<'_>) -> Result<bool, ControllerError> {
     controller.new_game(turn.position.size(), turn.komi)?;
+    let knows_rules = tell_rules(controller, turn.position.rules())?;
     if controller.knows("set_random_seed") {
         // GNU Go takes a number of 32 bits with sign.
         controller.ask(&format!("set_random_seed {}", turn.seed >> 33))?;
     }
-    Ok(())
+    Ok(knows_rules)
+}
+
+/// Tells the rules to an engine that can be told; false where it does not know them then. Engines that cannot be told are
+/// trusted to play Tromp-Taylor; other ways to end a game make no difference between machines.
+fn tell_rules(controller: &mut Controller, rules: Rules) -> Result<bool, ControllerError> {
+    if !controller.knows("kata-set-rules") {
+        let end = GameEnd::TwoPasses;
+        return Ok(Rules { end, ..rules } == Rules::tromp_taylor());
+    }
+    match controller.ask(&format!("kata-set-rules {}", rules_for_engine(rules))) {
+        Ok(_) => Ok(true),
+        Err(ControllerError::Refused { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Tells the engine the moves it does not know yet and asks for its own.

@@ -49,6 +49,10 @@ pub struct EngineReport {
     pub version: String,
     /// Processes started so far; more than were needed side by side when some failed and were replaced.
     pub processes: u64,
+    /// The rules of games that the engine could not be told and may not play by: it does not list `kata-set-rules` or
+    /// refused them. `None` where it was told, and where two passes under Tromp-Taylor rules are meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_not_told: Option<String>,
 }
 
 /// One game in which the player has to move. The game is not over.

@@ -266,6 +266,31 @@ fn name_version_command_and_processes_are_recorded() {
 }
 
 #[test]
+fn engines_are_told_the_rules_or_the_result_says_that_they_were_not() {
+    let katago = "list_commands) printf '=%s kata-set-rules\\n\\n' $id;;\n\
+         kata-set-rules) case \"$rest\" in \
+         *'\"ko\":\"SITUATIONAL\"'*N-1*|*'\"ko\":\"POSITIONAL\"'*) printf '=%s\\n\\n' $id;; \
+         *) printf '?%s unknown rules\\n\\n' $id;; esac;;";
+    for (cases, told) in [
+        (
+            katago,
+            &["tromp_taylor", "tromp_taylor_practice", "simplified_ing", "aga"][..],
+        ),
+        ("", &["tromp_taylor", "tromp_taylor_practice", "simplified_ing"][..]),
+    ] {
+        let fake = Fake::new(cases);
+        for name in tengen_rules::Rules::names() {
+            let rules = name.parse().expect("a name");
+            let result = fake.result(&MatchConfig { rules, ..config(3, 2) }, "");
+            let not_told = result.a_engine.expect("an engine").rules_not_told;
+            let expected = (!told.contains(&name)).then(|| name.to_owned());
+            assert_eq!(not_told, expected, "{cases}");
+            assert_eq!(result.faults, 0, "an engine that cannot be told plays all the same");
+        }
+    }
+}
+
+#[test]
 fn engines_without_a_name_are_called_by_their_program() {
     let silent = Fake::new("name|version) printf '=%s\\n\\n' $id;;");
     assert_eq!(silent.player("").name(), "sh");

@@ -37,6 +37,7 @@ pub use failure::{ControllerError, Exit};
 pub use game::{Game, GameError};
 pub use handicap::{fixed_handicap, spread_handicap};
 pub use line::{Request, clean_line};
+pub use rules::rules_for_engine;
 pub use session::{Next, Reply, Session};
 pub use showboard::show_board;
 pub use words::{CommandLine, CommandLineError};

@@ -32,6 +32,20 @@ pub(crate) fn rules_json(rules: Rules) -> String {
     )
 }
 
+/// How another engine is told the rules of a game between machines, after `kata-set-rules`: KataGo's settings where
+/// these mean the same, else our own text in their form, which only Tengen takes. How the game ends is left out, for two
+/// passes end every game between machines.
+pub fn rules_for_engine(rules: Rules) -> String {
+    let same_in_katago = rules_json(Rules {
+        end: GameEnd::TwoPasses,
+        ..rules
+    });
+    match own_text(same_in_katago.trim_matches(['{', '}'])) {
+        None => same_in_katago,
+        Some(_) => rules_json(rules),
+    }
+}
+
 /// Reads rules: a name of ours or one that means the same elsewhere, settings `key=value`, or KataGo's JSON.
 ///
 /// # Errors

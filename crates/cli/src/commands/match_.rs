@@ -140,7 +140,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
     let spec = Spec::new([&args.a.to_string(), &args.b.to_string()], &config, &args.device);
     let folder = args.folder(&spec.id("match"))?;
-    let loader = Loader::new(&args.device)?;
+    let loader = Loader::new(&args.device, config.rules)?;
     let interrupt = Interrupt::listen("ending the match with the games finished so far")?;
     let mut progress = Progress::new(&config);
     let job = Job {
@@ -161,6 +161,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             "stopped; the same command goes on from the {} games in {out}",
             result.games
         ));
+    }
+    for (player, engine) in [(&result.a, &result.a_engine), (&result.b, &result.b_engine)] {
+        if let Some(rules) = engine.as_ref().and_then(|engine| engine.rules_not_told.as_ref()) {
+            output::say(format!(
+                "{player} could not be told the rules {rules} and may play by others"
+            ));
+        }
     }
     if args.json {
         return output::json(&result);
