@@ -359,7 +359,9 @@ mod tests {
         }
         for path in configs() {
             let text = std::fs::read_to_string(&path).expect("readable");
-            let config = RunConfig::load(&path, &[]).expect("loads");
+            // This key is written only when it is true.
+            let on = "network.pass_alive_inputs=true".to_owned();
+            let config = RunConfig::load(&path, &[on]).expect("loads");
             let (mut known, mut stated) = (Vec::new(), Vec::new());
             keys("", &toml::Table::try_from(&config).expect("a table"), &mut known);
             keys("", &toml::from_str(&text).expect("TOML"), &mut stated);

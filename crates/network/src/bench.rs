@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tengen_records::{Features, InputBatch};
+use tengen_records::{Features, InputBatch, PlaneSet};
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{PredictError, Predictions, Predictor, rng};
 
@@ -34,7 +34,7 @@ pub fn raw_inference(
     let mut out = Predictions::default();
     let mut speeds = Vec::new();
     for &batch in batches {
-        let inputs = random_inputs(size, batch, seed);
+        let inputs = random_inputs(size, predictor.plane_set(), batch, seed);
         repeat(seconds * 0.1, || predictor.predict(&inputs, &mut out))?;
         let (calls, took) = repeat(seconds, || predictor.predict(&inputs, &mut out))?;
         speeds.push(BatchSpeed {
@@ -62,8 +62,8 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
 }
 
 /// Positions after some random legal plays.
-fn random_inputs(size: Size, batch: usize, seed: u64) -> InputBatch {
-    let mut inputs = InputBatch::new(size);
+fn random_inputs(size: Size, plane_set: PlaneSet, batch: usize, seed: u64) -> InputBatch {
+    let mut inputs = InputBatch::with_planes(size, plane_set);
     for sample in 0..batch {
         let mut rng = rng::stream(seed, &[sample as u64]);
         let mut position = Position::new(size);

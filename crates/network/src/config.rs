@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tengen_records::PlaneSet;
 
 /// The shape of a network. Written as `b4c32` when everything but blocks and channels has its usual value.
 ///
@@ -25,6 +26,10 @@ pub struct NetworkConfig {
     /// Hidden units in front of the score distribution (1 to 1024; usual 64). More cost little.
     #[serde(default = "usual_score_hidden")]
     pub score_hidden: usize,
+    /// Whether the network also sees the pass-alive area of either side (usual false). Costs an analysis of every position
+    /// it is asked about. Only true is written, so that files without the key and files with false are the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pass_alive_inputs: bool,
 }
 
 fn usual_head_channels() -> usize {
@@ -48,12 +53,27 @@ impl NetworkConfig {
             head_channels: usual_head_channels(),
             pool_every: usual_pool_every(),
             score_hidden: usual_score_hidden(),
+            pass_alive_inputs: false,
         }
     }
 
     /// The short name, such as `b4c32`. It leaves out what differs from the usual values in the other fields.
     pub fn name(&self) -> String {
         format!("b{}c{}", self.blocks, self.channels)
+    }
+
+    /// The bit planes the network sees.
+    pub fn plane_set(&self) -> PlaneSet {
+        if self.pass_alive_inputs {
+            PlaneSet::PassAlive
+        } else {
+            PlaneSet::Base
+        }
+    }
+
+    /// Planes the first convolution sees: the bit planes and the mask of on-board points.
+    pub(crate) fn input_planes(&self) -> usize {
+        self.plane_set().bit_planes() + 1
     }
 
     /// Whether block `block` (counted from 0) has a global-pooling bias.
@@ -64,8 +84,7 @@ impl NetworkConfig {
     /// Multiplications and additions, each counted as one operation, that the convolutions of one position take on a
     /// board of `area` points. The linear layers, under 1 % of the whole, are left out.
     pub fn operations(&self, area: usize) -> u64 {
-        let inputs = crate::parameters::INPUT_PLANES;
-        let tower = inputs * self.channels * 9 + 2 * self.blocks * self.channels * self.channels * 9;
+        let tower = self.input_planes() * self.channels * 9 + 2 * self.blocks * self.channels * self.channels * 9;
         let heads = self.channels * 2 * self.head_channels;
         2 * (area * (tower + heads)) as u64
     }

@@ -1,16 +1,16 @@
 //! How does a batch of packed bits become tensors on a device?
 
 use tch::{Device, Kind, Tensor};
-use tengen_records::{BIT_PLANES, GLOBALS, InputBatch};
+use tengen_records::{GLOBALS, InputBatch};
 use tengen_rules::Size;
 
 use crate::device::Precision;
-use crate::parameters::INPUT_PLANES;
 
 /// A batch of `B` encoded positions as tensors, on a canvas of `H` rows and `W` columns.
 #[derive(Debug)]
 pub struct NetworkInputs {
-    /// `[B, 9, H, W]` in channels-last memory: the bit planes and the mask of on-board points, 0 or 1.
+    /// `[B, P + 1, H, W]` in channels-last memory: the `P` bit planes of the batch and the mask of on-board points, 0 or
+    /// 1.
     pub(crate) planes: Tensor,
     /// `[B, 3]`, fp32.
     pub(crate) globals: Tensor,
@@ -66,7 +66,8 @@ impl NetworkInputs {
         let mut values = Vec::new();
         batch.planes_f32_nhwc(&mut values);
         let (height, width) = sides(batch.canvas());
-        let planes = Tensor::from_slice(&values).view([batch.len() as i64, height, width, INPUT_PLANES as i64]);
+        let channels = batch.plane_set().bit_planes() as i64 + 1;
+        let planes = Tensor::from_slice(&values).view([batch.len() as i64, height, width, channels]);
         let planes = planes.permute([0, 3, 1, 2]).to_kind(precision.kind());
         NetworkInputs::with_planes(batch, planes, Device::Cpu)
     }
@@ -76,7 +77,8 @@ impl NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area) = (batch.len() as i64, height * width);
         let words: Vec<i64> = batch.planes().iter().map(|word| word.cast_signed()).collect();
-        let shape = [samples, BIT_PLANES as i64, batch.words_per_plane() as i64, 1];
+        let bit_planes = batch.plane_set().bit_planes() as i64;
+        let shape = [samples, bit_planes, batch.words_per_plane() as i64, 1];
         let words = shipped(&words, device).view(shape);
         let shifts = Tensor::arange(64, (Kind::Int64, device));
         let bits = words.bitwise_right_shift(&shifts).bitwise_and(1);
@@ -84,7 +86,7 @@ impl NetworkInputs {
         let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
         let channels_last = Tensor::cat(&[bits, mask], 1).transpose(1, 2).contiguous();
         let planes = channels_last
-            .view([samples, height, width, INPUT_PLANES as i64])
+            .view([samples, height, width, bit_planes + 1])
             .permute([0, 3, 1, 2]);
         NetworkInputs::with_planes(batch, planes, device)
     }
@@ -92,7 +94,7 @@ impl NetworkInputs {
     fn with_planes(batch: &InputBatch, planes: Tensor, device: Device) -> NetworkInputs {
         let mask = (!batch.uniform()).then(|| {
             let areas: Vec<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
-            let points = planes.narrow(1, BIT_PLANES as i64, 1).contiguous();
+            let points = planes.narrow(1, batch.plane_set().bit_planes() as i64, 1).contiguous();
             let flat = points.flatten(1, 3).to_kind(Kind::Float);
             Mask {
                 points,
@@ -144,12 +146,12 @@ pub(crate) fn sides(size: Size) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_records::Features;
+    use tengen_records::{Features, PlaneSet};
     use tengen_rules::{Komi, Move, Position};
 
-    fn batch(canvas: &str, boards: &[&str]) -> InputBatch {
+    fn batch(plane_set: PlaneSet, canvas: &str, boards: &[&str]) -> InputBatch {
         let size = |text: &str| text.parse::<Size>().expect("a board size");
-        let mut batch = InputBatch::new(size(canvas));
+        let mut batch = InputBatch::with_planes(size(canvas), plane_set);
         for board in boards {
             let mut position = Position::new(size(board));
             for _ in 0..6 {
@@ -165,12 +167,13 @@ mod tests {
     #[test]
     fn both_ways_of_unpacking_agree() {
         crate::limit_threads();
-        for (canvas, boards) in [
-            ("5x5", ["5x5", "5x5"]),
-            ("19x19", ["19x19", "9x9"]),
-            ("9x7", ["3x7", "9x2"]),
+        for (plane_set, canvas, boards) in [
+            (PlaneSet::Base, "5x5", ["5x5", "5x5"]),
+            (PlaneSet::Base, "19x19", ["19x19", "9x9"]),
+            (PlaneSet::Base, "9x7", ["3x7", "9x2"]),
+            (PlaneSet::PassAlive, "9x7", ["3x7", "9x2"]),
         ] {
-            let batch = batch(canvas, &boards);
+            let batch = batch(plane_set, canvas, &boards);
             for precision in [Precision::Fp32, Precision::Bf16] {
                 let direct = NetworkInputs::on_cpu(&batch, precision);
                 let bits = NetworkInputs::from_bits(&batch, Device::Cpu, precision);

@@ -280,6 +280,24 @@ mod tests {
         assert_eq!(bare.weights, model.weights);
     }
 
+    /// The key is there only when it is true: files written before it exists read as false and keep their bytes.
+    #[test]
+    fn the_pass_alive_planes_are_part_of_the_files() {
+        let (weights, info) = model().to_files();
+        assert!(!String::from_utf8(info).expect("JSON is text").contains("pass_alive"));
+        assert!(!weights.windows(10).any(|bytes| bytes == b"pass_alive"));
+        let config = NetworkConfig {
+            pass_alive_inputs: true,
+            ..NetworkConfig::new(1, 8)
+        };
+        let on = Model::new(Weights::random(&config, 3).expect("a good config"));
+        let (weights, info) = on.to_files();
+        let back = Model::from_files(&weights, &info).expect("just written");
+        assert_eq!(back, on);
+        assert!(back.weights.config().pass_alive_inputs);
+        assert_eq!(back.weights.values()[0].len(), 8 * 11 * 9);
+    }
+
     #[test]
     fn other_versions_are_refused_in_words() {
         let (weights, info) = model().to_files();

@@ -4,7 +4,7 @@
 //!
 //! | name | shape | what |
 //! |---|---|---|
-//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes and the mask of on-board points |
+//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes (ten with `pass_alive_inputs`) and the mask of on-board points |
 //! | `input.globals.weight` | `[C, 3]` | the global inputs, added to every point |
 //! | `blocks.N.conv1.weight`, `conv2.weight` | `[C, C, 3, 3]` | the two convolutions of a block |
 //! | `blocks.N.pool.weight` | `[C, 3C]` | bias from the pooled first half of the block (blocks that pool) |
@@ -15,13 +15,11 @@
 //! | `score.margin.weight`, `.bias` | `[723, s]`, `[723]` | one row for each final margin, -361 to 361 |
 //! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalisation after each convolution |
 
-use tengen_records::{BIT_PLANES, GLOBALS};
+use tengen_records::GLOBALS;
 use tengen_rules::MAX_AREA;
 
 use crate::config::NetworkConfig;
 
-/// Planes the first convolution sees: the bit planes and the mask of on-board points.
-pub(crate) const INPUT_PLANES: usize = BIT_PLANES + 1;
 /// Numbers pooled from one channel: mean, mean times a measure of the board's side, maximum.
 pub(crate) const POOLED: usize = 3;
 /// Numbers in which the komi reaches the score head.
@@ -80,7 +78,7 @@ pub(crate) enum Start {
 pub fn parameters(config: &NetworkConfig) -> Vec<Parameter> {
     let mut list = List(Vec::new());
     let (channels, heads, hidden) = (config.channels, 2 * config.head_channels, config.score_hidden);
-    list.conv("input", "conv", &[channels, INPUT_PLANES, 3, 3]);
+    list.conv("input", "conv", &[channels, config.input_planes(), 3, 3]);
     list.norm("input.norm", channels, 1.0);
     list.weight("input.globals.weight", &[channels, GLOBALS], Start::Normal(0.5));
     for block in 0..config.blocks {

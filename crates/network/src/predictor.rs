@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
-use tengen_records::InputBatch;
+use tengen_records::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
@@ -157,6 +157,12 @@ impl TorchPredictor {
 
 impl Predictor for TorchPredictor {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        if inputs.plane_set() != self.plane_set() {
+            let (found, expected) = (inputs.plane_set(), self.plane_set());
+            return Err(PredictError::Failed(format!(
+                "the batch has the planes {found:?}, the network sees {expected:?}"
+            )));
+        }
         out.reset(inputs.len(), inputs.canvas());
         if inputs.is_empty() {
             return Ok(());
@@ -178,6 +184,10 @@ impl Predictor for TorchPredictor {
 
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn plane_set(&self) -> PlaneSet {
+        self.weights.config().plane_set()
     }
 
     fn preferred_batch(&self) -> usize {

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{assert_close, batch, lively_weights, random_features, size};
+use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 use tch::{Device, Tensor};
 use tengen_network::{
     Engine, Mode, Network, NetworkConfig, NetworkInputs, Precision, PredictorOptions, TorchPredictor, Value, Weights,
     limit_threads,
 };
-use tengen_records::InputBatch;
+use tengen_records::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use tengen_search::{Predictions, Predictor};
 
@@ -52,6 +52,71 @@ fn a_fresh_network_knows_nothing() {
     for (sample, margin) in out.margin.iter().enumerate() {
         assert!((margin - komi[sample]).abs() < 1e-3, "all margins are equally likely");
     }
+}
+
+/// The two ways of computing agree on ten planes too, and the last two are looked at.
+#[test]
+fn pass_alive_planes_are_seen_on_every_way() {
+    limit_threads();
+    let config = NetworkConfig {
+        pass_alive_inputs: true,
+        ..NetworkConfig::new(2, 16)
+    };
+    let weights = lively_weights(&config, 3);
+    for sizes in [vec![size("3x3"); 20], vec![size("4x4"), size("3x2"), size("2x4")]] {
+        let inputs = batch_of(PlaneSet::PassAlive, sizes[0], &sizes);
+        let plain = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
+        let fused = predict(&weights, &inputs, Precision::Fp32, Engine::Fused);
+        assert_same(&plain, &fused, 1e-3);
+    }
+    // X X X X      Black's wall lives by the eyes in its corners: the area reaches the network.
+    // . X X .
+    let board = size("4x2");
+    let mut position = tengen_rules::Position::new(board);
+    for index in [0, 8, 1, 8, 2, 8, 3, 8, 5, 8, 6, 8] {
+        position.play(tengen_rules::Move::from_index(board, index).expect("on the board"));
+    }
+    let features = tengen_records::Features::of(&position, tengen_rules::Komi::ZERO);
+    assert_eq!(features.pass_alive().map(|area| area.len()), [8, 0]);
+    let mut inputs = InputBatch::with_planes(board, PlaneSet::PassAlive);
+    inputs.push(&features);
+    let seen = predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
+    let blind = predict(&without_last_planes(&weights), &inputs, Precision::Fp32, Engine::Auto);
+    assert!(
+        (seen.margin[0] - blind.margin[0]).abs() > 1e-3,
+        "{} {}",
+        seen.margin[0],
+        blind.margin[0]
+    );
+}
+
+/// The same weights, with 0 for the two pass-alive planes.
+fn without_last_planes(weights: &Weights) -> Weights {
+    let values = weights
+        .parameters()
+        .iter()
+        .zip(weights.values())
+        .map(|(parameter, values)| {
+            let plane = |number: usize| number / 9 % 11;
+            let is_input = parameter.name == "input.conv.weight";
+            let blinded = |(number, &value): (usize, &f32)| match is_input && matches!(plane(number), 8 | 9) {
+                true => 0.0,
+                false => value,
+            };
+            values.iter().enumerate().map(blinded).collect()
+        });
+    Weights::from_values(weights.config(), values.collect()).expect("the same shapes")
+}
+
+#[test]
+fn a_batch_in_other_planes_is_refused() {
+    let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
+    let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
+    let inputs = batch_of(PlaneSet::PassAlive, size("3x3"), &[size("3x3")]);
+    let error = predictor
+        .predict(&inputs, &mut Predictions::default())
+        .expect_err("two planes too many");
+    assert!(error.to_string().contains("PassAlive"), "{error}");
 }
 
 #[test]

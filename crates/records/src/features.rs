@@ -13,9 +13,17 @@
 //! taken so far, for the side that took them. What happens on the board from here on is worth the same whatever they
 //! are, and the result depends on the sum only. The planes of owned points stay areas.
 //!
+//! A network may ask for two planes more ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`] hold
+//! neither; an [`InputBatch`](crate::InputBatch) adds them:
+//!
+//! | plane | holds the points |
+//! |---|---|
+//! | 8 | of the mover's pass-alive area: chains that cannot be taken though he only passes, and their vital regions |
+//! | 9 | of the opponent's pass-alive area |
+//!
 //! No plane tells the order of earlier moves, so positions reached on two ways share one prediction.
 
-use tengen_rules::{Color, Komi, Move, PointSet, Position, Scoring, Size, Symmetry};
+use tengen_rules::{Color, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, pass_alive_area};
 
 use crate::images::{ImageTable, image};
 
@@ -38,6 +46,26 @@ pub const PLANE_OWN_AREA: usize = 6;
 /// Plane of the points the opponent owns as the board stands.
 pub const PLANE_OPPONENT_AREA: usize = 7;
 
+/// Which bit planes a network sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlaneSet {
+    /// The [`BIT_PLANES`] planes of [`Features`].
+    #[default]
+    Base,
+    /// Those and [`Features::pass_alive`].
+    PassAlive,
+}
+
+impl PlaneSet {
+    /// Number of bit planes.
+    pub const fn bit_planes(self) -> usize {
+        match self {
+            PlaneSet::Base => BIT_PLANES,
+            PlaneSet::PassAlive => BIT_PLANES + 2,
+        }
+    }
+}
+
 /// Points of margin at which the third global input reaches tanh(1).
 const MARGIN_SCALE: f32 = 5.0;
 
@@ -55,6 +83,9 @@ pub struct Features {
     /// Points the mover gets on top of what the board gives: the komi for White, minus the komi for Black, and
     /// with it his part of what this module's header names.
     pub komi: f32,
+    /// What the rules say of suicide. The network sees it in [`Features::pass_alive`] only; [`Features::key`] leaves it
+    /// out.
+    pub suicide: Suicide,
 }
 
 impl Features {
@@ -84,8 +115,16 @@ impl Features {
             after_pass: position.last_move() == Some(Move::Pass),
             gain: gain_off_board(position),
             territory: position.rules().scoring == Scoring::Territory,
+            suicide: position.rules().suicide,
         };
         features_from_planes(size, planes, so_far)
+    }
+
+    /// The pass-alive areas of the mover and of the opponent, see [`Position::pass_alive`].
+    pub fn pass_alive(&self) -> [PointSet; 2] {
+        let (own, opponent) = (self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]);
+        let area = |own, opponent| pass_alive_area(self.size, own, opponent, self.suicide);
+        [area(own, opponent), area(opponent, own)]
     }
 
     /// The same position seen in a mirror.
@@ -126,7 +165,8 @@ impl Features {
         symmetries[rest[0]]
     }
 
-    /// A 128-bit hash of everything the network sees, the board's size included. The same on every machine.
+    /// A 128-bit hash of everything the network sees under one rule set, the board's size included. The same on every
+    /// machine.
     pub fn key(&self) -> u128 {
         let words = self.size.area().div_ceil(64);
         let mut mixer = Mixer::new(((self.size.width() as u64) << 32) | self.size.height() as u64);
@@ -153,6 +193,7 @@ pub(crate) struct SoFar {
     pub(crate) gain: i32,
     /// Whether the rules count territory.
     pub(crate) territory: bool,
+    pub(crate) suicide: Suicide,
 }
 
 /// Points that Black has off the board, besides the komi, and that his score will hold whatever happens: prisoners
@@ -182,6 +223,7 @@ pub(crate) fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], s
         planes,
         globals: [komi / size.area() as f32, passed, (margin / MARGIN_SCALE).tanh()],
         komi,
+        suicide: so_far.suicide,
     }
 }
 

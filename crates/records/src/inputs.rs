@@ -2,7 +2,7 @@
 
 use tengen_rules::{PointSet, Size};
 
-use crate::features::{BIT_PLANES, Features};
+use crate::features::{Features, PlaneSet};
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
 ///
@@ -10,6 +10,7 @@ use crate::features::{BIT_PLANES, Features};
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputBatch {
     canvas: Size,
+    plane_set: PlaneSet,
     words_per_plane: usize,
     uniform: bool,
     sizes: Vec<Size>,
@@ -19,10 +20,16 @@ pub struct InputBatch {
 }
 
 impl InputBatch {
-    /// An empty batch for boards that fit on `canvas`.
+    /// An empty batch of the usual planes for boards that fit on `canvas`.
     pub fn new(canvas: Size) -> InputBatch {
+        InputBatch::with_planes(canvas, PlaneSet::Base)
+    }
+
+    /// An empty batch of the given planes for boards that fit on `canvas`.
+    pub fn with_planes(canvas: Size, plane_set: PlaneSet) -> InputBatch {
         InputBatch {
             canvas,
+            plane_set,
             words_per_plane: canvas.area().div_ceil(64),
             uniform: true,
             sizes: Vec::new(),
@@ -35,6 +42,11 @@ impl InputBatch {
     /// The canvas all samples lie on.
     pub fn canvas(&self) -> Size {
         self.canvas
+    }
+
+    /// The bit planes of every sample.
+    pub fn plane_set(&self) -> PlaneSet {
+        self.plane_set
     }
 
     /// Removes all samples and keeps the memory.
@@ -76,17 +88,24 @@ impl InputBatch {
         );
         let fits_exactly = size == self.canvas;
         self.uniform &= fits_exactly;
-        for plane in &features.planes {
-            let words = if fits_exactly {
+        self.push_planes(&features.planes, size);
+        if self.plane_set == PlaneSet::PassAlive {
+            self.push_planes(&features.pass_alive(), size);
+        }
+        self.sizes.push(size);
+        self.globals.extend_from_slice(&features.globals);
+        self.komi.push(features.komi);
+    }
+
+    fn push_planes(&mut self, planes: &[PointSet], size: Size) {
+        for plane in planes {
+            let words = if size == self.canvas {
                 *plane
             } else {
                 relocated(plane, size, self.canvas)
             };
             self.planes.extend_from_slice(&words.words()[..self.words_per_plane]);
         }
-        self.sizes.push(size);
-        self.globals.extend_from_slice(&features.globals);
-        self.komi.push(features.komi);
     }
 
     /// The board size of every sample, `[B]`.
@@ -94,8 +113,8 @@ impl InputBatch {
         &self.sizes
     }
 
-    /// The packed planes, `[B, BIT_PLANES, words_per_plane]`: bit `i` of word `w` is canvas point `64 w + i` in reading
-    /// order.
+    /// The packed planes, `[B, P, words_per_plane]` with the `P` bit planes of the plane set: bit `i` of word `w` is
+    /// canvas point `64 w + i` in reading order.
     pub fn planes(&self) -> &[u64] {
         &self.planes
     }
@@ -120,15 +139,16 @@ impl InputBatch {
         self.uniform
     }
 
-    /// Writes the planes as floats of 0 and 1, `[B, BIT_PLANES + 1, H, W]`; the last channel is the mask of points on
-    /// the sample's board.
+    /// Writes the planes as floats of 0 and 1, `[B, P + 1, H, W]`; the last channel is the mask of points on the
+    /// sample's board.
     pub fn planes_f32(&self, out: &mut Vec<f32>) {
         let area = self.canvas.area();
-        let per_sample = (BIT_PLANES + 1) * area;
+        let bit_planes = self.plane_set.bit_planes();
+        let per_sample = (bit_planes + 1) * area;
         out.clear();
         out.resize(self.len() * per_sample, 0.0);
         for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
-            let (planes, mask) = sample.split_at_mut(BIT_PLANES * area);
+            let (planes, mask) = sample.split_at_mut(bit_planes * area);
             for (plane, target) in planes.chunks_exact_mut(area).enumerate() {
                 unpack(self.plane(number, plane), target);
             }
@@ -136,26 +156,32 @@ impl InputBatch {
         }
     }
 
-    /// Writes the planes as floats of 0 and 1 with the channels last, `[B, H, W, BIT_PLANES + 1]`; the last channel is
-    /// the mask of points on the sample's board.
+    /// Writes the planes as floats of 0 and 1 with the channels last, `[B, H, W, P + 1]`; the last channel is the
+    /// mask of points on the sample's board.
     pub fn planes_f32_nhwc(&self, out: &mut Vec<f32>) {
-        const CHANNELS: usize = BIT_PLANES + 1;
+        match self.plane_set {
+            PlaneSet::Base => self.unpack_nhwc::<{ PlaneSet::Base.bit_planes() + 1 }>(out),
+            PlaneSet::PassAlive => self.unpack_nhwc::<{ PlaneSet::PassAlive.bit_planes() + 1 }>(out),
+        }
+    }
+
+    fn unpack_nhwc<const CHANNELS: usize>(&self, out: &mut Vec<f32>) {
         let per_sample = CHANNELS * self.canvas.area();
         out.clear();
         out.resize(self.len() * per_sample, 0.0);
         for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
             for (point, target) in sample.chunks_exact_mut(CHANNELS).enumerate() {
-                for (plane, value) in target[..BIT_PLANES].iter_mut().enumerate() {
+                for (plane, value) in target[..CHANNELS - 1].iter_mut().enumerate() {
                     let word = self.plane(number, plane)[point >> 6];
                     *value = (word >> (point & 63) & 1) as f32;
                 }
             }
-            self.fill_mask(number, &mut sample[BIT_PLANES..], CHANNELS);
+            self.fill_mask(number, &mut sample[CHANNELS - 1..], CHANNELS);
         }
     }
 
     fn plane(&self, sample: usize, plane: usize) -> &[u64] {
-        let start = (sample * BIT_PLANES + plane) * self.words_per_plane;
+        let start = (sample * self.plane_set.bit_planes() + plane) * self.words_per_plane;
         &self.planes[start..start + self.words_per_plane]
     }
 

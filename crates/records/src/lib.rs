@@ -59,7 +59,7 @@ pub use decode::{ShardError, decode, decode_bytes};
 pub use encode::encode;
 pub use features::{
     BIT_PLANES, Features, GLOBALS, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
-    PLANE_OWN_AREA,
+    PLANE_OWN_AREA, PlaneSet,
 };
 pub use game_cache::CacheError;
 pub use import::{

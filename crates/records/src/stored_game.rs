@@ -238,6 +238,7 @@ impl StoredGame {
             after_pass: record.after_pass,
             gain: record.gain,
             territory: self.rules.scoring == Scoring::Territory,
+            suicide: self.rules.suicide,
         };
         features_from_planes(self.size, planes, so_far)
     }

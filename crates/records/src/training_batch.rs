@@ -2,6 +2,7 @@
 
 use tengen_rules::Size;
 
+use crate::features::PlaneSet;
 use crate::inputs::{InputBatch, canvas_index};
 use crate::stored_game::Sample;
 
@@ -28,11 +29,19 @@ pub struct TrainingBatch {
 }
 
 impl TrainingBatch {
-    /// Puts samples side by side on the smallest canvas that holds every board.
+    /// Puts samples with the usual planes side by side on the smallest canvas that holds every board.
     ///
     /// # Panics
     /// When there is no sample.
     pub fn of(samples: &[Sample]) -> TrainingBatch {
+        TrainingBatch::with_planes(samples, PlaneSet::Base)
+    }
+
+    /// [`TrainingBatch::of`] with the planes of this set.
+    ///
+    /// # Panics
+    /// When there is no sample.
+    pub fn with_planes(samples: &[Sample], plane_set: PlaneSet) -> TrainingBatch {
         let side = |get: fn(Size) -> usize| samples.iter().map(|sample| get(sample.features.size)).max();
         let (width, height) = side(Size::width)
             .zip(side(Size::height))
@@ -40,7 +49,7 @@ impl TrainingBatch {
         let canvas = Size::new(width, height).expect("sides of boards are sides of a board");
         let (count, area) = (samples.len(), canvas.area());
         let mut batch = TrainingBatch {
-            inputs: InputBatch::new(canvas),
+            inputs: InputBatch::with_planes(canvas, plane_set),
             policy: vec![0.0; count * (area + 1)],
             policy_weight: samples.iter().map(|sample| sample.policy_weight).collect(),
             board_margin: samples.iter().map(|sample| sample.board_margin).collect(),

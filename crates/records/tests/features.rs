@@ -5,8 +5,8 @@ mod common;
 use common::{Random, position_after, random_move};
 use proptest::prelude::*;
 use tengen_records::{
-    BIT_PLANES, Features, GLOBALS, InputBatch, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA,
-    PLANE_OWN, PLANE_OWN_AREA, canvas_index,
+    Features, GLOBALS, InputBatch, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
+    PLANE_OWN_AREA, PlaneSet, canvas_index,
 };
 use tengen_rules::{Color, Komi, Move, Position, Size, Symmetry, format_point};
 
@@ -106,6 +106,9 @@ proptest! {
         for &image in Symmetry::all(size) {
             let features = Features::of(&mirrored(&position, image), komi);
             prop_assert_eq!(&features, &original.transformed(image));
+            let alive = mirrored(&position, image).pass_alive();
+            let mover = position.to_move();
+            prop_assert_eq!(features.pass_alive(), [*alive.of(mover), *alive.of(mover.opposite())]);
             let (_, other) = features.canonical();
             prop_assert_eq!(&other, &canonical);
             prop_assert_eq!(other.key(), canonical.key());
@@ -166,26 +169,50 @@ fn a_key_stays_what_it_is() {
 
 const KEY_C3_B2: u128 = 78_697_243_211_934_363_573_228_553_900_304_273_379;
 
+/// Black's wall in column B has the eyes A1-A2 and A4-A5; White has none.
+#[test]
+fn pass_alive_areas_are_two_planes_more() {
+    let size = Size::square(5).unwrap();
+    let position = position_after(size, "B1 D1 B2 D2 B3 D3 B4 D4 B5 E1 A3");
+    let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::PassAlive);
+    batch.push(&Features::of(&position, Komi::ZERO));
+    let words = |planes: &[u64]| planes[8..].to_vec();
+    let left_columns = (0..5).map(|row| 0b11 << (row * 7)).sum::<u64>();
+    assert_eq!(batch.planes().len(), 10);
+    assert_eq!(words(batch.planes()), [0, left_columns], "White moves, Black lives");
+
+    let mut base = InputBatch::new(batch.canvas());
+    base.push(&Features::of(&position, Komi::ZERO));
+    assert_eq!(base.planes(), &batch.planes()[..8]);
+}
+
 #[test]
 fn batches_lay_small_boards_into_the_corner() {
+    for plane_set in [PlaneSet::Base, PlaneSet::PassAlive] {
+        check_batch_of_small_boards(plane_set);
+    }
+}
+
+fn check_batch_of_small_boards(plane_set: PlaneSet) {
     let canvas = Size::new(5, 4).unwrap();
     let sizes = [
         Size::new(5, 4).unwrap(),
         Size::new(3, 2).unwrap(),
         Size::new(1, 4).unwrap(),
     ];
-    let mut batch = InputBatch::new(canvas);
+    let mut batch = InputBatch::with_planes(canvas, plane_set);
     let features: Vec<_> = sizes
         .iter()
         .enumerate()
         .map(|(seed, &size)| Features::of(&random_position(size, seed as u64, 9), Komi::from_half_points(3)))
         .collect();
     features.iter().for_each(|sample| batch.push(sample));
+    let bit_planes = plane_set.bit_planes();
     assert_eq!(batch.len(), 3);
     assert!(!batch.uniform());
     assert_eq!(batch.sizes(), sizes);
     assert_eq!(batch.words_per_plane(), 1);
-    assert_eq!(batch.planes().len(), 3 * BIT_PLANES);
+    assert_eq!(batch.planes().len(), 3 * bit_planes);
     assert_eq!(batch.globals().len(), 3 * GLOBALS);
     assert_eq!(batch.komi().len(), 3);
 
@@ -193,12 +220,13 @@ fn batches_lay_small_boards_into_the_corner() {
     batch.planes_f32(&mut nchw);
     batch.planes_f32_nhwc(&mut nhwc);
     let area = canvas.area();
-    let channels = BIT_PLANES + 1;
+    let channels = bit_planes + 1;
     for (number, sample) in features.iter().enumerate() {
+        let planes: Vec<_> = sample.planes.into_iter().chain(sample.pass_alive()).collect();
         for channel in 0..channels {
             let mut expected = vec![0.0; area];
             for point in sample.size.points() {
-                let on = channel == BIT_PLANES || sample.planes[channel].contains(point);
+                let on = channel == bit_planes || planes[channel].contains(point);
                 expected[canvas_index(sample.size, canvas, point.index())] = f32::from(u8::from(on));
             }
             for (index, &value) in expected.iter().enumerate() {

@@ -6,6 +6,7 @@ use crate::geometry::Geometry;
 use crate::point_set::PointSet;
 use crate::position::Position;
 use crate::rules::Suicide;
+use crate::size::Size;
 
 impl Position {
     /// Benson's analysis for each color: the chains that stay on the board though their owner only passes, and the
@@ -25,13 +26,19 @@ impl Position {
 
     /// The pass-alive area of one color; see [`Position::pass_alive`].
     pub fn pass_alive_of(&self, color: Color) -> PointSet {
-        let own = self.stones(color);
-        let decisive = match self.rules().suicide {
-            Suicide::Forbidden => self.empty_points(),
-            Suicide::Allowed | Suicide::MultiOnly => self.geometry().all - own,
-        };
-        pass_alive(self.geometry(), own, decisive)
+        let (own, opponent) = (self.stones(color), self.stones(color.opposite()));
+        pass_alive_area(self.size(), own, opponent, self.rules().suicide)
     }
+}
+
+/// The pass-alive area of the owner of the stones `own` on a board of this size; see [`Position::pass_alive`].
+pub fn pass_alive_area(size: Size, own: PointSet, opponent: PointSet, suicide: Suicide) -> PointSet {
+    let geometry = Geometry::of(size);
+    let decisive = match suicide {
+        Suicide::Forbidden => geometry.all - own - opponent,
+        Suicide::Allowed | Suicide::MultiOnly => geometry.all - own,
+    };
+    pass_alive(geometry, own, decisive)
 }
 
 impl Position {

@@ -39,6 +39,7 @@ mod valid;
 mod zobrist;
 
 pub use area::Area;
+pub use benson::pass_alive_area;
 pub use color::Color;
 pub use count_games::{EndlessGames, count_games, count_games_by_plays};
 pub use count_positions::{TooLarge, count_legal_positions};

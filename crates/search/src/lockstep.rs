@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use tengen_records::{Features, InputBatch};
+use tengen_records::{Features, InputBatch, PlaneSet};
 use tengen_rules::Size;
 
 use crate::cache::{EvaluationCache, KeyHasher};
@@ -26,11 +26,11 @@ impl Batch {
         Self::default()
     }
 
-    /// Empties the batch for boards that fit on `canvas`.
-    pub fn begin(&mut self, canvas: Size) {
+    /// Empties the batch for boards that fit on `canvas` and a predictor that sees these planes.
+    pub fn begin(&mut self, canvas: Size, plane_set: PlaneSet) {
         match &mut self.inputs {
-            Some(inputs) if inputs.canvas() == canvas => inputs.clear(),
-            inputs => *inputs = Some(InputBatch::new(canvas)),
+            Some(inputs) if inputs.canvas() == canvas && inputs.plane_set() == plane_set => inputs.clear(),
+            inputs => *inputs = Some(InputBatch::with_planes(canvas, plane_set)),
         }
         self.rows.clear();
     }
@@ -142,7 +142,7 @@ impl Lockstep {
         cache: &mut EvaluationCache,
         stats: &mut LockstepStats,
     ) -> Result<bool, PredictError> {
-        self.batch.begin(canvas);
+        self.batch.begin(canvas, predictor.plane_set());
         self.waiting.clear();
         for (index, search) in searches.iter_mut().enumerate() {
             let search = search.as_mut();

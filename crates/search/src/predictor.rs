@@ -1,6 +1,6 @@
 //! The seam between search and network: a batch of encoded positions in, a batch of predictions out.
 
-use tengen_records::InputBatch;
+use tengen_records::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use thiserror::Error;
 
@@ -17,6 +17,11 @@ pub trait Predictor {
     /// A name for people and records, such as a model id.
     fn name(&self) -> String;
 
+    /// The bit planes it has to be shown.
+    fn plane_set(&self) -> PlaneSet {
+        PlaneSet::Base
+    }
+
     /// The number of positions per call from which more no longer make it noticeably faster.
     fn preferred_batch(&self) -> usize {
         64
@@ -32,6 +37,10 @@ impl<P: Predictor + ?Sized> Predictor for Box<P> {
         (**self).name()
     }
 
+    fn plane_set(&self) -> PlaneSet {
+        (**self).plane_set()
+    }
+
     fn preferred_batch(&self) -> usize {
         (**self).preferred_batch()
     }
@@ -44,6 +53,10 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
 
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn plane_set(&self) -> PlaneSet {
+        (**self).plane_set()
     }
 
     fn preferred_batch(&self) -> usize {

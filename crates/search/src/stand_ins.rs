@@ -1,6 +1,6 @@
 //! Predictors without a network: one that knows nothing, one that is made up but always the same.
 
-use tengen_records::{BIT_PLANES, InputBatch};
+use tengen_records::InputBatch;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
 use crate::rng;
@@ -41,7 +41,8 @@ impl ScriptedPredictor {
     fn hash(&self, inputs: &InputBatch, index: usize) -> u64 {
         let size = inputs.sizes()[index];
         let words = inputs.words_per_plane();
-        let planes = &inputs.planes()[index * BIT_PLANES * words..(index + 1) * BIT_PLANES * words];
+        let per_position = inputs.plane_set().bit_planes() * words;
+        let planes = &inputs.planes()[index * per_position..(index + 1) * per_position];
         let mut hash = rng::fold(self.seed, &[size.width() as u64, size.height() as u64]);
         for (plane, words) in planes.chunks_exact(words).enumerate() {
             for point in 0..size.area() {

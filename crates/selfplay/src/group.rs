@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tengen_records::GameRecord;
+use tengen_records::{GameRecord, PlaneSet};
 use tengen_rules::Komi;
 use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step, rng};
 
@@ -145,17 +145,17 @@ impl Group {
     /// The predictor's. The group is unharmed and can take a step with another predictor.
     pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
         let hits_before = self.cache.hits();
-        self.descend();
+        self.descend(predictor.plane_set());
         self.batch.predict(predictor)?;
         self.absorb()?;
         Counters::add(&self.counters.cache_hits, self.cache.hits() - hits_before);
         Ok(std::mem::take(&mut self.finished))
     }
 
-    /// Lets every game run to its next request and gathers the requests in the batch.
-    fn descend(&mut self) {
+    /// Lets every game run to its next request and gathers the requests in the batch, encoded in these planes.
+    fn descend(&mut self, plane_set: PlaneSet) {
         self.fill_slots();
-        self.batch.begin(self.settings.canvas);
+        self.batch.begin(self.settings.canvas, plane_set);
         self.waiting.clear();
         for number in 0..self.slots.len() {
             let Some(request) = self.advance(number) else { continue };

@@ -4,7 +4,7 @@ use tch::{Device, Tensor};
 use tengen_network::{
     DeviceChoice, DeviceError, Mode, Network, NetworkConfig, NetworkInputs, ThreadLimit, Weights, WeightsError,
 };
-use tengen_records::TrainingBatch;
+use tengen_records::{PlaneSet, TrainingBatch};
 
 use crate::config::{TrainerConfig, TrainerConfigError};
 use crate::loss::{Losses, Terms};
@@ -92,7 +92,7 @@ impl Trainer {
     /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, [`TrainerError::Diverged`] when
     /// the loss is no longer a number; the weights are then of no use.
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
-        check(batch)?;
+        check(batch, self.network.config().plane_set())?;
         self.threads.apply();
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
         let targets = Targets::new(batch, self.device());
@@ -119,7 +119,7 @@ impl Trainer {
     /// # Errors
     /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together.
     pub fn validate(&self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
-        check(batch)?;
+        check(batch, self.network.config().plane_set())?;
         let _no_grad = tch::no_grad_guard();
         let network = Network::new(&self.ema_weights(), self.device(), self.config.precision);
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
@@ -148,10 +148,16 @@ impl Average {
 }
 
 /// Checks that a batch's arrays belong together and every margin is possible.
-fn check(batch: &TrainingBatch) -> Result<(), TrainerError> {
+fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError> {
     let samples = batch.inputs.len();
     if samples == 0 {
         return Err(TrainerError::Batch("it holds no sample".to_owned()));
+    }
+    if batch.inputs.plane_set() != plane_set {
+        let found = batch.inputs.plane_set();
+        return Err(TrainerError::Batch(format!(
+            "it has the planes {found:?}, the network sees {plane_set:?}"
+        )));
     }
     let area = batch.inputs.canvas().area();
     let arrays = [

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tch::Device;
 use tengen_network::{DeviceChoice, Mode, Network, NetworkConfig, NetworkInputs, Precision};
-use tengen_records::{Features, InputBatch, TrainingBatch};
+use tengen_records::{Features, InputBatch, PlaneSet, TrainingBatch};
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::rng;
 use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};
@@ -14,9 +14,14 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Random positions of the given sizes on one canvas, each with its own random targets.
 fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
+    batch_of(PlaneSet::Base, canvas, sizes, seed)
+}
+
+/// The same, shown in these planes.
+fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
     let canvas: Size = canvas.parse().expect("a board size");
     let mut batch = TrainingBatch {
-        inputs: InputBatch::new(canvas),
+        inputs: InputBatch::with_planes(canvas, plane_set),
         policy: Vec::new(),
         policy_weight: vec![1.0; sizes.len()],
         board_margin: Vec::new(),
@@ -97,6 +102,26 @@ fn the_first_losses_are_those_of_ignorance() {
     assert!((losses.ownership - owned).abs() < 1e-5, "{losses:?}");
     let total = losses.policy + losses.value + 0.25 * losses.margin + 0.5 * losses.ownership;
     assert!((losses.total - total).abs() < 1e-4, "{losses:?}");
+}
+
+#[test]
+fn pass_alive_planes_are_learned_from_and_others_refused() {
+    let config = NetworkConfig {
+        pass_alive_inputs: true,
+        ..NetworkConfig::new(1, 8)
+    };
+    let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
+    let sizes = ["3x3", "2x3", "3x2", "3x3"];
+    let batch = batch_of(PlaneSet::PassAlive, "3x3", &sizes, 1);
+    let first = trainer.step(&batch).expect("a good batch");
+    for _ in 0..30 {
+        trainer.step(&batch).expect("a good batch");
+    }
+    let last = trainer.step(&batch).expect("a good batch");
+    assert!(last.total < 0.8 * first.total, "{first:?} {last:?}");
+    let other = self::batch("3x3", &sizes, 1);
+    assert!(matches!(trainer.step(&other), Err(TrainerError::Batch(_))));
+    assert!(matches!(trainer.validate(&other), Err(TrainerError::Batch(_))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::scratch;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tengen_network::{Model, PredictorOptions, Weights};
+use tengen_network::{Model, NetworkConfig, PredictorOptions, Weights};
 use tengen_records::{Create, Patience, Promotion, RunInfo, RunLock, Store, now_ms};
 
 /// A run, opened: what its parts share.
@@ -155,13 +155,14 @@ impl Opened {
 
     fn check(&self, stored: &RunInfo) -> anyhow::Result<()> {
         let network = stored.config.get("network").cloned().unwrap_or_default();
+        let parsed = serde_json::from_value::<NetworkConfig>(network.clone());
         let sizes: Vec<String> = self.config.sizes()?.iter().map(ToString::to_string).collect();
         let differs = match () {
             () if stored.sizes != sizes => Some(("boards", format!("{:?}", stored.sizes), format!("{sizes:?}"))),
             () if stored.rules.parse() != Ok(self.config.rules) => {
                 Some(("rules", stored.rules.clone(), self.config.rules.to_string()))
             }
-            () if network != serde_json::to_value(&self.config.network)? => Some((
+            () if parsed.ok().as_ref() != Some(&self.config.network) => Some((
                 "network",
                 network.to_string(),
                 serde_json::to_string(&self.config.network)?,

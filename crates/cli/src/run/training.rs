@@ -8,7 +8,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
-use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, Window};
+use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, TrainingBatch, Window};
 use tengen_rules::Komi;
 use tengen_search::rng;
 use tengen_selfplay::FairKomi;
@@ -139,10 +139,11 @@ impl Training {
     /// One training step.
     pub(crate) fn step(&mut self) -> anyhow::Result<Losses> {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
-        let batch = self
+        let samples = self
             .source
-            .draw(self.config.training.batch, seed, self.config.pace.symmetry);
-        let batch = batch.context("the window holds no position to train on")?;
+            .draw_samples(self.config.training.batch, seed, self.config.pace.symmetry);
+        let samples = samples.context("the window holds no position to train on")?;
+        let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
         Ok(self.trainer.step(&batch)?)
     }
 

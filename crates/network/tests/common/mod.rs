@@ -1,7 +1,7 @@
 //! Networks and positions for the tests of this folder.
 
 use tengen_network::{NetworkConfig, Role, Weights};
-use tengen_records::{Features, InputBatch};
+use tengen_records::{Features, InputBatch, PlaneSet};
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::rng;
 
@@ -47,7 +47,12 @@ pub(crate) fn random_features(size: Size, seed: u64, komi_half_points: i16) -> F
 
 /// Random positions of the given sizes on one canvas.
 pub(crate) fn batch(canvas: Size, sizes: &[Size]) -> InputBatch {
-    let mut batch = InputBatch::new(canvas);
+    batch_of(PlaneSet::Base, canvas, sizes)
+}
+
+/// Random positions of the given sizes on one canvas, shown in these planes.
+pub(crate) fn batch_of(plane_set: PlaneSet, canvas: Size, sizes: &[Size]) -> InputBatch {
+    let mut batch = InputBatch::with_planes(canvas, plane_set);
     for (number, &size) in sizes.iter().enumerate() {
         batch.push(&random_features(size, number as u64, number as i16 * 3 - 4));
     }
