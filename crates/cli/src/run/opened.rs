@@ -179,3 +179,29 @@ impl Opened {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store whose run.json states a key at its usual value is the same run as one that leaves it out.
+    #[test]
+    fn stored_networks_are_compared_by_what_they_mean() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]).expect("loads");
+        let off = load("network.pass_alive_inputs=false");
+        let on = load("network.pass_alive_inputs=true");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let location = folder.path().join("store").display().to_string();
+        let open = |config: &RunConfig| Opened::open(config, &location, &DeviceArgs::default(), Some(folder.path()));
+        let mut stored = serde_json::to_value(&off).expect("JSON");
+        assert!(stored["network"].get("pass_alive_inputs").is_none());
+        stored["network"]["pass_alive_inputs"] = false.into();
+        let store = Store::open(&location, Create::Always).expect("a new store");
+        let info = RunInfo::new("test", 0, "tromp_taylor", vec!["5x5".to_owned()], stored);
+        store.put_run_info(&info).expect("a new run");
+        open(&off).expect("the same network");
+        let error = open(&on).err().expect("another network").to_string();
+        assert!(error.contains("network"), "{error}");
+    }
+}
