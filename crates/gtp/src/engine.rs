@@ -1,6 +1,6 @@
 //! What must a player be able to do to be driven over GTP?
 
-use tengen_rules::{Color, Komi, Move, Position, Size};
+use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
 
 use crate::analysis::{AnalyzeRequest, PositionAnalysis};
 use crate::clock::Clock;
@@ -164,6 +164,8 @@ pub struct LoadedGame {
     pub size: Size,
     /// The komi, when the file names one.
     pub komi: Option<Komi>,
+    /// The rules, when the file names some that can be played here; otherwise the session's stay.
+    pub rules: Option<Rules>,
     /// All turns up to the asked move.
     pub turns: Vec<(Color, Move)>,
 }

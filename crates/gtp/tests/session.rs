@@ -90,6 +90,7 @@ impl Engine for FirstPoint {
         Ok(LoadedGame {
             size,
             komi: None,
+            rules: None,
             turns,
         })
     }
@@ -259,6 +260,21 @@ fn games_are_played_and_scored_under_every_rule_set() {
         assert_eq!(session.game().rules().name(), name);
         assert!(session.game().is_over());
     }
+}
+
+#[test]
+fn life_is_judged_where_territory_is_counted() {
+    let mut session = session();
+    let mut ask = |line: &str| session.handle(line).text.trim().to_owned();
+    ask("rectangular_boardsize 6 2");
+    ask("kata-set-rules japanese2008");
+    for line in [
+        "b b2", "w e2", "b d2", "w e1", "b a1", "w f1", "b b1", "w pass", "b c1", "w pass", "b d1", "w pass", "b pass",
+    ] {
+        assert_eq!(ask(&format!("play {line}")), "=", "{line}");
+    }
+    let status = ["alive", "dead", "seki"].map(|status| ask(&format!("final_status_list {status}")));
+    assert_eq!(status, ["= B2 D2 A1 B1 C1 D1", "= E2 E1 F1", "="]);
 }
 
 #[test]

@@ -25,7 +25,8 @@ use tengen_search::UniformPredictor;
 /// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that grows until the
 /// next line comes. The search tree is kept from move to move and its visits count.
 ///
-/// Plays strict rules, Tromp-Taylor unless told otherwise (--rules, kata-set-rules): final_score counts the board as it stands. With --finish the engine captures dead stones and takes
+/// Plays strict rules, Tromp-Taylor unless told otherwise (--rules, kata-set-rules): final_score counts the board as it stands. loadsgf takes over the komi and the rules
+/// that the file names, and says on stderr when it names rules that are not among ours; the session's stay then. With --finish the engine captures dead stones and takes
 /// neutral points before it passes, so that the final board needs no judgement (kgs-genmove_cleanup asks for the same once).
 ///
 /// A move takes 100 visits, or as many as the clock allows when the controller sets one, or what --visits and --seconds say;

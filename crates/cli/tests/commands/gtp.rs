@@ -153,6 +153,22 @@ fn games_are_loaded_from_files() {
 }
 
 #[test]
+fn files_bring_their_rules_where_they_can_be_played() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, rules, said) in [
+        ("AGA", "aga", "the rules are aga from now on"),
+        ("Japanese", "simplified_ing", "the session's stay: the rules 'japanese'"),
+    ] {
+        let path = folder.path().join("game.sgf");
+        std::fs::write(&path, format!("(;GM[1]FF[4]SZ[5]RU[{name}];B[cc])")).unwrap();
+        let input = format!("loadsgf {}\nkata-get-rules\nquit\n", path.display());
+        let answer = talk(&["--model", "uniform", "--rules", "simplified_ing"], input.as_bytes());
+        assert!(answers(&answer)[1].contains(rules), "{}", answer.stdout);
+        assert!(answer.stderr.contains(said), "{}", answer.stderr);
+    }
+}
+
+#[test]
 fn wrong_use_is_said_in_one_sentence() {
     tengen(&["gtp", "--model", "unifrom"]).refuses(2, "did you mean 'uniform'?");
     tengen(&["gtp", "--model", "uniform,visits=3"]).refuses(2, "--visits");

@@ -214,6 +214,30 @@ fn score_replays_files_and_names_the_first_breach() {
 }
 
 #[test]
+fn score_judges_life_or_names_the_chains_it_cannot_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.sgf");
+    std::fs::write(
+        &path,
+        "(;SZ[4:1];B[ba];W[];B[ca];W[];B[])(;SZ[9];B[ee];W[cc];B[ef];W[];B[])",
+    )
+    .unwrap();
+    let args = ["rules", "score", path.to_str().unwrap(), "--rules", "japanese2008"];
+    let games = tengen(&[&args[..], &["--json"]].concat()).json()["games"].clone();
+    assert_eq!(
+        (&games[0]["result"], &games[0]["undecided"]),
+        (&"B+2".into(), &json!([]))
+    );
+    assert_eq!(games[1]["result"], json!(null));
+    assert_eq!(games[1]["undecided"], json!(["C7", "E5"]));
+    let text = tengen(&args).stdout;
+    assert!(
+        text.contains("whether the chains at C7, E5 are alive is not decided"),
+        "{text}"
+    );
+}
+
+#[test]
 fn score_reads_on_after_broken_games_and_says_where_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {

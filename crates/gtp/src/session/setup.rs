@@ -127,7 +127,8 @@ impl<E: Engine> Session<E> {
             .engine
             .load_game(path, move_number)
             .map_err(|error| format!("cannot load file: {error}"))?;
-        let mut game = Game::with_rules(loaded.size, self.game.rules(), loaded.komi.unwrap_or(self.game.komi()));
+        let rules = loaded.rules.unwrap_or(self.game.rules());
+        let mut game = Game::with_rules(loaded.size, rules, loaded.komi.unwrap_or(self.game.komi()));
         for (index, &(color, mv)) in loaded.turns.iter().enumerate() {
             game.play(color, mv)
                 .map_err(|error| format!("cannot load file: move {}: {error}", index + 1))?;

@@ -1,6 +1,6 @@
 //! Judging the board: score, status of stones, the board as a picture.
 
-use tengen_rules::{Color, Judge, Margin, PointSet, Position, format_point};
+use tengen_rules::{Color, Judge, LIFE_NODES, Margin, PointSet, Position, Scoring, format_point};
 
 use super::{Args, Outcome, Session};
 use crate::engine::{Engine, StoneStatus, Turn};
@@ -21,7 +21,9 @@ impl<E: Engine> Session<E> {
         })
     }
 
-    /// Once both have passed, what stands is counted: every stone is alive. Before that, a chain is dead when the engine
+    /// Once both have passed, what stands is counted: every stone is alive. Under territory scoring the search then decides
+    /// which chains are independently alive; of the others, those that the count removes are dead, the rest are seki.
+    /// Before that, a chain is dead when the engine
     /// expects its points to belong to the opponent at the end, in the mean by more than 0.5 between −1 and 1; without such
     /// an expectation every chain is alive. Area scoring knows no seki apart from life.
     pub(super) fn final_status_list(&mut self, args: &Args<'_>) -> Outcome {
@@ -31,6 +33,9 @@ impl<E: Engine> Session<E> {
             "seki" => StoneStatus::Seki,
             _ => return Err("syntax error: alive, dead or seki expected".to_owned()),
         };
+        if self.game.is_over() && self.game.rules().scoring == Scoring::Territory {
+            return self.judged(status);
+        }
         if status == StoneStatus::Seki {
             return Ok(String::new());
         }
@@ -40,6 +45,26 @@ impl<E: Engine> Session<E> {
             dead == (status == StoneStatus::Dead)
         };
         Ok(chain_lines(self.game.position(), wanted))
+    }
+
+    /// The chains with this status where the game is over and territory is counted.
+    fn judged(&self, status: StoneStatus) -> Outcome {
+        let position = self.game.position();
+        let (alive, undecided) = position.independently_alive(LIFE_NODES);
+        if !undecided.is_empty() {
+            return Err(
+                "cannot tell: the search cannot tell yet which chains are independently alive; play on".to_owned(),
+            );
+        }
+        let removed = position.territory(&alive).removed;
+        Ok(chain_lines(position, |_, chain| {
+            let found = match (chain.intersects(&alive), chain.intersects(&removed)) {
+                (true, _) => StoneStatus::Alive,
+                (false, true) => StoneStatus::Dead,
+                (false, false) => StoneStatus::Seki,
+            };
+            found == status
+        }))
     }
 
     /// What the engine expects; none where the game is over or the engine cannot tell.

@@ -6,12 +6,14 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::PathBuf;
 use tengen_records::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
-use tengen_rules::{Komi, Position, Rules, Scoring};
+use tengen_rules::{Judge, Komi, LIFE_NODES, Position, Rules, format_point};
 
 /// Replay the games of an SGF file under exact rules and count them
 ///
 /// Prints for every game whether all its moves are legal, the first breach with its reason if not, the area of both
-/// sides on the last board as it stands, and the result by count beside the result that the file claims. Only main
+/// sides on the last board as it stands, and the result by count beside the result that the file claims. Under territory
+/// scoring a search decides which chains are independently alive; chains it cannot decide are named instead of a result,
+/// as it tries every sequence and so settles small or nearly filled boards only. Only main
 /// lines are read, in any encoding, with stones set up and handicaps. A game that cannot be read is named with its
 /// line and column, the others are judged all the same, and the exit code is 1.
 #[derive(clap::Args)]
@@ -51,10 +53,12 @@ struct Scored {
     over: bool,
     black_area: usize,
     white_area: usize,
-    /// Black minus White after komi in points, by area; none where the rules count otherwise.
+    /// Black minus White after komi in points, by the rules' count; none where a chain's life is not decided.
     margin: Option<f32>,
     /// The result by count, such as `B+3.5`, `W+1` or `0`.
     result: Option<String>,
+    /// One stone of each chain whose life would have to be known for the count and is not decided.
+    undecided: Vec<String>,
     /// What the file says.
     claimed: Option<String>,
 }
@@ -139,7 +143,13 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError>
         .map_err(|reason| game.error_at_setup(format!("the stones set up at the start are no position: {reason}")))?;
     let breach = replay(&mut position, game);
     let area = position.area();
-    let margin = (args.rules.scoring != Scoring::Territory).then(|| position.margin(komi).points());
+    let count = Judge::default().count(&position, komi);
+    let margin = count.map(|count| count.margin.points());
+    let undecided = if margin.is_none() {
+        undecided(&position)
+    } else {
+        Vec::new()
+    };
     Ok(Scored {
         game: number,
         size: game.size.to_string(),
@@ -153,8 +163,20 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError>
         white_area: area.white.len(),
         margin,
         result: margin.map(result_text),
+        undecided,
         claimed: game.result.clone(),
     })
+}
+
+/// One stone of each chain that the search cannot call alive or not.
+fn undecided(position: &Position) -> Vec<String> {
+    let (_, mut rest) = position.independently_alive(LIFE_NODES);
+    let mut names = Vec::new();
+    while let Some(point) = rest.iter().next() {
+        names.push(format_point(position.size(), point));
+        rest -= position.chain(point);
+    }
+    names
 }
 
 /// Plays the moves up to the first that breaks the rules.
@@ -221,6 +243,9 @@ fn print(scored: &Scored) {
                 lead(margin)
             ));
         }
-        _ => output::result("  these rules count territory, which needs to be told which stones are alive"),
+        _ => output::result(format!(
+            "  no result: these rules count territory, and whether the chains at {} are alive is not decided",
+            scored.undecided.join(", ")
+        )),
     }
 }
