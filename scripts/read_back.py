@@ -198,8 +198,9 @@ def replayable(row):
 
 def check_end(game, row):
     """Result, score and owners of a row of a game or position against the last board."""
-    finished = game.passes == 2
-    equal(row["end_reason"] == "two_passes", finished, f"{row['game_id']}: end")
+    settled = row["end_reason"] == "settled"
+    finished = game.passes == 2 or settled
+    equal(row["end_reason"] == "two_passes", game.passes == 2, f"{row['game_id']}: end")
     if not finished:
         equal((row["score"], row["area_margin"], row["ownership"]), (None, None, None), "an unfinished game has no score")
         return

@@ -217,6 +217,7 @@ impl RunConfig {
     fn check(&self) -> anyhow::Result<()> {
         self.network.validate()?;
         self.selfplay.validate()?;
+        self.selfplay.check_rules(self.rules)?;
         self.training.validate()?;
         self.samples.validate()?;
         self.gate.validate().map_err(anyhow::Error::msg)?;
@@ -396,9 +397,14 @@ mod tests {
             "loop.later_visits=[[5, 0]]",
             "rules=japanese",
             "rules=\"aga,button=yes\"",
+            "selfplay.end_when_settled=1",
             "selfplay.boards=[{size=\"5x\"}]",
         ] {
             assert!(load(bad).is_err(), "{bad}");
         }
+        let settled = |rules: &str| RunConfig::load(&path, &["selfplay.end_when_settled=true".into(), rules.into()]);
+        assert!(settled("rules=aga").expect("counts area").selfplay.end_when_settled);
+        let error = settled("rules=japanese2008").expect_err("counts territory").to_string();
+        assert!(error.contains("selfplay.end_when_settled: expected false"), "{error}");
     }
 }

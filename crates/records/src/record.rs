@@ -25,6 +25,9 @@ const POLICY_SUM_TOLERANCE: f32 = 1e-3;
 pub enum EndReason {
     /// Two passes in a row: the game is over by the rules and scored.
     TwoPasses,
+    /// The game was stopped before two passes because it is settled ([`Position::is_settled`]), and the grid as it
+    /// stands was scored.
+    Settled,
     /// A long cycle tied the game under rules that say so, whatever the komi; there is no score.
     LongCycle,
     /// Two passes in a row, but the score depends on the life of chains that is not decided: no result.
@@ -43,8 +46,9 @@ pub enum EndReason {
 
 impl EndReason {
     /// All reasons, in the order of declaration.
-    pub const ALL: [EndReason; 7] = [
+    pub const ALL: [EndReason; 8] = [
         EndReason::TwoPasses,
+        EndReason::Settled,
         EndReason::LongCycle,
         EndReason::UndecidedLife,
         EndReason::PlyLimit,
@@ -57,6 +61,7 @@ impl EndReason {
     pub fn name(self) -> &'static str {
         match self {
             EndReason::TwoPasses => "two_passes",
+            EndReason::Settled => "settled",
             EndReason::LongCycle => "long_cycle",
             EndReason::UndecidedLife => "undecided_life",
             EndReason::PlyLimit => "ply_limit",
@@ -156,7 +161,7 @@ pub struct GameRecord {
     /// Points added to White's score.
     pub komi: Komi,
     /// Black's score minus White's minus komi by the rules' count, in half points; `None` unless the game ended by
-    /// two passes.
+    /// two passes or settled.
     pub score_half_points: Option<i32>,
     /// Seed of the game's random choices.
     pub seed: i64,
@@ -179,7 +184,7 @@ pub struct GameRecord {
     /// Every turn, that of [`Setup::to_move`] first.
     pub plies: Vec<PlyRecord>,
     /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither; under area scoring the areas,
-    /// under territory scoring alive chains and territories. Empty unless the game ended by two passes.
+    /// under territory scoring alive chains and territories. Empty unless the game ended by two passes or settled.
     pub ownership: Vec<i8>,
     /// Where an imported game comes from and what its file claims; `None` for our own games.
     pub origin: Option<Box<Origin>>,
@@ -274,15 +279,18 @@ pub enum RecordError {
 }
 
 impl GameRecord {
-    /// Whether the game came to an end by its rules and has a result: a score, or a tie by a long cycle.
+    /// Whether the game has a result that its rules give: a score, by two passes or settled, or a tie by a long cycle.
     pub fn is_finished(&self) -> bool {
-        matches!(self.end_reason, EndReason::TwoPasses | EndReason::LongCycle)
+        matches!(
+            self.end_reason,
+            EndReason::TwoPasses | EndReason::Settled | EndReason::LongCycle
+        )
     }
 
     /// Who won; `None` when nobody can say: the ply limit was met, or life is not decided.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.end_reason {
-            EndReason::TwoPasses => self.score_half_points.map(|score| match score.signum() {
+            EndReason::TwoPasses | EndReason::Settled => self.score_half_points.map(|score| match score.signum() {
                 1 => Outcome::BlackWins,
                 -1 => Outcome::WhiteWins,
                 _ => Outcome::Tie,
@@ -305,9 +313,10 @@ impl GameRecord {
     }
 
     /// States the end of the game: reason, score and ownership follow from the final position if the game is over by
-    /// its rules; else it has stopped for the reason given.
+    /// its rules; else it has stopped for the reason given, and has a score only if that is [`EndReason::Settled`] and
+    /// the position is.
     pub fn set_end(&mut self, last: &Position, stopped: EndReason) {
-        let end = End::of(last, self.komi);
+        let end = End::of(last, self.komi, stopped);
         self.end_reason = end.reason.unwrap_or(stopped);
         self.score_half_points = end.score_half_points;
         self.ownership = end.ownership;
@@ -379,16 +388,17 @@ impl GameRecord {
     }
 
     fn check_end(&self, last: &Position) -> Result<(), RecordError> {
-        let end = End::of(last, self.komi);
-        let by_rules = matches!(
+        let end = End::of(last, self.komi, self.end_reason);
+        let by_position = matches!(
             self.end_reason,
-            EndReason::TwoPasses | EndReason::LongCycle | EndReason::UndecidedLife
+            EndReason::TwoPasses | EndReason::Settled | EndReason::LongCycle | EndReason::UndecidedLife
         );
-        if end.reason != by_rules.then_some(self.end_reason) {
+        if end.reason != by_position.then_some(self.end_reason) {
             return Err(RecordError::WrongEnd {
                 stated: self.end_reason.name(),
                 plies: self.plies.len(),
                 found: match end.reason {
+                    None if self.end_reason == EndReason::Settled => "the game is not over, and not settled either",
                     None => "the game is not over",
                     Some(EndReason::LongCycle) => "a long cycle has tied the game",
                     Some(EndReason::UndecidedLife) => "the game is over and the life of its chains is not decided",
@@ -441,7 +451,7 @@ impl GameRecord {
     }
 }
 
-/// How a game ends by its rules.
+/// How a game ends by its last position.
 struct End {
     /// `None` while it goes on.
     reason: Option<EndReason>,
@@ -450,8 +460,13 @@ struct End {
 }
 
 impl End {
-    fn of(last: &Position, komi: Komi) -> End {
-        let (reason, count) = match Judge::default().ending(last, komi) {
+    /// The end by the rules, or, where it is claimed and there, that of a settled game.
+    fn of(last: &Position, komi: Komi, claimed: EndReason) -> End {
+        let mut judge = Judge::default();
+        let (reason, count) = match judge.ending(last, komi) {
+            None if claimed == EndReason::Settled && last.is_settled() => {
+                (Some(EndReason::Settled), judge.count(last, komi))
+            }
             None => (None, None),
             Some(Ending::Counted(count)) => (Some(EndReason::TwoPasses), Some(count)),
             Some(Ending::TiedByCycle) => (Some(EndReason::LongCycle), None),

@@ -157,6 +157,77 @@ fn lies_about_the_end_are_named() {
     ));
 }
 
+/// Two areas of two eyes each, without a point between them once Black has played `E3`.
+const ALMOST_SETTLED: [&str; 3] = [".X.X.O.O.", "XXXXXOOOO", "XXXXXOOOO"];
+
+fn settled(rules: &str) -> GameRecord {
+    let mut game = game(rules, &ALMOST_SETTLED, Color::Black, 13, "E3");
+    assert_eq!(game.end_reason, EndReason::PlyLimit, "only where it is asked for");
+    let last = game.replay().unwrap();
+    game.set_end(&last, EndReason::Settled);
+    game
+}
+
+#[test]
+fn a_settled_game_has_the_score_of_its_grid() {
+    for rules in ["tromp_taylor", "aga", "chinese_practice"] {
+        let game = settled(rules);
+        let last = game.validate().unwrap();
+        assert!(!last.is_over());
+        assert_eq!(
+            (game.end_reason, game.score_half_points),
+            (EndReason::Settled, Some(2 * 3 - 13))
+        );
+        assert_eq!(game.ownership[..9], [1, 1, 1, 1, 1, -1, -1, -1, -1]);
+        assert_eq!((game.outcome(), game.is_finished()), (Some(Outcome::WhiteWins), true));
+        assert_eq!(game.result_text(), "W+3.5");
+        let bytes = encode(std::slice::from_ref(&game));
+        assert_eq!(decode(&bytes).unwrap(), std::slice::from_ref(&game));
+        let mut source = SampleSource::new(SampleConfig::default());
+        source.add_games("settled", std::slice::from_ref(&game)).unwrap();
+        let samples = source.draw_samples(4, 1, SymmetryMode::Canonical).unwrap();
+        assert!(samples.iter().all(|sample| sample.result_weight > 0.0));
+        // Two more passes give the same score by the rules, whatever the claim.
+        let mut passed = game.clone();
+        passed
+            .plies
+            .extend([PlyRecord::bare(Move::Pass), PlyRecord::bare(Move::Pass)]);
+        passed.set_end(&passed.replay().unwrap(), EndReason::Settled);
+        assert_eq!(passed.end_reason, EndReason::TwoPasses);
+        assert_eq!(
+            (passed.score_half_points, &passed.ownership),
+            (game.score_half_points, &game.ownership)
+        );
+    }
+}
+
+#[test]
+fn lies_about_settled_games_are_named() {
+    let game = settled("tromp_taylor");
+    let refused = |change: &dyn Fn(&mut GameRecord)| {
+        let mut lie = game.clone();
+        change(&mut lie);
+        lie.validate().unwrap_err().to_string()
+    };
+    let not_settled = "is not over, and not settled either";
+    assert!(refused(&|lie| lie.plies.clear()).contains(not_settled));
+    assert!(refused(&|lie| lie.plies[0] = PlyRecord::bare(Move::Pass)).contains(not_settled));
+    assert!(refused(&|lie| lie.rules = "japanese2008".to_owned()).contains(not_settled));
+    assert!(refused(&|lie| lie.plies.extend(vec![PlyRecord::bare(Move::Pass); 2])).contains("over and counted"));
+    assert!(refused(&|lie| lie.end_reason = EndReason::TwoPasses).contains("is not over"));
+    assert!(refused(&|lie| lie.end_reason = EndReason::PlyLimit).contains("None half points by count"));
+    assert!(refused(&|lie| lie.score_half_points = Some(-6)).contains("Some(-7) half points by count"));
+    assert!(refused(&|lie| lie.score_half_points = None).contains("Some(-7) half points by count"));
+    assert!(refused(&|lie| lie.ownership[4] = -1).contains("ownership of point 4"));
+    assert!(refused(&|lie| lie.ownership.clear()).contains("ownership must have 27"));
+    // A position that is not settled gets no score by the claim.
+    let mut open = game.clone();
+    open.plies.clear();
+    open.set_end(&open.replay().unwrap(), EndReason::Settled);
+    assert_eq!((open.score_half_points, open.ownership.len()), (None, 0));
+    assert!(open.validate().is_err());
+}
+
 /// Two passes end a game between machines under all rules, and what people could do afterwards is no part of it.
 #[test]
 fn nothing_follows_two_passes() {

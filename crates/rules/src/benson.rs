@@ -5,7 +5,7 @@ use crate::color::Color;
 use crate::geometry::Geometry;
 use crate::point_set::PointSet;
 use crate::position::Position;
-use crate::rules::Suicide;
+use crate::rules::{Scoring, Suicide};
 use crate::size::Size;
 
 impl Position {
@@ -28,6 +28,21 @@ impl Position {
     pub fn pass_alive_of(&self, color: Color) -> PointSet {
         let (own, opponent) = (self.stones(color), self.stones(color.opposite()));
         pass_alive_area(self.size(), own, opponent, self.rules().suicide)
+    }
+
+    /// Whether the count of the grid as it stands is the score of the rest of the game: each color's pass-alive area is
+    /// exactly its area, and together they are the whole grid.
+    ///
+    /// So no point is neutral, no stone stands in the other's area, and no stone can be captured unless its owner fills
+    /// his own eyes. A stone thrown into the other's area gets no eye, because each point there is adjacent to the chain
+    /// around it; it stays only if nobody answers. Always false under territory scoring, where such answers cost points.
+    /// Says nothing about whether the game is over, which by the rules takes two passes.
+    pub fn is_settled(&self) -> bool {
+        if self.rules().scoring == Scoring::Territory {
+            return false;
+        }
+        let area = self.area();
+        (area.black | area.white) == self.geometry().all && self.pass_alive() == area
     }
 }
 

@@ -5,7 +5,8 @@ mod support;
 
 use support::{Random, setup, stones_of};
 use tengen_rules::{
-    Color, Handicap, IllegalMove, Komi, Move, PointSet, Position, Rules, SetupError, Size, Suicide, parse_point,
+    Color, Handicap, IllegalMove, Komi, Move, PointSet, Position, Rules, Scoring, SetupError, Size, Suicide,
+    parse_point, solve_margin,
 };
 
 fn play(position: &mut Position, moves: &str) {
@@ -220,4 +221,57 @@ fn pass_alive_chains_stay() {
         }
     }
     assert!(seen > 30, "{seen}");
+}
+
+#[test]
+fn settled_boards() {
+    let check = |rows: &[&str], expected: bool| {
+        for name in Rules::names() {
+            for to_move in Color::ALL {
+                let position = setup(rows, name.parse().unwrap(), to_move);
+                let counts_area = position.rules().scoring != Scoring::Territory;
+                assert_eq!(position.is_settled(), expected && counts_area, "{name}: {rows:?}");
+            }
+        }
+    };
+    check(&[".X.X", "XXXX", "...."], true);
+    check(&[".XXO.", "XXXOO", "X.XO.", "XXXOO"], true);
+    // A neutral point; the same with the point taken.
+    check(&[".X.X.O.O.", "XXXX.OOOO", "XXXXXOOOO"], false);
+    check(&[".X.XXO.O.", "XXXXXOOOO", "XXXXXOOOO"], true);
+    // A stone inside what is pass-alive of the other counts for its owner as it stands.
+    check(&[".X.O", "XXXX", "...."], false);
+    check(&["XX.", "XXX", ".OO"], false);
+    // One eye, an eye too deep, nothing.
+    check(&[".XX", "XXX", "XXX"], false);
+    check(&[".XX...", "XXX...", "......"], false);
+    check(&["...", "...", "..."], false);
+}
+
+/// Exhaustive search finds no better margin for either side in settled positions that random play has led to.
+#[test]
+fn best_play_gives_settled_boards_their_count() {
+    let mut random = Random(9);
+    let mut seen = 0;
+    while seen < 60 {
+        let (width, height) = [(3, 3), (4, 2), (5, 2), (4, 3)][random.below(4)];
+        let mut position = Position::new(Size::new(width, height).unwrap());
+        for _ in 0..40 {
+            let legal = position.legal_points();
+            let choice = legal.nth(random.below(legal.len().max(1)));
+            position.play(choice.map_or(Move::Pass, Move::Play));
+            if position.is_over() || position.is_settled() {
+                break;
+            }
+        }
+        if position.is_over() || !position.is_settled() {
+            continue;
+        }
+        seen += 1;
+        assert_eq!(solve_margin(&position, 1_000_000), Ok(position.board_margin()));
+        position.play(Move::Pass);
+        if !position.is_over() {
+            assert_eq!(solve_margin(&position, 1_000_000), Ok(position.board_margin()));
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The settings of self-play.
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::Size;
+use tengen_rules::{Rules, Scoring, Size};
 use tengen_search::SearchConfig;
 use thiserror::Error;
 
@@ -24,6 +24,10 @@ pub struct SelfPlayConfig {
     /// Plies, in multiples of the number of points, at which a game is given up as unfinished and without a result.
     /// Usual: 4. Larger lets longer fights end by themselves, and lets hopeless ones cost more.
     pub ply_limit_areas: u32,
+    /// Whether a game stops as soon as it is settled ([`tengen_rules::Position::is_settled`]) and is scored as the grid
+    /// stands. Usual: false. True saves the plies up to two passes, and no game shows the network how to spend them.
+    /// Refused under territory scoring.
+    pub end_when_settled: bool,
     /// Absolute value of the last search, 0 to 1, from which on a game counts as decided and is searched with
     /// `decided_visits`. Usual: 0.95; 1 or more never. Larger spends full searches for longer.
     pub decided_value: f32,
@@ -117,6 +121,7 @@ impl Default for SelfPlayConfig {
             opening: OpeningConfig::default(),
             komi: KomiConfig::default(),
             ply_limit_areas: 4,
+            end_when_settled: false,
             decided_value: 0.95,
             decided_visits: 6,
             decided_weight: 1.0,
@@ -148,6 +153,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Checks a configuration for games under these rules.
+    pub(crate) fn for_rules(config: &SelfPlayConfig, rules: Rules) -> Result<Self, ConfigError> {
+        config.check_rules(rules)?;
+        Self::new(config)
+    }
+
     /// Checks a configuration.
     pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, ConfigError> {
         let error = |key, problem| Err(ConfigError { key, problem });
@@ -202,6 +213,19 @@ impl SelfPlayConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         Settings::new(self).map(drop)
     }
+
+    /// Checks that games can be played so under these rules.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the key that they exclude.
+    pub fn check_rules(&self, rules: Rules) -> Result<(), ConfigError> {
+        if self.end_when_settled && rules.scoring == Scoring::Territory {
+            let problem = format!("expected false under rules that count territory, found true with {rules}");
+            let key = "end_when_settled";
+            return Err(ConfigError { key, problem });
+        }
+        Ok(())
+    }
 }
 
 fn boards(config: &SelfPlayConfig) -> Result<Vec<(Size, f64)>, ConfigError> {
@@ -250,5 +274,21 @@ mod tests {
             ..SelfPlayConfig::default()
         };
         assert_eq!(bad.validate().unwrap_err().key, "games_per_group");
+    }
+
+    #[test]
+    fn only_games_counted_by_area_may_end_when_settled() {
+        let config = SelfPlayConfig {
+            end_when_settled: true,
+            ..SelfPlayConfig::default()
+        };
+        config.validate().unwrap();
+        for name in Rules::names() {
+            let rules: Rules = name.parse().unwrap();
+            let refused = config.check_rules(rules).map_err(|error| error.key);
+            let expected = rules.scoring != Scoring::Territory;
+            assert_eq!(refused, expected.then_some(()).ok_or("end_when_settled"), "{name}");
+            SelfPlayConfig::default().check_rules(rules).unwrap();
+        }
     }
 }

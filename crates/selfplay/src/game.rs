@@ -162,11 +162,21 @@ impl Game {
             return Progress::GoesOn;
         };
         self.record_ply(result, settings, full);
+        match self.stopped(settings) {
+            Some(reason) => Progress::Ended(Box::new(self.finish(komi, run, reason))),
+            None => Progress::GoesOn,
+        }
+    }
+
+    /// Why the game stops now; whatever is said of one that is over, its rules tell its end.
+    fn stopped(&self, settings: &Settings) -> Option<EndReason> {
         let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
-        if self.position.is_over() || self.position.ply() >= limit {
-            Progress::Ended(Box::new(self.finish(komi, run)))
+        if settings.config.end_when_settled && self.position.is_settled() {
+            Some(EndReason::Settled)
+        } else if self.position.is_over() || self.position.ply() >= limit {
+            Some(EndReason::PlyLimit)
         } else {
-            Progress::GoesOn
+            None
         }
     }
 
@@ -205,8 +215,8 @@ impl Game {
         });
     }
 
-    /// The record of the game, which is over or given up.
-    fn finish(&mut self, komi: Komi, run: &RunIdentity) -> GameRecord {
+    /// The record of the game, which is over or has stopped for this reason.
+    fn finish(&mut self, komi: Komi, run: &RunIdentity, stopped: EndReason) -> GameRecord {
         let mut record = GameRecord {
             game_id: self.address.game_id(run.seed),
             size: self.position.size(),
@@ -218,7 +228,7 @@ impl Game {
             white_model: std::mem::take(&mut self.model),
             config_id: run.config_id.clone(),
             start_time_ms: self.start_time_ms,
-            end_reason: EndReason::PlyLimit,
+            end_reason: stopped,
             kind: GameKind::SelfPlay,
             opening_plies: self.opening_plies,
             setup: self.position.start(),
@@ -226,7 +236,7 @@ impl Game {
             ownership: Vec::new(),
             origin: None,
         };
-        record.set_end(&self.position, EndReason::PlyLimit);
+        record.set_end(&self.position, stopped);
         record
     }
 }

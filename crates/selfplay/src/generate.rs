@@ -47,7 +47,7 @@ pub fn generate(
     stop: &AtomicBool,
     mut sink: impl FnMut(Vec<GameRecord>),
 ) -> Result<u64, GeneratorError> {
-    let settings = Arc::new(Settings::new(config)?);
+    let settings = Arc::new(Settings::for_rules(config, setup.run.rules)?);
     let job = Job {
         settings,
         setup,

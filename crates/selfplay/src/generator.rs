@@ -103,7 +103,7 @@ impl Generator {
         model: ModelUpdate,
         in_flight: Option<&Snapshot>,
     ) -> Result<Self, GeneratorError> {
-        let settings = Arc::new(Settings::new(config)?);
+        let settings = Arc::new(Settings::for_rules(config, setup.run.rules)?);
         let counters = Arc::new(Counters::new());
         let threads = setup.threads.max(1);
         let mut groups: Vec<Group> = (0..threads * setup.groups_per_thread.max(1))

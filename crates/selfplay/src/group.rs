@@ -84,7 +84,7 @@ impl Group {
         counters: Arc<Counters>,
     ) -> Result<Self, ConfigError> {
         Ok(Self::with_settings(
-            Arc::new(Settings::new(config)?),
+            Arc::new(Settings::for_rules(config, setup.run.rules)?),
             setup,
             model,
             counters,

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Deliberately absent: printing, files (games leave as [`GameRecord`](tengen_records::GameRecord)s), any network
-//! library, results for games that did not end by the rules.
+//! library, results for games that did not end by the rules and are not settled either.
 
 mod config;
 mod counters;

@@ -8,10 +8,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use common::{config, run, scripted, uniform};
-use tengen_records::GameRecord;
+use tengen_records::{EndReason, GameRecord};
+use tengen_rules::Rules;
 use tengen_search::{PredictError, Predictor, ScriptedPredictor};
 use tengen_selfplay::{
-    Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, Snapshot, generate,
+    Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity,
+    SelfPlayConfig, Snapshot, generate,
 };
 
 const WAIT: Duration = Duration::from_secs(60);
@@ -199,4 +201,73 @@ fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
     while generator.games().recv_timeout(WAIT).is_ok() {}
     let error = generator.stop().result.unwrap_err();
     assert!(error.to_string().contains("broken driver"), "{error}");
+}
+
+/// Games end as soon as they are settled where that is asked for, and only there.
+#[test]
+fn settled_games_end_where_wanted() {
+    let ends = |wanted: bool, threads: usize| {
+        let setup = GenerateSetup {
+            run: run(3),
+            session: 0,
+            games: 64,
+            threads,
+        };
+        let config = SelfPlayConfig {
+            end_when_settled: wanted,
+            ..config(&["5x5"])
+        };
+        let mut games = Vec::new();
+        let (counters, stop) = (Arc::new(Counters::new()), AtomicBool::new(false));
+        generate(&config, &setup, &uniform(), &counters, &stop, |more| games.extend(more)).unwrap();
+        for game in &games {
+            let last = game.validate().unwrap();
+            assert_eq!(
+                game.end_reason == EndReason::Settled,
+                wanted && last.is_settled() && !last.is_over()
+            );
+            game.replay_with(|position, ply, _| {
+                // A random opening is played whatever comes, and the first search after it plays a turn.
+                let own_turn = ply > usize::from(game.opening_plies);
+                assert!(!wanted || !own_turn || !position.is_settled());
+            })
+            .unwrap();
+        }
+        games
+    };
+    let settled = |games: &[GameRecord]| {
+        games
+            .iter()
+            .filter(|game| game.end_reason == EndReason::Settled)
+            .count()
+    };
+    let (off, on) = (ends(false, 1), ends(true, 1));
+    assert_eq!(settled(&off), 0);
+    assert!(settled(&on) > 0, "{}", settled(&on));
+    assert!(
+        tengen_records::encode(&on) == tengen_records::encode(&ends(true, 3)),
+        "any threads"
+    );
+    let plies = |games: &[GameRecord]| games.iter().map(|game| game.plies.len()).sum::<usize>();
+    assert!(plies(&on) < plies(&off), "{} {}", plies(&on), plies(&off));
+}
+
+#[test]
+fn territory_games_cannot_end_when_settled() {
+    let setup = GenerateSetup {
+        run: RunIdentity {
+            rules: Rules::japanese2008(),
+            ..run(3)
+        },
+        session: 0,
+        games: 1,
+        threads: 1,
+    };
+    let config = SelfPlayConfig {
+        end_when_settled: true,
+        ..config(&["5x5"])
+    };
+    let (counters, stop) = (Arc::new(Counters::new()), AtomicBool::new(false));
+    let error = generate(&config, &setup, &uniform(), &counters, &stop, |_| ()).unwrap_err();
+    assert!(error.to_string().contains("selfplay.end_when_settled"), "{error}");
 }

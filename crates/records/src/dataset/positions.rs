@@ -267,7 +267,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         Field::text(
             "end_reason",
             "",
-            "`two_passes` (scored), `ply_limit` (unfinished, no result), `resign`, `forfeit` (the side to move lost, no score).",
+            "`two_passes` and `settled` (scored), `ply_limit` (unfinished, no result), `resign`, `forfeit` (the side to move lost, no score).",
         ),
         |row, out| out.text(&row.game.end_reason),
     ),
