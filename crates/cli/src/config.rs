@@ -404,7 +404,8 @@ mod tests {
         }
         let settled = |rules: &str| RunConfig::load(&path, &["selfplay.end_when_settled=true".into(), rules.into()]);
         assert!(settled("rules=aga").expect("counts area").selfplay.end_when_settled);
-        let error = settled("rules=japanese2008").expect_err("counts territory").to_string();
+        let error = settled("rules=japanese2008").expect_err("counts territory");
+        let error = format!("{error:#}");
         assert!(error.contains("selfplay.end_when_settled: expected false"), "{error}");
     }
 }
