@@ -1,7 +1,6 @@
 //! Any text is given to every parser: boards, points, moves, komi, names of rule sets. Nothing panics, and what is
 //! accepted is written and read back as the same value.
-//! Its twins in the default tests: `parsers_survive_any_text` and `text_round_trips` in
-//! `crates/rules/tests/properties.rs`.
+//! Its twin in the default tests: `parsers_survive_any_text` in `crates/rules/tests/properties.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -7,7 +7,10 @@ mod support;
 use proptest::prelude::*;
 use support::Random;
 use support::slow::SlowGame;
-use tengen_rules::{Color, GameEnd, KoRule, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry};
+use tengen_rules::{
+    Color, GameEnd, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry, format_point,
+    parse_point,
+};
 
 const KO: [KoRule; 6] = [
     KoRule::PositionalSuperko,
@@ -42,6 +45,26 @@ fn any_rules() -> impl Strategy<Value = Rules> {
 
 fn any_size(most: usize) -> impl Strategy<Value = Size> {
     (1..=most, 1..=most).prop_map(|(width, height)| Size::new(width, height).unwrap())
+}
+
+/// Any bytes, short texts, and what the parsers are meant for: points, sizes, komi, and rules with one character changed.
+fn any_text() -> impl Strategy<Value = String> {
+    let bytes =
+        prop::collection::vec(any::<u8>(), 0..24).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let rules = (any_rules(), any::<prop::sample::Index>(), any::<char>()).prop_map(|(rules, place, other)| {
+        let mut text: Vec<char> = rules.to_string().chars().collect();
+        let place = place.index(text.len() + 1);
+        text.splice(place..(place + 1).min(text.len()), [other]);
+        text.into_iter().collect()
+    });
+    prop_oneof![
+        bytes,
+        ".{0,12}",
+        "[A-Za-z]{1,2}[0-9]{0,3}",
+        "-?[0-9]{0,5}[x.]?[0-9]{0,2}",
+        rules,
+        any_rules().prop_map(|rules| rules.to_string()),
+    ]
 }
 
 /// Compares everything the slow game knows.
@@ -175,15 +198,24 @@ proptest! {
         }
     }
 
-    /// Parsers survive anything.
+    /// Parsers survive anything, and what they accept is written and read back as the same value.
     #[test]
-    fn parsers_survive_any_text(text in ".{0,12}", side in 1..=19usize) {
-        let size = Size::square(side).unwrap();
-        let _ = text.parse::<Size>();
-        let _ = text.parse::<Rules>();
-        let _ = text.parse::<tengen_rules::Komi>();
+    fn parsers_survive_any_text(size in any_size(19), text in any_text()) {
+        if let Ok(point) = parse_point(size, &text) {
+            prop_assert_eq!(parse_point(size, &format_point(size, point)), Ok(point));
+        }
         if let Ok(mv) = Move::parse(size, &text) {
             prop_assert_eq!(Move::parse(size, &mv.format(size)), Ok(mv));
+        }
+        if let Ok(size) = text.parse::<Size>() {
+            prop_assert_eq!(size.to_string().parse(), Ok(size));
+        }
+        if let Ok(komi) = text.parse::<Komi>() {
+            prop_assert_eq!(komi.to_string().parse(), Ok(komi));
+        }
+        match text.parse::<Rules>() {
+            Ok(rules) => prop_assert_eq!(rules.to_string().parse(), Ok(rules)),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
 
@@ -194,7 +226,7 @@ proptest! {
             prop_assert_eq!(Move::parse(size, &mv.format(size).to_lowercase()), Ok(mv));
             prop_assert_eq!(mv.index(size), index % (size.area() + 1));
         }
-        let komi = tengen_rules::Komi::from_half_points(half_points);
+        let komi = Komi::from_half_points(half_points);
         prop_assert_eq!(komi.to_string().parse(), Ok(komi));
     }
 }
