@@ -14,6 +14,10 @@ pub const OPENING: u8 = 2;
 /// Flag of a [`PlyRecord`]: the turn was chosen for exploration, not because it was thought best.
 pub const EXPLORED: u8 = 4;
 
+/// The start of a game of which nobody says when it began, as in an SGF file without a date: 1970-01-01, which is told
+/// nowhere as a date.
+pub(crate) const UNKNOWN_TIME: i64 = 0;
+
 /// The largest number of handicap stones a record can state.
 const MAX_HANDICAP: u16 = 255;
 
@@ -171,7 +175,7 @@ pub struct GameRecord {
     pub white_model: String,
     /// Name of the configuration the game was played under.
     pub config_id: String,
-    /// When the game began, in milliseconds since 1970-01-01 UTC.
+    /// When the game began, in milliseconds since 1970-01-01 UTC; 0 when nobody says.
     pub start_time_ms: i64,
     /// Why the game stopped.
     pub end_reason: EndReason,

@@ -10,7 +10,7 @@
 //! | `score_half_points` | int32, null when the game has no score | Black's score minus White's minus komi by the rules' count, times 2 |
 //! | `seed` | int64 | seed of the game's random choices |
 //! | `black_model`, `white_model`, `config_id` | string | who played, under which configuration |
-//! | `start_time` | timestamp, ms, UTC | when the game began |
+//! | `start_time` | timestamp, ms, UTC | when the game began; 1970-01-01 where an imported file does not say |
 //! | `end_reason` | string | `two_passes`, `settled` (stopped before two passes where no play matters any more, and scored), `long_cycle` (a tie without a score), `undecided_life` (no result), `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side that `claimed_result` names), `unfinished` (imported, no result) |
 //! | `handicap` | uint8 | handicap stones; 0 = none; always 0 in version 1.0 |
 //! | `handicap_kind` | string, null without handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |

@@ -56,6 +56,8 @@ fn the_header_says_what_programs_expect() {
         assert!(text.contains(part), "expected {part} in {text}");
     }
     assert!(write_sgf(&random_game(Size::new(3, 4).unwrap(), 1, 5)).contains("SZ[3:4]"));
+    game.start_time_ms = 0;
+    assert!(!write_sgf(&game).contains("DT["), "nobody said when it began");
 }
 
 #[test]

@@ -305,7 +305,12 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         |row, out| out.int(row.game.record.seed),
     ),
     column(
-        Field::one("start_time", Kind::Time, "UTC", "When the game began."),
+        Field::one(
+            "start_time",
+            Kind::Time,
+            "UTC",
+            "When the game began; 1970-01-01 where an imported file does not say.",
+        ),
         |row, out| out.int(row.game.record.start_time_ms),
     ),
     column(

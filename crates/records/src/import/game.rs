@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Position, Rules};
 
 use crate::origin::Origin;
-use crate::record::{EndReason, GameKind, GameRecord, OPENING, PlyRecord};
+use crate::record::{EndReason, GameKind, GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 use crate::sgf::{SgfError, SgfGame, SgfResult};
 
 /// What a turn becomes that the file leaves out, so that one side plays twice in a row.
@@ -199,7 +199,7 @@ fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<Game
         black_model: name(&game.black),
         white_model: name(&game.white),
         config_id: "import".to_owned(),
-        start_time_ms: game.date.as_deref().and_then(first_day_ms).unwrap_or(0),
+        start_time_ms: game.date.as_deref().and_then(first_day_ms).unwrap_or(UNKNOWN_TIME),
         end_reason: EndReason::Unfinished,
         kind: GameKind::Import,
         opening_plies: 0,

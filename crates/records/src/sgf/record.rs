@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tengen_rules::{Color, Move, Setup, Size};
 
-use crate::record::{GameRecord, OPENING, PlyRecord};
+use crate::record::{GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 
 use super::tree::SgfTree;
 use super::value::SgfPoint;
@@ -33,7 +33,8 @@ fn write_header(tree: &mut SgfTree, game: &GameRecord) {
     add("PB", &game.black_model);
     add("PW", &game.white_model);
     add("RE", &game.result_text());
-    if let Some(date) = date_text(game.start_time_ms) {
+    let known = Some(game.start_time_ms).filter(|&time| time != UNKNOWN_TIME);
+    if let Some(date) = known.and_then(date_text) {
         add("DT", &date);
     }
     add("GN", &game.game_id);
