@@ -254,8 +254,9 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, away) = (folder.path().join("store"), folder.path().join("away"));
     let scratch = folder.path().join("scratch");
+    // Self-play far ahead of the trainer always has games to publish; else both could wait for the store in silence.
     let start = |more: &[&str]| {
-        let mut command = command(&store, more);
+        let mut command = command(&store, &[&["loop.lead_positions=1000000"], more].concat());
         command.arg("--scratch").arg(&scratch);
         command
     };

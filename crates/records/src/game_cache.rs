@@ -5,7 +5,7 @@
 //! again. At the next start the cache is made anew from the shards.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
@@ -21,8 +21,11 @@ const WRITTEN_AT_ONCE: usize = 16 << 10;
 pub(crate) enum GameCache {
     /// In memory.
     Memory,
-    /// In unlinked files on the disk of this folder.
+    /// In unlinked files on the disk of this folder, which is made where it is missing.
     Folder(PathBuf),
+    /// The same for a folder inside that of a store. A store's folder that is away is not made anew: the files then lie
+    /// in the system's folder for temporary files.
+    Inside(PathBuf),
 }
 
 /// The unpacked games of one shard.
@@ -57,15 +60,33 @@ impl GameCache {
     pub(crate) fn keep(&self, bytes: Vec<u8>) -> Result<Block, CacheError> {
         match self {
             // A file without bytes cannot be mapped.
-            GameCache::Folder(folder) if !bytes.is_empty() => match map(folder, &bytes) {
-                Ok(map) => Ok(Block::Mapped(map)),
-                Err(reason) => Err(CacheError {
-                    folder: folder.display().to_string(),
-                    bytes: bytes.len(),
-                    reason,
-                }),
-            },
+            GameCache::Folder(folder) | GameCache::Inside(folder) if !bytes.is_empty() => {
+                match self.scratch_file(folder).and_then(|file| map(file, &bytes)) {
+                    Ok(map) => Ok(Block::Mapped(map)),
+                    Err(reason) => Err(CacheError {
+                        folder: folder.display().to_string(),
+                        bytes: bytes.len(),
+                        reason,
+                    }),
+                }
+            }
             _ => Ok(Block::Memory(bytes.into())),
+        }
+    }
+
+    /// A new file without a name.
+    fn scratch_file(&self, folder: &Path) -> std::io::Result<File> {
+        if !matches!(self, GameCache::Inside(_)) {
+            std::fs::create_dir_all(folder)?;
+            return tempfile::tempfile_in(folder);
+        }
+        let made = match std::fs::create_dir(folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        };
+        match made.and_then(|()| tempfile::tempfile_in(folder)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => tempfile::tempfile(),
+            file => file,
         }
     }
 }
@@ -92,9 +113,7 @@ impl Block {
 
 /// Writes the bytes into a new file without a name and maps it.
 #[allow(unsafe_code)]
-fn map(folder: &Path, bytes: &[u8]) -> std::io::Result<Mmap> {
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::tempfile_in(folder)?;
+fn map(mut file: File, bytes: &[u8]) -> std::io::Result<Mmap> {
     reserve(&file, bytes.len() as u64)?;
     for piece in bytes.chunks(WRITTEN_AT_ONCE) {
         file.write_all(piece)?;
@@ -135,6 +154,18 @@ mod tests {
         assert_eq!(block.bytes(), bytes, "a folder removed meanwhile takes nothing away");
         let empty = GameCache::Folder(scratch).keep(Vec::new()).unwrap();
         assert!(empty.bytes().is_empty());
+    }
+
+    #[test]
+    fn the_folder_of_a_store_that_is_away_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        let cache = GameCache::Inside(store.join("cache"));
+        assert_eq!(cache.keep(vec![7; 9]).unwrap().bytes(), [7; 9]);
+        assert!(!store.exists());
+        std::fs::create_dir(&store).unwrap();
+        assert_eq!(cache.keep(vec![7; 9]).unwrap().bytes(), [7; 9]);
+        assert!(store.join("cache").is_dir());
     }
 
     #[test]

@@ -143,10 +143,10 @@ impl SampleConfig {
         match &self.cache {
             CachePlace::Memory => GameCache::Memory,
             CachePlace::Folder(folder) => GameCache::Folder(folder.clone()),
-            CachePlace::Auto => GameCache::Folder(match store.and_then(Store::local_path) {
-                Some(folder) => folder.join(STORE_FOLDER),
-                None => std::env::temp_dir(),
-            }),
+            CachePlace::Auto => match store.and_then(Store::local_path) {
+                Some(folder) => GameCache::Inside(folder.join(STORE_FOLDER)),
+                None => GameCache::Folder(std::env::temp_dir()),
+            },
         }
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         let store = Store::open(folder.path().to_str().unwrap(), crate::store::Create::Always).unwrap();
         let beside = store.local_path().unwrap().join("cache");
         let config = SampleConfig::default();
-        assert_eq!(config.game_cache(Some(&store)), GameCache::Folder(beside));
+        assert_eq!(config.game_cache(Some(&store)), GameCache::Inside(beside));
         assert_eq!(config.game_cache(None), GameCache::Folder(std::env::temp_dir()));
     }
 }

@@ -336,8 +336,13 @@ fn what_is_no_store_is_told() {
         Err(StoreError::NotAStore { .. })
     ));
     assert!(matches!(
-        Store::open("s3://bucket/x", Create::Always),
+        Store::open("ftp://bucket/x", Create::Always),
         Err(StoreError::UnsupportedLocation { .. })
+    ));
+    #[cfg(not(feature = "cloud"))]
+    assert!(matches!(
+        Store::open("s3://bucket/x", Create::Always),
+        Err(StoreError::NoCloud { .. })
     ));
     let address = format!("file://{}", path("by-address"));
     assert!(Store::open(&address, Create::Always).is_ok());
