@@ -128,7 +128,7 @@ impl Store {
     /// The folder of a dataset kept in the store: `datasets/<name>`.
     ///
     /// # Errors
-    /// [`StoreError::BadName`]; [`DatasetError::Options`] for a store that is no local folder.
+    /// [`StoreError::BadName`](crate::StoreError::BadName); [`DatasetError::Options`] for a store that is no local folder.
     pub fn dataset_folder(&self, name: &str) -> Result<PathBuf, DatasetError> {
         check_name("dataset", name)?;
         let Some(folder) = self.local_path() else {
