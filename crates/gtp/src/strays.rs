@@ -29,7 +29,7 @@ mod linux {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
-    use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, kill_process, waitpid};
+    use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
     use super::MARK;
 
@@ -82,18 +82,40 @@ mod linux {
     }
 
     fn is_dead_stray(pid: Pid) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-        // "pid (name) state parent group session …"; the name may hold anything.
-        let Some((_, fields)) = stat.rsplit_once(')') else {
-            return false;
-        };
-        let mut fields = fields.split_whitespace();
-        let state = fields.next();
-        let mut number = || fields.next().and_then(|field| field.parse::<i32>().ok());
-        let (parent, _group, session) = (number(), number(), number());
-        let own_session = getsid(None).map(|session| session.as_raw_nonzero().get());
-        state == Some("Z")
-            && parent == Some(getpid().as_raw_nonzero().get())
-            && own_session.is_ok_and(|own| session.is_some_and(|session| session != own))
+        let own = Kinship::of("self");
+        let found = Kinship::of(&pid.as_raw_nonzero().to_string());
+        own.zip(found).is_some_and(|(own, found)| {
+            found.is_dead && found.parent == getpid().as_raw_nonzero().get() && found.session != own.session
+        })
+    }
+
+    /// What `/proc` says of where a process belongs.
+    struct Kinship {
+        is_dead: bool,
+        parent: i32,
+        /// 0 where the leader is outside this PID namespace, as in a container that starts its command in the session of the host;
+        /// `getsid` of a library whose process numbers are never 0 cannot say that.
+        session: i32,
+    }
+
+    impl Kinship {
+        /// Of the process with this name in `/proc`: a number or `self`.
+        fn of(process: &str) -> Option<Self> {
+            Self::parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+        }
+
+        fn parse(stat: &str) -> Option<Self> {
+            // "pid (name) state parent group session …"; the name may hold anything.
+            let (_, fields) = stat.rsplit_once(')')?;
+            let mut fields = fields.split_whitespace();
+            let is_dead = fields.next()? == "Z";
+            let mut numbers = fields.map_while(|field| field.parse().ok());
+            let (parent, _group, session) = (numbers.next()?, numbers.next()?, numbers.next()?);
+            Some(Self {
+                is_dead,
+                parent,
+                session,
+            })
+        }
     }
 }
