@@ -238,6 +238,36 @@ fn score_judges_life_or_names_the_chains_it_cannot_decide() {
 }
 
 #[test]
+fn score_calls_a_game_that_a_long_cycle_ties_a_tie() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.sgf");
+    // The eternal life of the published facts; the ban of superko comes a move earlier than the tie.
+    let game = "(;SZ[4:3]KM[6.5]AB[ba][cb][db]AW[da][ab][bb];B[aa];W[ca];B[ba];W[da];B[aa])";
+    std::fs::write(&path, game).unwrap();
+    let path = path.to_str().unwrap();
+    for rules in ["japanese2008", "chinese_practice"] {
+        let scored = tengen(&["rules", "score", path, "--rules", rules, "--json"]).json()["games"][0].clone();
+        let found = ["over", "tied_by_cycle", "legal", "result", "margin", "turns"].map(|key| scored[key].clone());
+        let expected = [json!(true), json!(true), json!(true), json!("0"), json!(null), json!(5)];
+        assert_eq!(found, expected, "{rules}");
+        assert_eq!(scored["undecided"], json!([]));
+        let text = tengen(&["rules", "score", path, "--rules", rules]).stdout;
+        assert!(text.contains("a long cycle has tied the game (0;"), "{text}");
+    }
+    let basic = tengen(&["rules", "score", path, "--rules", "ko=basic", "--json"]).json()["games"][0].clone();
+    assert_eq!(
+        (&basic["over"], &basic["tied_by_cycle"]),
+        (&json!(false), &json!(false))
+    );
+    assert!(basic["margin"].is_number());
+    let superko = tengen(&["rules", "score", path, "--json"]).json()["games"][0].clone();
+    assert_eq!(
+        (&superko["legal"], &superko["breach"]["turn"]),
+        (&json!(false), &json!(4))
+    );
+}
+
+#[test]
 fn score_reads_on_after_broken_games_and_says_where_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {

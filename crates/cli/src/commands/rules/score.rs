@@ -13,9 +13,10 @@ use tengen_rules::{Judge, Komi, LIFE_NODES, Position, Rules, format_point};
 /// Prints for every game whether all its moves are legal, the first breach with its reason if not, the area of both
 /// sides on the last board as it stands, and the result by count beside the result that the file claims. Under territory
 /// scoring a search decides which chains are independently alive; chains it cannot decide are named instead of a result,
-/// as it tries every sequence and so settles small or nearly filled boards only. Only main
-/// lines are read, in any encoding, with stones set up and handicaps. A game that cannot be read is named with its
-/// line and column, the others are judged all the same, and the exit code is 1.
+/// as it tries every sequence and so settles small or nearly filled boards only. A game that the rules call a tie because
+/// a long cycle came round is a tie whatever the board and komi. Only main lines are read, in any encoding, with stones
+/// set up and handicaps. A game that cannot be read is named with its line and column, the others are judged all the
+/// same, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules score game.sgf
@@ -51,9 +52,12 @@ struct Scored {
     breach: Option<Breach>,
     /// Whether the rules say that the game is over.
     over: bool,
+    /// Whether it is over because a long cycle tied it; the board is not counted then.
+    tied_by_cycle: bool,
     black_area: usize,
     white_area: usize,
-    /// Black minus White after komi in points, by the rules' count; none where a chain's life is not decided.
+    /// Black minus White after komi in points, by the rules' count; none where a chain's life is not decided, and where a
+    /// long cycle tied the game.
     margin: Option<f32>,
     /// The result by count, such as `B+3.5`, `W+1` or `0`.
     result: Option<String>,
@@ -143,12 +147,15 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError>
         .map_err(|reason| game.error_at_setup(format!("the stones set up at the start are no position: {reason}")))?;
     let breach = replay(&mut position, game);
     let area = position.area();
-    let count = Judge::default().count(&position, komi);
+    let tied_by_cycle = position.is_tied_by_cycle();
+    let count = match tied_by_cycle {
+        true => None,
+        false => Judge::default().count(&position, komi),
+    };
     let margin = count.map(|count| count.margin.points());
-    let undecided = if margin.is_none() {
-        undecided(&position)
-    } else {
-        Vec::new()
+    let undecided = match count.is_none() && !tied_by_cycle {
+        true => undecided(&position),
+        false => Vec::new(),
     };
     Ok(Scored {
         game: number,
@@ -159,10 +166,13 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError>
         legal: breach.is_none(),
         breach,
         over: position.is_over(),
+        tied_by_cycle,
         black_area: area.black.len(),
         white_area: area.white.len(),
         margin,
-        result: margin.map(result_text),
+        result: margin
+            .map(result_text)
+            .or_else(|| tied_by_cycle.then(|| result_text(0.0))),
         undecided,
         claimed: game.result.clone(),
     })
@@ -234,9 +244,12 @@ fn print(scored: &Scored) {
         "  area: Black {}, White {}",
         scored.black_area, scored.white_area
     ));
+    let claimed = scored.claimed.as_deref().unwrap_or("nothing");
     match (scored.margin, &scored.result) {
+        (None, Some(result)) => output::result(format!(
+            "  a long cycle has tied the game ({result}; the file claims {claimed})"
+        )),
         (Some(margin), Some(result)) => {
-            let claimed = scored.claimed.as_deref().unwrap_or("nothing");
             output::result(format!(
                 "  komi {}: {} ({result}; the file claims {claimed})",
                 scored.komi,

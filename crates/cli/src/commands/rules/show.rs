@@ -49,6 +49,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             "rules": position.rules().to_string(),
             "turns": position.ply(),
             "over": position.is_over(),
+            "tied_by_cycle": position.is_tied_by_cycle(),
             "to_move": color_name(position.to_move()),
             "board": rows(&position, &|_| false),
             "illegal": illegal,
@@ -60,6 +61,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     output::result(diagram(&position));
     let turns = position.ply();
     match position.is_over() {
+        true if position.is_tied_by_cycle() => {
+            output::result(format!("after {turns} turns a long cycle has tied the game"));
+        }
         true => output::result(format!("after {turns} turns the game is over")),
         false => output::result(format!(
             "after {turns} turns, {} to move",
