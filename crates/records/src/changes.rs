@@ -1,10 +1,11 @@
-//! How can published games be compacted or dropped while others read them? By numbered notes that every reader obeys.
+//! How can published games be compacted, dropped or let in once while others read them? By numbered notes that every
+//! reader obeys.
 //!
 //! A shard never changes, but old shards may be replaced by one that holds all their games, or dropped. What holds is
 //! said by `changes/000001.json`, `changes/000002.json`, …: each is put once, under the next free number, by somebody
 //! who has read all before it, so of two who change a store at once one is refused. Files are deleted only after the
-//! note that hides them stands, and a merged shard counts only once a note names it. A reader lists the notes, the
-//! games, and the notes again: if there is no new one, every game is in the listing exactly once.
+//! note that hides them stands, and a merged or imported shard counts only once a note names it. A reader lists the
+//! notes, the games, and the notes again: if there is no new one, every game is in the listing exactly once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -22,6 +23,10 @@ const CHANGES: &str = "changes";
 
 /// The worker's name in the names of merged shards; nobody else may write under it.
 pub(crate) const MERGED: &str = "merged";
+
+/// The worker's name in the names of imported shards, which are let in one after the other; nobody else may write under
+/// it.
+pub(crate) const IMPORTED: &str = "imported";
 
 /// How many games were, or are, somewhere.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,15 +76,45 @@ pub(crate) struct Change {
     pub(crate) merged: Vec<Merged>,
     #[serde(default)]
     pub(crate) pruned: Vec<PrunedGeneration>,
+    /// Paths of imported shards that count from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) admitted: Vec<String>,
+    /// Paths of imported shards that never count: they hold a game that another shard brought first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused: Vec<String>,
 }
 
 impl Change {
-    pub(crate) fn new(merged: Vec<Merged>, pruned: Vec<PrunedGeneration>) -> Change {
+    fn empty() -> Change {
         Change {
             format_version: FORMAT.to_string(),
             changed_ms: now_ms(),
+            merged: Vec::new(),
+            pruned: Vec::new(),
+            admitted: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    pub(crate) fn new(merged: Vec<Merged>, pruned: Vec<PrunedGeneration>) -> Change {
+        Change {
             merged,
             pruned,
+            ..Change::empty()
+        }
+    }
+
+    pub(crate) fn admitting(shard: &str) -> Change {
+        Change {
+            admitted: vec![shard.to_owned()],
+            ..Change::empty()
+        }
+    }
+
+    pub(crate) fn refusing(shards: Vec<String>) -> Change {
+        Change {
+            refused: shards,
+            ..Change::empty()
         }
     }
 }
@@ -118,18 +153,27 @@ pub(crate) enum Fate {
 pub(crate) struct Changes {
     /// Number of the newest note, 0 without any.
     pub(crate) last: u32,
+    /// Number of the newest note that merged or pruned, 0 without any.
+    pub(crate) upkeep: u32,
     /// Totals of everything pruned.
     pub(crate) pruned: GameTotals,
     /// Shards that count no more.
     fates: BTreeMap<String, Fate>,
-    /// Merged shards that count, or counted.
-    merged: BTreeSet<String>,
+    /// Merged and imported shards that count, or counted.
+    named: BTreeSet<String>,
 }
 
 impl Changes {
-    /// Whether a shard's games count: nothing replaced or dropped it, and if it was made by merging, that was finished.
+    /// Whether a shard's games count: nothing replaced or dropped it, and if it is a merged or imported one, that was
+    /// finished.
     pub(crate) fn shows(&self, shard: &ShardInfo) -> bool {
-        !self.fates.contains_key(&shard.path) && (shard.name.worker != MERGED || self.merged.contains(&shard.path))
+        let needs_name = [MERGED, IMPORTED].contains(&shard.name.worker.as_str());
+        !self.fates.contains_key(&shard.path) && (!needs_name || self.names(&shard.path))
+    }
+
+    /// Whether a note names a merged or imported shard as one that counts.
+    pub(crate) fn names(&self, path: &str) -> bool {
+        self.named.contains(path)
     }
 
     pub(crate) fn fate(&self, path: &str) -> Option<&Fate> {
@@ -145,12 +189,15 @@ impl Changes {
         }
     }
 
-    /// Merged shards that must be in the store.
+    /// Merged and imported shards that must be in the store.
     pub(crate) fn standing(&self) -> impl Iterator<Item = &String> {
-        self.merged.iter().filter(|path| !self.fates.contains_key(*path))
+        self.named.iter().filter(|path| !self.fates.contains_key(*path))
     }
 
     fn apply(&mut self, number: u32, change: Change) -> Result<(), StoreError> {
+        if !(change.merged.is_empty() && change.pruned.is_empty()) {
+            self.upkeep = number;
+        }
         for merged in change.merged {
             let mut first = 0;
             for path in merged.replaces {
@@ -159,8 +206,11 @@ impl Changes {
                 self.fates.insert(path.clone(), Fate::Merged { into, first });
                 first += games.ok_or_else(|| damaged(path_of(number), "paths of shards".to_owned(), path))?;
             }
-            self.merged.insert(merged.into);
+            self.named.insert(merged.into);
         }
+        self.named.extend(change.admitted);
+        self.fates
+            .extend(change.refused.into_iter().map(|path| (path, Fate::Pruned)));
         for pruned in change.pruned {
             self.pruned = self.pruned.plus(pruned.totals);
             self.fates
@@ -198,15 +248,29 @@ impl Store {
         Ok(changes)
     }
 
-    /// Puts the note that follows on `seen`.
+    /// Puts the note that follows on `seen`, or on games that were let in since: they touch nothing of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Contended`] when somebody merged or pruned since; [`StoreError::Write`], [`StoreError::Read`].
     pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
-        let path = path_of(seen.last + 1);
+        let mut last = seen.last;
+        while !self.put_change_after(last, change)? {
+            let now = self.changes()?;
+            if now.upkeep != seen.upkeep {
+                let location = self.location().to_owned();
+                return Err(StoreError::Contended { location });
+            }
+            last = now.last;
+        }
+        Ok(())
+    }
+
+    /// Puts the note of the number after `last`; false when somebody else was faster.
+    pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
         let text = serde_json::to_vec(change).expect("texts and numbers are JSON");
-        match self.put_same(&path, text) {
-            Ok(Put::Created | Put::Exists) => Ok(()),
-            Err(StoreError::Taken { .. }) => Err(StoreError::Contended {
-                location: self.location().to_owned(),
-            }),
+        match self.put_same(&path_of(last + 1), text) {
+            Ok(Put::Created | Put::Exists) => Ok(true),
+            Err(StoreError::Taken { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

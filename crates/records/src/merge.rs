@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::changes::{Change, GameTotals, MERGED, Merged};
+use crate::changes::{Change, GameTotals, IMPORTED, MERGED, Merged};
 use crate::prune::old_generations;
 use crate::record::GameRecord;
 use crate::shards::{GamesOf, SealedShard, ShardInfo};
@@ -235,7 +235,7 @@ impl Gather {
         if games.is_empty() {
             return Ok(());
         }
-        let worker = if shard.name.worker == MERGED {
+        let worker = if [MERGED, IMPORTED].contains(&shard.name.worker.as_str()) {
             "gathered"
         } else {
             &shard.name.worker

@@ -14,7 +14,7 @@ pub struct PrunePlan {
     pub generations: Vec<PrunedGeneration>,
     /// What would stay.
     pub kept: GameTotals,
-    /// Number of the newest note about changes when this was planned.
+    /// Number of the newest note about merged or pruned games when this was planned.
     seen: u32,
 }
 
@@ -60,7 +60,7 @@ impl Store {
         Ok(PrunePlan {
             generations: generations.into_values().collect(),
             kept: GameTotals::of(&kept),
-            seen: listing.changes,
+            seen: listing.upkeep,
         })
     }
 
@@ -72,7 +72,7 @@ impl Store {
     pub fn prune(&self, plan: &PrunePlan) -> Result<(), StoreError> {
         let _lock = self.lock_upkeep()?;
         let changes = self.changes()?;
-        if changes.last != plan.seen {
+        if changes.upkeep != plan.seen {
             let location = self.location().to_owned();
             return Err(StoreError::Contended { location });
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{Changes, Fate, GameTotals, MERGED};
+use crate::changes::{Changes, Fate, GameTotals, IMPORTED, MERGED};
 use crate::clock::now_ms;
 use crate::decode::{decode_bytes, decode_ids};
 use crate::encode::encode;
@@ -85,6 +85,21 @@ pub enum GamesOf {
     All,
 }
 
+impl GamesOf {
+    /// The folder of all their shards.
+    pub(crate) fn folder(&self) -> Result<String, StoreError> {
+        Ok(match self {
+            GamesOf::All => GAMES.to_owned(),
+            GamesOf::SelfPlay => format!("{GAMES}/kind=selfplay"),
+            GamesOf::Imported => format!("{GAMES}/kind=import"),
+            GamesOf::Match(id) => {
+                check_name("match id", id)?;
+                Collection::Match { id: id.clone() }.folder()
+            }
+        })
+    }
+}
+
 /// A published shard, as its path tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardInfo {
@@ -160,7 +175,7 @@ impl SealedShard {
             Collection::Match { id } => check_name("match id", id)?,
             Collection::Import { name } => check_name("import name", name)?,
         }
-        if worker == MERGED {
+        if [MERGED, IMPORTED].contains(&worker) {
             let name = worker.to_owned();
             return Err(StoreError::BadName { what: "worker", name });
         }
@@ -195,8 +210,10 @@ pub struct GamesListing {
     pub damaged: Vec<ShardInfo>,
     /// What was pruned of the store's self-play games, for counts that must not shrink.
     pub pruned: GameTotals,
-    /// Number of the newest note about merged or pruned shards.
+    /// Number of the newest note about changes.
     pub(crate) changes: u32,
+    /// Number of the newest of them about merged or pruned shards.
+    pub(crate) upkeep: u32,
 }
 
 impl GamesListing {
@@ -264,20 +281,13 @@ impl Store {
                 GamesOf::SelfPlay | GamesOf::All => changes.pruned,
             },
             changes: changes.last,
+            upkeep: changes.upkeep,
         })
     }
 
     /// Lists the shards that count, and what decides which do. Merging and pruning are rare: few listings come between.
     fn consistent_listing(&self, games: &GamesOf) -> Result<(Vec<ShardInfo>, Arc<Changes>), StoreError> {
-        let folder = match games {
-            GamesOf::All => GAMES.to_owned(),
-            GamesOf::SelfPlay => format!("{GAMES}/kind=selfplay"),
-            GamesOf::Imported => format!("{GAMES}/kind=import"),
-            GamesOf::Match(id) => {
-                check_name("match id", id)?;
-                Collection::Match { id: id.clone() }.folder()
-            }
-        };
+        let folder = games.folder()?;
         loop {
             let before = self.changes()?.last;
             let files = self.list(&folder)?;

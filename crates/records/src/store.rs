@@ -9,7 +9,7 @@
 //! promotions/000123.json                         the champion is the highest number
 //! matches/<match id>/spec.json, notes/…, result.json, games.sgf   result.json last
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
-//! changes/000001.json                            which shards were merged into others or pruned, in order
+//! changes/000001.json                            which shards were merged into others, pruned or imported, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard
 //! metrics/<utc ms>-<pid>.jsonl                   what a process measured, one JSON line per event
 //! cache/                                         scratch files without names; always looks empty

@@ -124,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// A merged shard holds the games of others that are deleted: it must be there.
+    /// A merged shard holds the games of others that are deleted, an imported one was let in: both must be there.
     fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let changes = self.changes()?;
         report.pruned = changes.pruned;
@@ -132,7 +132,7 @@ impl Store {
         for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
             report.note(
                 path,
-                "expected the games merged into this shard, found no file".to_owned(),
+                "expected the games that a note in changes/ says are in this shard, found no file".to_owned(),
                 false,
             );
         }

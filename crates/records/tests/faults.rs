@@ -2,153 +2,17 @@
 
 mod common;
 
-use std::fmt;
-use std::ops::Range;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use bytes::Bytes;
+use common::faulty::faulty_store;
 use common::random_games;
-use futures_core::Stream;
 use object_store::memory::InMemory;
-use object_store::path::Path;
-use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
 use tempfile::TempDir;
 use tengen_records::{
     Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, Store, StoreError,
 };
-
-type BoxStream<T> = Pin<Box<dyn Stream<Item = T> + Send>>;
-
-/// How a store fails.
-#[derive(Debug, Default)]
-struct Faults {
-    /// Calls that still work before the trouble begins.
-    good: AtomicU64,
-    /// Calls that fail from then on.
-    bad: AtomicU64,
-    /// Whether puts are done and then said to have failed.
-    after_writing: AtomicBool,
-}
-
-impl Faults {
-    fn plan(&self, good: u64, bad: u64, after_writing: bool) {
-        self.good.store(good, Ordering::SeqCst);
-        self.bad.store(bad, Ordering::SeqCst);
-        self.after_writing.store(after_writing, Ordering::SeqCst);
-    }
-
-    /// Whether this call fails.
-    fn strike(&self) -> bool {
-        let take = |counter: &AtomicU64| {
-            counter
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
-                .is_ok()
-        };
-        !take(&self.good) && take(&self.bad)
-    }
-}
-
-fn fault() -> Error {
-    Error::Generic {
-        store: "faulty",
-        source: "the connection broke off".into(),
-    }
-}
-
-/// Objects in memory behind faults.
-#[derive(Debug)]
-struct Faulty {
-    objects: InMemory,
-    faults: Arc<Faults>,
-}
-
-impl fmt::Display for Faulty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("faulty")
-    }
-}
-
-#[async_trait]
-impl ObjectStore for Faulty {
-    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        if !self.faults.strike() {
-            return self.objects.put_opts(location, payload, options).await;
-        }
-        if self.faults.after_writing.load(Ordering::SeqCst) {
-            self.objects.put_opts(location, payload, options).await?;
-        }
-        Err(fault())
-    }
-
-    async fn put_multipart_opts(&self, _: &Path, _: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
-        Err(fault())
-    }
-
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        if self.faults.strike() {
-            return Err(fault());
-        }
-        self.objects.get_opts(location, options).await
-    }
-
-    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.objects.get_ranges(location, ranges).await
-    }
-
-    fn delete_stream(&self, locations: BoxStream<Result<Path>>) -> BoxStream<Result<Path>> {
-        let locations: BoxStream<Result<Path>> = if self.faults.strike() {
-            Box::pin(Once(Some(Err(fault()))))
-        } else {
-            locations
-        };
-        self.objects.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<Result<ObjectMeta>> {
-        if self.faults.strike() {
-            return Box::pin(Once(Some(Err(fault()))));
-        }
-        self.objects.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        if self.faults.strike() {
-            return Err(fault());
-        }
-        self.objects.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
-        Err(fault())
-    }
-}
-
-/// A stream of one item.
-struct Once<T>(Option<T>);
-
-impl<T: Unpin> Stream for Once<T> {
-    type Item = T;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<T>> {
-        std::task::Poll::Ready(self.0.take())
-    }
-}
-
-fn faulty_store() -> (Store, Arc<Faults>) {
-    let faults = Arc::new(Faults::default());
-    let objects = Faulty {
-        objects: InMemory::new(),
-        faults: Arc::clone(&faults),
-    };
-    (Store::over(Arc::new(objects), "memory").unwrap(), faults)
-}
 
 fn patience(limit: Duration) -> Patience {
     Patience {
@@ -328,7 +192,7 @@ fn upkeep_broken_off_at_every_call_loses_and_doubles_nothing() {
         target_bytes: 1 << 20,
     };
     let games = random_games(2, 12);
-    let work = |store: &Store| -> std::result::Result<(), StoreError> {
+    let work = |store: &Store| -> Result<(), StoreError> {
         store.compact(settings, |_, _| {})?;
         let plan = store.plan_prune(1_000)?;
         let first = plan.generations.len();

@@ -3,16 +3,12 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
 use std::time::Duration;
 
-use common::{Random, random_games};
+use common::{Random, STORE_VARIABLE, random_games, start_helper};
 use tempfile::TempDir;
 use tengen_records::{Collection, Create, GamesOf, Store};
-
-/// Tells the child where to publish.
-const STORE_VARIABLE: &str = "TENGEN_CRASH_TEST_STORE";
 
 /// How often two children are killed.
 const ROUNDS: usize = 55;
@@ -43,26 +39,6 @@ fn endless_writer() {
     }
 }
 
-fn start_writer(location: &str) -> Child {
-    start("endless_writer", location)
-}
-
-/// Starts a helper process and returns once it is at work.
-fn start(helper: &str, location: &str) -> Child {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", helper, "--ignored", "--nocapture"])
-        .env(STORE_VARIABLE, location)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    if !lines.map_while(Result::ok).any(|line| line.contains("ready")) {
-        panic!("the writer ended before it began: {}", child.wait().unwrap());
-    }
-    child
-}
-
 /// Reads every shard that was not read before; all of them must be whole, also while writers write.
 fn read_new(store: &Store, seen: &mut BTreeSet<String>) {
     let shards = store.list_shards(&GamesOf::All).unwrap();
@@ -82,7 +58,10 @@ fn killed_writers_leave_nothing_half_read() {
     let mut random = Random::new(3);
     let mut seen = BTreeSet::new();
     for _ in 0..ROUNDS {
-        for mut child in [start_writer(&location), start_writer(&location)] {
+        for mut child in [
+            start_helper("endless_writer", &location),
+            start_helper("endless_writer", &location),
+        ] {
             std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
             read_new(&store, &mut seen);
             child.kill().unwrap();
@@ -111,7 +90,7 @@ fn killed_writers_leave_nothing_half_read() {
 fn the_right_to_run_ends_with_its_process() {
     let folder = TempDir::new().unwrap();
     let location = folder.path().display().to_string();
-    let mut child = start("endless_holder", &location);
+    let mut child = start_helper("endless_holder", &location);
     let store = Store::open(&location, Create::Always).unwrap();
     let error = store.lock_run().unwrap_err();
     assert!(error.to_string().contains(&child.id().to_string()), "{error}");

@@ -3,20 +3,16 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
 use std::time::Duration;
 
-use common::{Random, random_games};
+use common::{Random, STORE_VARIABLE, random_games, start_helper};
 use serde_json::json;
 use tempfile::TempDir;
 use tengen_records::{
     Collection, CompactSettings, Create, GameRecord, GameTotals, GamesOf, Gather, MatchFile, Promotion, ShardReadError,
     Store, StoreError, Window, WindowConfig,
 };
-
-/// Tells a child which store to work on.
-const STORE_VARIABLE: &str = "TENGEN_UPKEEP_TEST_STORE";
 
 fn new_store() -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
@@ -249,19 +245,6 @@ fn endless_upkeep() {
     store.prune(&plan).unwrap();
 }
 
-fn start_upkeep(location: &str) -> Child {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "endless_upkeep", "--ignored", "--nocapture"])
-        .env(STORE_VARIABLE, location)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line.contains("ready")));
-    child
-}
-
 /// Every game is in the listing once or counted as pruned, at every moment and after every kill, for a reader that
 /// reads while shards are merged and dropped.
 #[test]
@@ -281,7 +264,7 @@ fn killed_upkeep_loses_and_doubles_nothing() {
                 .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, &[game])
                 .unwrap();
         }
-        let mut child = start_upkeep(store.location());
+        let mut child = start_helper("endless_upkeep", store.location());
         let killed_at = std::time::Instant::now() + Duration::from_micros(random.below(40_000) as u64);
         while std::time::Instant::now() < killed_at {
             check(&store, &published);

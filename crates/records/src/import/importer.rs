@@ -1,17 +1,17 @@
 //! How do many foreign games become shards of a store, and what is said of those that do not?
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
 use crate::origin::Origin;
-use crate::record::GameRecord;
 use crate::sgf::{SgfError, SgfGames, SgfText, no_game};
-use crate::shards::{Collection, GamesOf};
+use crate::shards::Collection;
 use crate::store::Store;
-use crate::store_error::{ShardReadError, StoreError};
+use crate::store_error::StoreError;
 
-use super::game::{ImportRules, Refusal, import_game};
+use super::admission::Admission;
+use super::game::{ImportRules, Imported, Refusal, import_game};
 use super::sources::SgfSource;
 
 /// Games of one shard at most.
@@ -74,42 +74,55 @@ pub struct ImportReport {
 }
 
 /// Takes foreign games and publishes those that keep the rules.
-pub struct Importer<'s> {
-    /// None for a dry run.
-    store: Option<&'s Store>,
+pub struct Importer {
+    /// The games of the store; none without a store.
+    admission: Option<Admission>,
+    /// Whether games are published, and nothing was yet.
+    writing: Writing,
     collection: Collection,
     how: ImportRules,
-    known: HashSet<String>,
-    waiting: Vec<GameRecord>,
+    waiting: Vec<Imported>,
+    waiting_ids: HashSet<String>,
     waiting_plies: usize,
     report: ImportReport,
 }
 
-impl<'s> Importer<'s> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    Never,
+    /// What killed imports left is looked at first.
+    NotYet,
+    Begun,
+}
+
+impl Importer {
     /// An importer into the collection `name` of a store; without a store everything is done but publishing.
     ///
     /// # Errors
     /// [`StoreError`] when the ids of the games imported earlier cannot be read, or the name cannot be part of a path.
-    pub fn new(store: Option<&'s Store>, name: &str, how: ImportRules) -> Result<Importer<'s>, StoreError> {
+    pub fn new(store: Option<&Store>, name: &str, how: ImportRules) -> Result<Importer, StoreError> {
         crate::shards::check_name("import name", name)?;
-        let known = match store {
-            None => HashSet::new(),
-            Some(store) => known_games(store)?,
-        };
         Ok(Importer {
-            store,
+            admission: store.map(Admission::new).transpose()?,
+            writing: match store {
+                Some(_) => Writing::NotYet,
+                None => Writing::Never,
+            },
             collection: Collection::Import { name: name.to_owned() },
             how,
-            known,
             waiting: Vec::new(),
+            waiting_ids: HashSet::new(),
             waiting_plies: 0,
             report: ImportReport::default(),
         })
     }
 
     /// The same importer, which compares with the games of the store but publishes nothing.
-    pub fn without_writing(self) -> Importer<'s> {
-        Importer { store: None, ..self }
+    pub fn without_writing(self) -> Importer {
+        Importer {
+            writing: Writing::Never,
+            ..self
+        }
     }
 
     /// What has become of the games so far.
@@ -122,6 +135,7 @@ impl<'s> Importer<'s> {
     /// # Errors
     /// [`StoreError`] when a shard cannot be published. What was published before stays.
     pub fn take(&mut self, source: &SgfSource, mut progress: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
+        self.begin()?;
         self.report.files += 1;
         let decoded = SgfText::decode(&source.bytes);
         self.report.damaged_texts += u64::from(decoded.is_damaged);
@@ -135,16 +149,7 @@ impl<'s> Importer<'s> {
                 import_game(&game, origin, &self.how)
             });
             match imported {
-                Ok(imported) => {
-                    if self.known.insert(imported.record.game_id.clone()) {
-                        self.report.added_passes += imported.added_passes;
-                        self.report.dropped_passes += imported.dropped_passes;
-                        *self.report.results.entry(imported.comparison.name()).or_default() += 1;
-                        self.keep(imported.record)?;
-                    } else {
-                        self.report.duplicates += 1;
-                    }
-                }
+                Ok(imported) => self.keep(imported)?,
                 Err(refusal) => self.reject(source, number, refusal),
             }
             if !progress(games.bytes_read()) {
@@ -166,27 +171,58 @@ impl<'s> Importer<'s> {
         Ok(self.report)
     }
 
-    fn keep(&mut self, record: GameRecord) -> Result<(), StoreError> {
-        self.report.kept += 1;
-        self.report.positions += record.plies.len() as u64;
-        self.waiting_plies += record.plies.len();
-        self.waiting.push(record);
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if let (Writing::NotYet, Some(admission)) = (self.writing, &mut self.admission) {
+            admission.settle_strays()?;
+            self.writing = Writing::Begun;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, imported: Imported) -> Result<(), StoreError> {
+        let game_id = &imported.record.game_id;
+        let is_known = self
+            .admission
+            .as_ref()
+            .is_some_and(|admission| admission.knows(game_id));
+        if is_known || !self.waiting_ids.insert(game_id.clone()) {
+            self.report.duplicates += 1;
+            return Ok(());
+        }
+        self.waiting_plies += imported.record.plies.len();
+        self.waiting.push(imported);
         match self.waiting.len() >= SHARD_GAMES || self.waiting_plies >= SHARD_PLIES {
             true => self.publish(),
             false => Ok(()),
         }
     }
 
+    /// Publishes the games that wait, but for those that somebody else brought meanwhile, and counts them.
     fn publish(&mut self) -> Result<(), StoreError> {
-        let games = std::mem::take(&mut self.waiting);
+        let mut labels = HashMap::new();
+        let mut games = Vec::new();
+        for imported in self.waiting.drain(..) {
+            let passes = (imported.added_passes, imported.dropped_passes);
+            labels.insert(imported.record.game_id.clone(), (imported.comparison, passes));
+            games.push(imported.record);
+        }
         self.waiting_plies = 0;
-        let Some(store) = self.store.filter(|_| !games.is_empty()) else {
-            return Ok(());
-        };
-        let sequence = self.report.shards.len() as u64;
-        let worker = format!("import{}", std::process::id());
-        let shard = store.publish_games(&self.collection, &worker, sequence, &games)?;
-        self.report.shards.push(shard.path);
+        if let (Writing::Begun, Some(admission)) = (self.writing, &mut self.admission) {
+            self.waiting_ids.clear();
+            let sequence = self.report.shards.len() as u64;
+            let shard = admission.admit(&self.collection, sequence, &mut games)?;
+            self.report.shards.extend(shard.map(|shard| shard.path));
+        }
+        let report = &mut self.report;
+        report.kept += games.len() as u64;
+        report.duplicates += (labels.len() - games.len()) as u64;
+        for game in &games {
+            let (comparison, (added, dropped)) = labels[&game.game_id];
+            report.positions += game.plies.len() as u64;
+            report.added_passes += added;
+            report.dropped_passes += dropped;
+            *report.results.entry(comparison.name()).or_default() += 1;
+        }
         Ok(())
     }
 
@@ -215,18 +251,4 @@ impl<'s> Importer<'s> {
             reason: problem,
         });
     }
-}
-
-/// Ids of all games that were imported into a store before.
-fn known_games(store: &Store) -> Result<HashSet<String>, StoreError> {
-    let mut known = HashSet::new();
-    for shard in store.list_shards(&GamesOf::Imported)? {
-        match store.game_ids(&shard) {
-            Ok(ids) => known.extend(ids),
-            Err(ShardReadError::Store(error)) => return Err(error),
-            // It is gone or in quarantine and counts no more, so its games may come again.
-            Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
-        }
-    }
-    Ok(known)
 }

@@ -1,5 +1,6 @@
 //! How do other people's games come into a store? Read, replayed under strict rules, relabelled, and published.
 
+mod admission;
 mod game;
 mod importer;
 mod sources;

@@ -2,8 +2,32 @@
 
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub(crate) mod faulty;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Position, Setup, Size};
+
+/// Tells a helper process which store to work on.
+pub(crate) const STORE_VARIABLE: &str = "TENGEN_TEST_STORE";
+
+/// Starts an ignored test of the same file as a process of its own, and returns once it has said `ready`.
+pub(crate) fn start_helper(name: &str, location: &str) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env(STORE_VARIABLE, location)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    if !lines.map_while(Result::ok).any(|line| line.contains("ready")) {
+        panic!("{name} ended before it began: {}", child.wait().unwrap());
+    }
+    child
+}
 
 /// A small generator of random numbers.
 pub(crate) struct Random(u64);

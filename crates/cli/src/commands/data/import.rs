@@ -28,8 +28,9 @@ const SHOWN: usize = 10;
 /// two passes, stones set up without liberty, a turn left out, a komi that is not in half points) or cannot be read.
 /// Passes after the end are dropped. Handicap stones may be set up, played, or given by passes.
 ///
-/// Games are named by their content: importing a file again adds nothing, and a run that was stopped goes on with the
-/// same command. The exit code is 1 when no game was kept or found in the store already, or a file could not be read.
+/// Games are named by their content: importing a file again adds nothing, and a run that was stopped or killed goes on
+/// with the same command. Any number of imports may work on one store at the same moment, on the same files or others:
+/// each game is stored once, and the import that came second counts it as there already. The exit code is 1 when no game was kept or found in the store already, or a file could not be read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data import games.sgf --store data/imported
