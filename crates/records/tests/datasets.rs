@@ -1,6 +1,8 @@
 //! Datasets as files: the same bytes for everybody, whole or not at all, exactly the rows that were asked for.
 
 mod common;
+#[path = "common/exports.rs"]
+mod exports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,9 +11,8 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int8Type, Int16Type, Int32Type};
-use bytes::Bytes;
 use common::{random_game, random_game_from};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use exports::{export, options, rows};
 use tengen_records::{
     Collection, Create, Dataset, DatasetError, DatasetFilter, EndReason, ExportOptions, FULL_SEARCH, FileFormat,
     GameRecord, GamesOf, SplitShares, Store, What,
@@ -56,22 +57,6 @@ fn store(folder: &Path, games: &[GameRecord]) -> Store {
     store
 }
 
-fn options(what: What, format: FileFormat) -> ExportOptions {
-    ExportOptions {
-        what,
-        format,
-        filter: DatasetFilter::default(),
-        count: None,
-        split: None,
-        distinct: false,
-        rows_per_part: None,
-    }
-}
-
-fn export(store: &Store, folder: &Path, options: &ExportOptions) -> Result<Dataset, DatasetError> {
-    store.export(folder, options, &mut |_| true)
-}
-
 /// Every file below a folder with its bytes.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -86,27 +71,6 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files
-}
-
-/// All rows of a dataset of Parquet.
-fn rows(dataset: &Dataset) -> Vec<RecordBatch> {
-    let mut batches = Vec::new();
-    for file in &dataset.manifest.files {
-        let bytes = Bytes::from(fs::read(dataset.folder.join(&file.path)).unwrap());
-        assert_eq!(bytes.len() as u64, file.bytes);
-        assert_eq!(tengen_records::sha256_hex(&bytes), file.sha256);
-        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)
-            .unwrap()
-            .with_batch_size(1 << 20)
-            .build()
-            .unwrap();
-        batches.extend(reader.map(Result::unwrap));
-    }
-    assert_eq!(
-        batches.iter().map(RecordBatch::num_rows).sum::<usize>() as u64,
-        dataset.manifest.rows
-    );
-    batches
 }
 
 /// Game and ply of every row.

@@ -1,6 +1,8 @@
 //! Runs the real binary and looks at what it says.
 
 use std::process::{Command, Output, Stdio};
+use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
+use tengen_rules::{Komi, Move, Setup, Size};
 
 /// What the program answered.
 pub(crate) struct Answer {
@@ -56,4 +58,32 @@ impl Answer {
         assert!(self.stderr.contains(message), "{message:?} is not in: {}", self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
     }
+}
+
+/// A game on a square board that two passes end.
+pub(crate) fn finished_game(number: usize, side: usize, komi_half_points: i16, moves: &[&str]) -> GameRecord {
+    let size = Size::square(side).unwrap();
+    let ply = |text: &&str| PlyRecord::bare(Move::parse(size, text).unwrap());
+    let mut game = GameRecord {
+        game_id: format!("game-{number}"),
+        size,
+        rules: "tromp_taylor".to_owned(),
+        komi: Komi::from_half_points(komi_half_points),
+        score_half_points: None,
+        seed: number as i64,
+        black_model: "test".to_owned(),
+        white_model: "test".to_owned(),
+        config_id: "test".to_owned(),
+        start_time_ms: 0,
+        end_reason: EndReason::PlyLimit,
+        kind: GameKind::SelfPlay,
+        opening_plies: 0,
+        setup: Setup::EVEN,
+        plies: moves.iter().map(ply).collect(),
+        ownership: Vec::new(),
+        origin: None,
+    };
+    let last = game.replay().unwrap();
+    game.set_end(&last, EndReason::TwoPasses);
+    game
 }

@@ -1,39 +1,13 @@
 //! `tengen data` from outside.
 
-use crate::common::tengen;
+use crate::common::{finished_game, tengen};
 use std::path::{Path, PathBuf};
-use tengen_records::{Collection, Create, EndReason, GameKind, GameRecord, PlyRecord, Store};
-use tengen_rules::{Komi, Move, Setup, Size};
+use tengen_records::{Collection, Create, GameRecord, Store};
 
-/// A finished game on 2x2.
+/// A finished game on 2x2, every turn trained on.
 fn game(number: usize) -> GameRecord {
-    let size = Size::square(2).unwrap();
-    let moves = ["A1", "pass", "pass"];
-    let ply = |text: &&str| PlyRecord {
-        weight: 1.0,
-        ..PlyRecord::bare(Move::parse(size, text).unwrap())
-    };
-    let mut game = GameRecord {
-        game_id: format!("game-{number}"),
-        size,
-        rules: "tromp_taylor".to_owned(),
-        komi: Komi::from_half_points(1),
-        score_half_points: None,
-        seed: number as i64,
-        black_model: "test".to_owned(),
-        white_model: "test".to_owned(),
-        config_id: "test".to_owned(),
-        start_time_ms: 0,
-        end_reason: EndReason::PlyLimit,
-        kind: GameKind::SelfPlay,
-        opening_plies: 0,
-        setup: Setup::EVEN,
-        plies: moves.iter().map(ply).collect(),
-        ownership: Vec::new(),
-        origin: None,
-    };
-    let last = game.replay().unwrap();
-    game.set_end(&last, EndReason::TwoPasses);
+    let mut game = finished_game(number, 2, 1, &["A1", "pass", "pass"]);
+    game.plies.iter_mut().for_each(|ply| ply.weight = 1.0);
     game
 }
 

@@ -1,40 +1,14 @@
 //! `tengen data export`, `sample` and `solve` from outside.
 
-use crate::common::{answer, command, tengen};
+use crate::common::{answer, command, finished_game, tengen};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tengen_records::{Collection, Create, EndReason, GameKind, GameRecord, PlyRecord, Store};
-use tengen_rules::{Komi, Move, Setup, Size};
+use tengen_records::{Collection, Create, GameRecord, Store};
 
 /// A finished game on 3x3.
 fn game(number: usize) -> GameRecord {
-    let size = Size::square(3).unwrap();
-    let moves = ["B2", "pass", ["A1", "B1", "C3"][number % 3], "pass", "pass"];
-    let mut game = GameRecord {
-        game_id: format!("game-{number}"),
-        size,
-        rules: "tromp_taylor".to_owned(),
-        komi: Komi::from_half_points(7),
-        score_half_points: None,
-        seed: number as i64,
-        black_model: "test".to_owned(),
-        white_model: "test".to_owned(),
-        config_id: "test".to_owned(),
-        start_time_ms: 0,
-        end_reason: EndReason::PlyLimit,
-        kind: GameKind::SelfPlay,
-        opening_plies: 0,
-        setup: Setup::EVEN,
-        plies: moves
-            .iter()
-            .map(|text| PlyRecord::bare(Move::parse(size, text).unwrap()))
-            .collect(),
-        ownership: Vec::new(),
-        origin: None,
-    };
-    let last = game.replay().unwrap();
-    game.set_end(&last, EndReason::TwoPasses);
-    game
+    let third = ["A1", "B1", "C3"][number % 3];
+    finished_game(number, 3, 7, &["B2", "pass", third, "pass", "pass"])
 }
 
 /// A store with sixty games.

@@ -118,6 +118,12 @@ pub(crate) struct Column<P> {
     pub(crate) put: P,
 }
 
+impl<P> Column<P> {
+    pub(crate) const fn new(field: Field, put: P) -> Column<P> {
+        Column { field, put }
+    }
+}
+
 /// The descriptions of columns.
 pub(crate) fn fields<P>(columns: &[Column<P>]) -> Vec<Field> {
     columns.iter().map(|column| column.field).collect()

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::choose::{Chosen, choose, taken_plies};
-use super::column::{Field, fields};
+use super::column::Field;
 use super::distinct::{Seen, position_key};
 use super::error::DatasetError;
 use super::filter::{DatasetFilter, SplitShares};
-use super::games::{GAME_COLUMNS, GameRow, push_game};
+use super::games::{GameRow, game_fields, push_game};
 use super::manifest::{About, DatasetManifest, complete};
-use super::positions::{POSITION_COLUMNS, PositionRow, push_position};
+use super::positions::{PositionRow, position_fields, push_position};
 use super::scan::{ExportProgress, Read, scan, shards_for};
 use super::source::{GameSource, ShardSource};
 use super::table::Table;
@@ -200,8 +200,8 @@ impl<'a> Export<'a> {
     fn begin(folder: &Path, options: &'a ExportOptions) -> Result<Export<'a>, DatasetError> {
         let (content, fields) = match (options.what, options.format) {
             (_, FileFormat::Sgf) => ("games", vec![SGF_FIELD]),
-            (What::Games, _) => ("games", fields(GAME_COLUMNS)),
-            (What::Positions, _) => ("positions", fields(POSITION_COLUMNS)),
+            (What::Games, _) => ("games", game_fields(&options.filter.games)),
+            (What::Positions, _) => ("positions", position_fields(&options.filter.games)),
         };
         let writer = DatasetWriter::begin(folder, options.format, content, fields.clone(), options.rows_per_part)?;
         Ok(Export {

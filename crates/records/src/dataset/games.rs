@@ -2,12 +2,14 @@
 
 use tengen_rules::{Color, Position};
 
-use super::column::Kind::{Float32, Int8, Int16, Int32, Int64};
+use super::column::Kind::{Float32, Int8, Int16, Int32};
 use super::column::Shape::{Many, Points};
-use super::column::{Column, Field, Kind};
+use super::column::{Column, Field, fields};
 use super::positions::{put_board, sign};
+use super::shared::{CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
 use super::source::GameSource;
 use super::table::{Cells, Table};
+use crate::shards::GamesOf;
 
 /// A game with its first and last position and the side that took each turn.
 pub(crate) struct GameRow<'a> {
@@ -19,86 +21,13 @@ pub(crate) struct GameRow<'a> {
 
 type Put = fn(&GameRow<'_>, &mut Cells);
 
-const fn column(field: Field, put: Put) -> Column<Put> {
-    Column { field, put }
-}
-
-const NO_SCORE: &str = "the game did not end by two passes";
-
-/// The columns of a dataset of games, in order.
-pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
-    column(
-        Field::text("game_id", "", "Name of the game, unique in its store."),
-        |row, out| out.text(&row.game.id),
-    ),
-    column(
-        Field::one("width", Int8, "points, 1 to 19", "Columns of the board."),
-        |row, out| out.int(row.start.size().width() as i64),
-    ),
-    column(
-        Field::one("height", Int8, "points, 1 to 19", "Rows of the board."),
-        |row, out| out.int(row.start.size().height() as i64),
-    ),
-    column(
-        Field::text(
-            "rules",
-            "",
-            "Rule set; `tromp_taylor` = positional superko, suicide allowed, two passes end the game, area score.",
-        ),
-        |row, out| out.text(&row.game.rules),
-    ),
-    column(
-        Field::one(
-            "komi",
-            Float32,
-            "points, a multiple of 0.5, White's",
-            "Points added to White's area.",
-        ),
-        |row, out| out.float(row.game.record.komi.points()),
-    ),
-    column(
-        Field::one(
-            "outcome",
-            Int8,
-            "1 Black won, 0 tie, -1 White won",
-            "Result after komi, resignation and forfeit included.",
-        )
-        .null("the game has no result (ply limit)"),
-        |row, out| row.game.put_outcome(out),
-    ),
-    column(
-        Field::one(
-            "area_margin",
-            Int16,
-            "points, Black minus White, without komi",
-            "Strict area score at the end: what stands is counted, nothing is taken off as dead.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_area_margin(out),
-    ),
-    column(
-        Field::one(
-            "score",
-            Float32,
-            "points, Black minus White, after komi",
-            "Score at the end, as the rules count it.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_score(out),
-    ),
-    column(
-        Field::text(
-            "end_reason",
-            "",
-            "`two_passes` and `settled` (scored), `ply_limit` (unfinished, no result), `resign`, `forfeit` (the side to move lost, no score).",
-        ),
-        |row, out| out.text(&row.game.end_reason),
-    ),
-    column(
+/// The columns that only a dataset of games has.
+const GAME_COLUMNS: &[Column<Put>] = &[
+    Column::new(
         Field::one("plies", Int32, "turns", "Length of the game, passes included."),
         |row, out| out.int(row.game.record.plies.len() as i64),
     ),
-    column(
+    Column::new(
         Field::one(
             "opening_plies",
             Int32,
@@ -107,7 +36,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.game.record.opening_plies),
     ),
-    column(
+    Column::new(
         Field::one(
             "handicap",
             Int16,
@@ -116,7 +45,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.start.handicap().stones()),
     ),
-    column(
+    Column::new(
         Field::new(
             "start_board",
             Int8,
@@ -126,7 +55,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| put_board(row.start, out),
     ),
-    column(
+    Column::new(
         Field::new(
             "moves",
             Int16,
@@ -136,7 +65,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.per_turn(|turn| turn.mv.index(row.start.size()) as i64)),
     ),
-    column(
+    Column::new(
         Field::new(
             "movers",
             Int8,
@@ -146,7 +75,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.movers.iter().map(|&color| sign(color))),
     ),
-    column(
+    Column::new(
         Field::new(
             "flags",
             Int8,
@@ -156,7 +85,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.per_turn(|turn| i64::from(turn.flags))),
     ),
-    column(
+    Column::new(
         Field::new(
             "root_value",
             Float32,
@@ -166,7 +95,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.root_value)),
     ),
-    column(
+    Column::new(
         Field::new(
             "root_score",
             Float32,
@@ -176,7 +105,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.root_margin)),
     ),
-    column(
+    Column::new(
         Field::new(
             "root_visits",
             Int32,
@@ -186,7 +115,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.per_turn(|turn| i64::from(turn.root_visits))),
     ),
-    column(
+    Column::new(
         Field::new(
             "network_value",
             Float32,
@@ -196,7 +125,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.network_value)),
     ),
-    column(
+    Column::new(
         Field::new(
             "weight",
             Float32,
@@ -206,7 +135,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.weight)),
     ),
-    column(
+    Column::new(
         Field::new(
             "policy_counts",
             Int16,
@@ -216,7 +145,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.per_turn(|turn| turn.policy.len() as i64)),
     ),
-    column(
+    Column::new(
         Field::new(
             "policy_moves",
             Int16,
@@ -226,7 +155,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.ints(row.policies().map(|entry| i64::from(entry.0))),
     ),
-    column(
+    Column::new(
         Field::new(
             "policy_probabilities",
             Float32,
@@ -236,7 +165,7 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.policies().map(|entry| entry.1)),
     ),
-    column(
+    Column::new(
         Field::new(
             "final_board",
             Int8,
@@ -246,69 +175,28 @@ pub(crate) const GAME_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| put_board(row.last, out),
     ),
-    column(
-        Field::new(
-            "ownership",
-            Int8,
-            Points,
-            "1 Black, -1 White, 0 neither",
-            "Owner of every point at the end by area.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_ownership(out),
-    ),
-    column(Field::text("kind", "", "`selfplay` or `match`."), |row, out| {
-        out.text(&row.game.kind)
-    }),
-    column(
-        Field::one(
-            "generation",
-            Int32,
-            "",
-            "Generation of the model that played; its number in the store.",
-        )
-        .null("the game is not of self-play"),
-        |row, out| row.game.put_generation(out),
-    ),
-    column(
-        Field::text("black_model", "", "Model or player that played Black."),
-        |row, out| out.text(&row.game.black_model),
-    ),
-    column(
-        Field::text("white_model", "", "Model or player that played White."),
-        |row, out| out.text(&row.game.white_model),
-    ),
-    column(
-        Field::text("config_id", "", "Configuration the game was played under."),
-        |row, out| out.text(&row.game.config_id),
-    ),
-    column(
-        Field::one("seed", Int64, "", "Seed of the game's random choices."),
-        |row, out| out.int(row.game.record.seed),
-    ),
-    column(
-        Field::one(
-            "start_time",
-            Kind::Time,
-            "UTC",
-            "When the game began; 1970-01-01 where an imported file does not say.",
-        ),
-        |row, out| out.int(row.game.record.start_time_ms),
-    ),
-    column(
-        Field::text(
-            "shard",
-            "",
-            "Path of the shard in the store the game comes from; it ends with the shard's SHA-256.",
-        ),
-        |row, out| out.text(&row.game.shard),
-    ),
 ];
 
-/// Adds a game to a table of [`GAME_COLUMNS`].
+/// The columns of a dataset of such games, in order.
+pub(crate) fn game_fields(games: &GamesOf) -> Vec<Field> {
+    let parts = [
+        fields(NAME),
+        fields(SIZE),
+        fields(GAME_COLUMNS),
+        fields(RESULT),
+        fields(PROVENANCE),
+    ];
+    [parts.concat(), fields(claims(games))].concat()
+}
+
+/// Adds a game to a table of [`game_fields`].
 pub(crate) fn push_game(table: &mut Table, row: &GameRow<'_>) {
-    for (column, cells) in GAME_COLUMNS.iter().zip(&mut table.columns) {
-        (column.put)(row, cells);
+    let cells = &mut table.columns.iter_mut();
+    fill(NAME, cells, |put, cells| put(row.game, cells));
+    fill(SIZE, cells, |put, cells| put(row.start.size(), cells));
+    fill(GAME_COLUMNS, cells, |put, cells| put(row, cells));
+    for columns in [RESULT, PROVENANCE, CLAIMS] {
+        fill(columns, cells, |put, cells| put(row.game, cells));
     }
     table.rows += 1;
 }

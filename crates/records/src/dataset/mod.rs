@@ -20,6 +20,7 @@ mod positions;
 mod readme;
 mod sample;
 mod scan;
+mod shared;
 mod solved;
 mod solved_rows;
 mod source;

@@ -150,7 +150,11 @@ fn array(cells: &Cells) -> ArrayRef {
         }
         Values::Int64(items) => numbers::<Int64Type>(cells, items),
         Values::Float32(items) => numbers::<Float32Type>(cells, items),
-        Values::Text(items) => Arc::new(StringArray::from_iter_values(items)),
+        Values::Text(items) => {
+            let texts = items.iter().enumerate();
+            let texts = texts.map(|(row, text)| cells.is_valid(row).then_some(text));
+            Arc::new(StringArray::from_iter(texts))
+        }
     }
 }
 

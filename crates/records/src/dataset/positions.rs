@@ -2,12 +2,14 @@
 
 use tengen_rules::{Color, Move, Position};
 
-use super::column::Kind::{Bool, Float32, Int8, Int16, Int32, Int64};
-use super::column::Shape::{Moves, Points};
-use super::column::{Column, Field, Kind};
+use super::column::Kind::{Bool, Float32, Int16, Int32};
+use super::column::Shape::Moves;
+use super::column::{Column, Field, fields};
+use super::shared::{BOARD, CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
 use super::source::GameSource;
 use super::table::{Cells, Table};
 use crate::record::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
+use crate::shards::GamesOf;
 
 /// One position of a game, before its turn.
 pub(crate) struct PositionRow<'a> {
@@ -19,115 +21,22 @@ pub(crate) struct PositionRow<'a> {
 
 type Put = fn(&PositionRow<'_>, &mut Cells);
 
-const fn column(field: Field, put: Put) -> Column<Put> {
-    Column { field, put }
-}
-
-const NO_SCORE: &str = "the game did not end by two passes";
 const NO_SEARCH: &str = "the turn was not chosen by a search";
 
-/// The columns of a dataset of positions, in order.
-pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
-    column(
-        Field::text(
-            "game_id",
-            "",
-            "Name of the game, unique in its store. With `ply` it names the position.",
-        ),
-        |row, out| out.text(&row.game.id),
+/// The number of a position in its game.
+const PLY: &[Column<Put>] = &[Column::new(
+    Field::one(
+        "ply",
+        Int32,
+        "turns, 0 at the start",
+        "Turns taken before this position; with `game_id` it names the position.",
     ),
-    column(
-        Field::one(
-            "ply",
-            Int32,
-            "turns, 0 at the start",
-            "Turns taken before this position.",
-        ),
-        |row, out| out.int(row.ply as i64),
-    ),
-    column(
-        Field::one("width", Int8, "points, 1 to 19", "Columns of the board."),
-        |row, out| out.int(row.position.size().width() as i64),
-    ),
-    column(
-        Field::one("height", Int8, "points, 1 to 19", "Rows of the board."),
-        |row, out| out.int(row.position.size().height() as i64),
-    ),
-    column(
-        Field::text(
-            "rules",
-            "",
-            "Rule set of the game; `tromp_taylor` = positional superko, suicide allowed, two passes end the game, area score.",
-        ),
-        |row, out| out.text(&row.game.rules),
-    ),
-    column(
-        Field::one(
-            "komi",
-            Float32,
-            "points, a multiple of 0.5, White's",
-            "Points added to White's area.",
-        ),
-        |row, out| out.float(row.game.record.komi.points()),
-    ),
-    column(
-        Field::one(
-            "to_move",
-            Int8,
-            "1 Black, -1 White",
-            "The side to move, called the mover.",
-        ),
-        |row, out| out.int(sign(row.position.to_move())),
-    ),
-    column(
-        Field::one(
-            "consecutive_passes",
-            Int8,
-            "0 or 1",
-            "1 when the last turn was a pass: then a pass ends the game.",
-        ),
-        |row, out| out.int(row.position.consecutive_passes() as i64),
-    ),
-    column(
-        Field::new(
-            "board",
-            Int8,
-            Points,
-            "1 Black stone, -1 White stone, 0 empty",
-            "The stones, by replay.",
-        ),
-        |row, out| put_board(row.position, out),
-    ),
-    column(
-        Field::new(
-            "legal",
-            Int8,
-            Moves,
-            "1 legal, 0 not",
-            "Moves the rules allow the mover, by replay with the whole history; the last item is the pass.",
-        ),
-        |row, out| put_legal(row.position, out),
-    ),
-    column(
-        Field::new(
-            "superko_banned",
-            Int8,
-            Points,
-            "1 banned, 0 not",
-            "Empty points that are refused to the mover by the ko rule alone, one-stone suicides that it refuses included.",
-        ),
-        |row, out| out.points(row.position.size(), &row.position.superko_banned(), &Default::default()),
-    ),
-    column(
-        Field::one(
-            "margin_now",
-            Int16,
-            "points, Black minus White, without komi",
-            "Area score of the board as it stands: stones and the empty points that reach only one color.",
-        ),
-        |row, out| out.int(row.position.board_margin()),
-    ),
-    column(
+    |row, out| out.int(row.ply as i64),
+)];
+
+/// The columns that only a dataset of positions has, but for [`PLY`].
+const POSITION_COLUMNS: &[Column<Put>] = &[
+    Column::new(
         Field::one(
             "move",
             Int16,
@@ -136,7 +45,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.turn.mv.index(row.position.size()) as i64),
     ),
-    column(
+    Column::new(
         Field::one(
             "opening",
             Bool,
@@ -145,7 +54,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.flag(row.is_opening()),
     ),
-    column(
+    Column::new(
         Field::one(
             "full_search",
             Bool,
@@ -154,7 +63,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.flag(row.turn.has(FULL_SEARCH)),
     ),
-    column(
+    Column::new(
         Field::one(
             "explored",
             Bool,
@@ -163,7 +72,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.flag(row.turn.has(EXPLORED)),
     ),
-    column(
+    Column::new(
         Field::one(
             "weight",
             Float32,
@@ -172,7 +81,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.float(row.turn.weight),
     ),
-    column(
+    Column::new(
         Field::new(
             "policy",
             Float32,
@@ -183,7 +92,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         .null("there was no policy target"),
         put_policy,
     ),
-    column(
+    Column::new(
         Field::one(
             "root_value",
             Float32,
@@ -193,7 +102,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.root_value),
     ),
-    column(
+    Column::new(
         Field::one(
             "root_score",
             Float32,
@@ -203,7 +112,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.root_margin),
     ),
-    column(
+    Column::new(
         Field::one(
             "root_visits",
             Int32,
@@ -212,7 +121,7 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.turn.root_visits),
     ),
-    column(
+    Column::new(
         Field::one(
             "network_value",
             Float32,
@@ -222,111 +131,29 @@ pub(crate) const POSITION_COLUMNS: &[Column<Put>] = &[
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.network_value),
     ),
-    column(
-        Field::one(
-            "outcome",
-            Int8,
-            "1 Black won, 0 tie, -1 White won",
-            "Result of the game after komi, resignation and forfeit included.",
-        )
-        .null("the game has no result (ply limit)"),
-        |row, out| row.game.put_outcome(out),
-    ),
-    column(
-        Field::one(
-            "area_margin",
-            Int16,
-            "points, Black minus White, without komi",
-            "Strict area score at the end of the game: what stands is counted, nothing is taken off as dead.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_area_margin(out),
-    ),
-    column(
-        Field::one(
-            "score",
-            Float32,
-            "points, Black minus White, after komi",
-            "Score at the end of the game, as the rules count it.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_score(out),
-    ),
-    column(
-        Field::new(
-            "ownership",
-            Int8,
-            Points,
-            "1 Black, -1 White, 0 neither",
-            "Owner of every point at the end of the game by area.",
-        )
-        .null(NO_SCORE),
-        |row, out| row.game.put_ownership(out),
-    ),
-    column(
-        Field::text(
-            "end_reason",
-            "",
-            "`two_passes` and `settled` (scored), `ply_limit` (unfinished, no result), `resign`, `forfeit` (the side to move lost, no score).",
-        ),
-        |row, out| out.text(&row.game.end_reason),
-    ),
-    column(
+    Column::new(
         Field::one("game_plies", Int32, "turns", "Length of the game."),
         |row, out| out.int(row.game.record.plies.len() as i64),
     ),
-    column(Field::text("kind", "", "`selfplay` or `match`."), |row, out| {
-        out.text(&row.game.kind)
-    }),
-    column(
-        Field::one(
-            "generation",
-            Int32,
-            "",
-            "Generation of the model that played; its number in the store.",
-        )
-        .null("the game is not of self-play"),
-        |row, out| row.game.put_generation(out),
-    ),
-    column(
-        Field::text("black_model", "", "Model or player that played Black."),
-        |row, out| out.text(&row.game.black_model),
-    ),
-    column(
-        Field::text("white_model", "", "Model or player that played White."),
-        |row, out| out.text(&row.game.white_model),
-    ),
-    column(
-        Field::text("config_id", "", "Configuration the game was played under."),
-        |row, out| out.text(&row.game.config_id),
-    ),
-    column(
-        Field::one("seed", Int64, "", "Seed of the game's random choices."),
-        |row, out| out.int(row.game.record.seed),
-    ),
-    column(
-        Field::one(
-            "start_time",
-            Kind::Time,
-            "UTC",
-            "When the game began; 1970-01-01 where an imported file does not say.",
-        ),
-        |row, out| out.int(row.game.record.start_time_ms),
-    ),
-    column(
-        Field::text(
-            "shard",
-            "",
-            "Path of the shard in the store the position comes from; it ends with the shard's SHA-256.",
-        ),
-        |row, out| out.text(&row.game.shard),
-    ),
 ];
 
-/// Adds a position to a table of [`POSITION_COLUMNS`].
+/// The columns of a dataset of positions of such games, in order.
+pub(crate) fn position_fields(games: &GamesOf) -> Vec<Field> {
+    let before = [fields(NAME), fields(SIZE), fields(PLY), fields(BOARD)].concat();
+    let after = [fields(RESULT), fields(PROVENANCE), fields(claims(games))].concat();
+    [before, fields(POSITION_COLUMNS), after].concat()
+}
+
+/// Adds a position to a table of [`position_fields`].
 pub(crate) fn push_position(table: &mut Table, row: &PositionRow<'_>) {
-    for (column, cells) in POSITION_COLUMNS.iter().zip(&mut table.columns) {
-        (column.put)(row, cells);
+    let cells = &mut table.columns.iter_mut();
+    fill(NAME, cells, |put, cells| put(row.game, cells));
+    fill(SIZE, cells, |put, cells| put(row.position.size(), cells));
+    fill(PLY, cells, |put, cells| put(row, cells));
+    fill(BOARD, cells, |put, cells| put(row.position, cells));
+    fill(POSITION_COLUMNS, cells, |put, cells| put(row, cells));
+    for columns in [RESULT, PROVENANCE, CLAIMS] {
+        fill(columns, cells, |put, cells| put(row.game, cells));
     }
     table.rows += 1;
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::column::{Field, Shape};
 use super::export::{ExportOptions, What};
 use super::manifest::DatasetManifest;
+use super::shared::claims;
 use super::writer::FileFormat;
 
 /// A heading and what stands below it.
@@ -141,6 +142,14 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
     if options.format == FileFormat::Sgf {
         sections.push(("SGF", SGF.to_owned()));
     }
+    if !claims(&options.filter.games).is_empty() {
+        let body = if options.format == FileFormat::Sgf {
+            CLAIMED_SGF
+        } else {
+            CLAIMED
+        };
+        sections.push(("Claims of imported games", body.to_owned()));
+    }
     if options.filter.fraction < 1.0 || options.count.is_some() {
         sections.push(("Sampling", sampling(options)));
     }
@@ -194,14 +203,27 @@ with an illegal turn, or whose stated score or owners differ from the count on i
 - Boards, legal moves, points banned by superko and scores come from that replay, not from a network.
 - Scores are strict area scores: after two passes in a row what stands is counted, stones and the empty points that reach
   only one color; nothing is taken off as dead.
-- A game that met the limit on its length is unfinished: it has no outcome, score or owners. A resigned or forfeited game has
-  an outcome but no score and no owners.
+- A game that met the limit on its length, or stops before two passes, is unfinished: it has no outcome, score or owners. A
+  resigned or forfeited game has an outcome but no score and no owners.
 - Values, expected scores and policies are those of the search that chose the move, by the model of that time. They are
   opinions, from the mover's view; outcome, score and owners are facts, Black's view.
 ";
 
 const SGF: &str = "Collections in SGF FF[4], UTF-8, one game after the other in the order of the store. Tools that read one game
 a file: export with one row per part. Comments of searched turns tell value, expected margin and visits from the mover's view.
+";
+
+const CLAIMED: &str = "Imported games carry what their files say beside what was counted. `claimed_result`, `claimed_komi`,
+`claimed_rules`, `claimed_handicap`, `played_on`, `event` and the ranks are the files' own words, not checked; `komi`, `rules`,
+`score` and `outcome` are those of the replay, and `claim_check` compares the two results. A count is only taken where two passes
+end the game: elsewhere the players agreed on dead stones, which strict rules do not know, and the game is `unfinished`.
+`source_file` and `source_game` say where a game was read; all these columns are null for other games.
+";
+
+const CLAIMED_SGF: &str = "RE of an imported game is the result by the rules, or the resignation or forfeit that its file told,
+never a count that only the file claims. The file's claims of result, komi, rules and handicap stand in GC, with the file, the
+number of the game in it, and how the claimed result compares (`agrees`, `other_margin`, `other_winner`, `no_claim`,
+`resignation`, `forfeit`, `unfinished`, `no_count`). DT, BR, WR and EV are the file's own words.
 ";
 
 const MIRRORS: &str = "Two positions count as the same when they share board size, rules, komi, side to move, the number of

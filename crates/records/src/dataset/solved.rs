@@ -13,12 +13,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tengen_rules::{Color, Komi, Move, PointSet, Position, Rules, Size, SolveError, solve_margin};
 
-use super::column::fields;
 use super::error::DatasetError;
 use super::export::Dataset;
 use super::manifest::{About, complete};
 use super::readme::Section;
-use super::solved_rows::{SOLVED_COLUMNS, Solved, push_state};
+use super::solved_rows::{Solved, push_state, solved_fields};
 use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
 use crate::images::{ImageTable, image};
@@ -65,7 +64,7 @@ pub fn solve_dataset(
     options: &SolveOptions,
     watch: &mut dyn FnMut(SolveProgress) -> bool,
 ) -> Result<Dataset, DatasetError> {
-    let columns = fields(SOLVED_COLUMNS);
+    let columns = solved_fields();
     let mut writer = DatasetWriter::begin(folder, options.format, "solved_positions", columns.clone(), None)?;
     let cleaned = writer.cleaned();
     let mut rows = 0;

@@ -1,11 +1,11 @@
 //! Which columns has a dataset of solved positions, and how does a state fill them?
 
-use tengen_rules::{Move, PointSet, Position};
+use tengen_rules::{Move, Position};
 
 use super::column::Kind::{Float32, Int8, Int16, Int32, Int64};
-use super::column::Shape::{Many, Moves, Points};
-use super::column::{Column, Field};
-use super::positions::{put_board, put_legal, sign};
+use super::column::Shape::{Many, Moves};
+use super::column::{Column, Field, fields};
+use super::shared::{BOARD, SIZE, fill};
 use super::table::{Cells, Table};
 
 /// A state with its value, ready to be a row.
@@ -19,25 +19,13 @@ pub(crate) struct Solved {
 
 type Put = fn(&Solved, &mut Cells);
 
-const fn column(field: Field, put: Put) -> Column<Put> {
-    Column { field, put }
-}
-
-/// The columns of a dataset of solved positions, in order.
-pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
-    column(
-        Field::one("width", Int8, "points", "Columns of the board."),
-        |row, out| out.int(row.position.size().width() as i64),
-    ),
-    column(
-        Field::one("height", Int8, "points", "Rows of the board."),
-        |row, out| out.int(row.position.size().height() as i64),
-    ),
-    column(
+/// How a state is reached.
+const REACHED: &[Column<Put>] = &[
+    Column::new(
         Field::one("ply", Int32, "turns, 0 at the start", "Turns taken before this state."),
         |row, out| out.int(row.position.ply() as i64),
     ),
-    column(
+    Column::new(
         Field::one(
             "sequences",
             Int64,
@@ -46,7 +34,7 @@ pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.sequences as i64),
     ),
-    column(
+    Column::new(
         Field::new(
             "moves",
             Int16,
@@ -63,59 +51,11 @@ pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
             )
         },
     ),
-    column(
-        Field::one("to_move", Int8, "1 Black, -1 White", "The side to move."),
-        |row, out| out.int(sign(row.position.to_move())),
-    ),
-    column(
-        Field::one(
-            "consecutive_passes",
-            Int8,
-            "0 or 1",
-            "1 when the last turn was a pass: then a pass ends the game.",
-        ),
-        |row, out| out.int(row.position.consecutive_passes()),
-    ),
-    column(
-        Field::new(
-            "board",
-            Int8,
-            Points,
-            "1 Black stone, -1 White stone, 0 empty",
-            "The stones.",
-        ),
-        |row, out| put_board(&row.position, out),
-    ),
-    column(
-        Field::new(
-            "legal",
-            Int8,
-            Moves,
-            "1 legal, 0 not",
-            "Moves the rules allow the side to move; the last item is the pass.",
-        ),
-        |row, out| put_legal(&row.position, out),
-    ),
-    column(
-        Field::new(
-            "superko_banned",
-            Int8,
-            Points,
-            "1 banned, 0 not",
-            "Empty points that superko refuses to the side to move, one-stone suicides included.",
-        ),
-        |row, out| out.points(row.position.size(), &row.position.superko_banned(), &PointSet::new()),
-    ),
-    column(
-        Field::one(
-            "margin_now",
-            Int16,
-            "points, Black minus White, without komi",
-            "Area score of the board as it stands.",
-        ),
-        |row, out| out.int(row.position.board_margin()),
-    ),
-    column(
+];
+
+/// What the search found.
+const EXACT: &[Column<Put>] = &[
+    Column::new(
         Field::one(
             "margin",
             Int16,
@@ -124,7 +64,7 @@ pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.int(row.margin),
     ),
-    column(
+    Column::new(
         Field::new(
             "move_margins",
             Float32,
@@ -134,7 +74,7 @@ pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
         ),
         |row, out| out.floats(row.by_move(f32::NAN, |margin| margin as f32)),
     ),
-    column(
+    Column::new(
         Field::new(
             "best_moves",
             Int8,
@@ -146,11 +86,18 @@ pub(crate) const SOLVED_COLUMNS: &[Column<Put>] = &[
     ),
 ];
 
-/// Adds a state to a table of [`SOLVED_COLUMNS`].
+/// The columns of a dataset of solved positions, in order.
+pub(crate) fn solved_fields() -> Vec<Field> {
+    [fields(SIZE), fields(REACHED), fields(BOARD), fields(EXACT)].concat()
+}
+
+/// Adds a state to a table of [`solved_fields`].
 pub(crate) fn push_state(table: &mut Table, state: &Solved) {
-    for (column, cells) in SOLVED_COLUMNS.iter().zip(&mut table.columns) {
-        (column.put)(state, cells);
-    }
+    let cells = &mut table.columns.iter_mut();
+    fill(SIZE, cells, |put, cells| put(state.position.size(), cells));
+    fill(REACHED, cells, |put, cells| put(state, cells));
+    fill(BOARD, cells, |put, cells| put(&state.position, cells));
+    fill(EXACT, cells, |put, cells| put(state, cells));
     table.rows += 1;
 }
 

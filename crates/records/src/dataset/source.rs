@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tengen_rules::Outcome;
 
 use super::table::Cells;
+use crate::origin::Origin;
 use crate::record::GameRecord;
 use crate::shards::{Collection, ShardInfo};
 
@@ -57,6 +58,11 @@ impl<'a> GameSource<'a> {
             shard: shard.path.clone(),
             generation: shard.generation,
         }
+    }
+
+    /// Where an imported game comes from and what its file claims.
+    pub(crate) fn origin(&self) -> Option<&'a Origin> {
+        self.record.origin.as_deref()
     }
 
     pub(crate) fn put_generation(&self, out: &mut Cells) {

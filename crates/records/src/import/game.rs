@@ -66,7 +66,8 @@ impl Comparison {
         }
     }
 
-    fn of(record: &GameRecord, claim: SgfResult) -> Comparison {
+    /// Compares the result of a record with what its file claims.
+    pub(crate) fn of(record: &GameRecord, claim: SgfResult) -> Comparison {
         let Some(half_points) = record.score_half_points else {
             return match record.end_reason {
                 EndReason::Resign => Comparison::Resignation,

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use tengen_rules::{Color, Move, Setup, Size};
 
+use crate::import::Comparison;
+use crate::origin::Origin;
 use crate::record::{GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 
 use super::tree::SgfTree;
@@ -10,6 +12,10 @@ use super::value::SgfPoint;
 
 /// One game as SGF (fourth format, UTF-8): who played, komi, rules, result, every turn; turns that were searched carry the
 /// value, the expected margin (both from the mover's view) and the visits as a comment.
+///
+/// The result of an imported game (RE) is the one that was counted, or the resignation or forfeit that its file told; what
+/// its file claims beside that stands in the game's comment (GC), with the file and what the comparison gave. Ranks, event
+/// and date are the file's own words.
 pub fn write_sgf(game: &GameRecord) -> String {
     let mut tree = SgfTree::new();
     write_header(&mut tree, game);
@@ -34,11 +40,46 @@ fn write_header(tree: &mut SgfTree, game: &GameRecord) {
     add("PW", &game.white_model);
     add("RE", &game.result_text());
     let known = Some(game.start_time_ms).filter(|&time| time != UNKNOWN_TIME);
-    if let Some(date) = known.and_then(date_text) {
-        add("DT", &date);
+    let origin = game.origin.as_deref();
+    let word = |of: fn(&Origin) -> &Option<String>| origin.and_then(|origin| of(origin).clone());
+    for (name, value) in [
+        ("DT", word(|origin| &origin.date).or_else(|| known.and_then(date_text))),
+        ("BR", word(|origin| &origin.black_rank)),
+        ("WR", word(|origin| &origin.white_rank)),
+        ("EV", word(|origin| &origin.event)),
+        ("GC", origin.map(|origin| claims_text(game, origin))),
+    ] {
+        if let Some(value) = value {
+            add(name, &value);
+        }
     }
     add("GN", &game.game_id);
     write_start(tree, game.size, &game.setup);
+}
+
+/// Where an imported game comes from, what its file claims, and what the count says to that.
+fn claims_text(game: &GameRecord, origin: &Origin) -> String {
+    let handicap = origin.handicap.map(|stones| stones.to_string());
+    let claims = [
+        ("result", origin.result.as_deref()),
+        ("komi", origin.komi.as_deref()),
+        ("rules", origin.rules.as_deref()),
+        ("handicap", handicap.as_deref()),
+    ];
+    let claims: Vec<String> = claims
+        .into_iter()
+        .filter_map(|(name, claim)| Some(format!("{name} {}", claim?)))
+        .collect();
+    let claims = if claims.is_empty() {
+        "nothing".to_owned()
+    } else {
+        claims.join(", ")
+    };
+    let check = Comparison::of(game, origin.claim()).name();
+    format!(
+        "Imported from {}, game {}. Its file claims: {claims}. Claimed result against the rules: {check}.",
+        origin.file, origin.game
+    )
 }
 
 /// Handicap, stones on the board before the first turn, and who takes it where that is White.

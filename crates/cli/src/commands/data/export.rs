@@ -19,11 +19,16 @@ use tengen_records::{
 ///
 /// Positions carry the board, side to move, legal moves, points banned by superko, the turn taken, policy, values, and
 /// how the game ended: owners, strict area score, outcome. Damaged shards are left out and named.
+///
+/// With --of imported or all, rows also carry what the files of imported games claim (result, komi, rules, handicap, date,
+/// event, ranks), and how the claimed result compares with the one by the rules; SGF says the same in GC, and in RE never a
+/// count that only the file claims.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data export data/runs/demo --out data/demo-positions
   tengen data export data/runs/demo --what games --format sgf --out data/demo-sgf
   tengen data export data/runs/demo --format npz --full-search --distinct --split 0.8,0.1,0.1 --out data/demo-npz
+  tengen data export data/imported --of imported --what games --out data/imported-games
   tengen data export data/runs/demo --generations 10..20 --komi 24.5 --fraction 0.1 --name late --json")]
 pub(crate) struct Args {
     /// The store: its folder or address
