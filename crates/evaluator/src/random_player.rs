@@ -83,26 +83,13 @@ fn may_end(turn: &Turn<'_>) -> bool {
 
 /// Whether a legal play removes the player's own chain.
 fn is_suicide(position: &Position, point: Point, color: Color) -> bool {
-    !neighbors(position, point).any(|neighbor| match position.at(neighbor) {
-        None => true,
-        Some(other) if other == color => position.liberties(neighbor) > 1,
-        Some(_) => position.liberties(neighbor) == 1,
-    })
-}
-
-fn neighbors(position: &Position, point: Point) -> impl Iterator<Item = Point> {
-    let size = position.size();
-    let (column, row) = (point.column(size), point.row(size));
-    // Going below zero wraps to a column or row that the board does not have.
-    let places = [
-        (column.wrapping_sub(1), row),
-        (column + 1, row),
-        (column, row.wrapping_sub(1)),
-        (column, row + 1),
-    ];
-    places
-        .into_iter()
-        .filter_map(move |(column, row)| size.point(column, row))
+    !point
+        .neighbors(position.size())
+        .any(|neighbor| match position.at(neighbor) {
+            None => true,
+            Some(other) if other == color => position.liberties(neighbor) > 1,
+            Some(_) => position.liberties(neighbor) == 1,
+        })
 }
 
 #[cfg(test)]

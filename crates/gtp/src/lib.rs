@@ -35,7 +35,7 @@ pub use controller::{Answer, Controller, EngineInfo, Timeouts};
 pub use engine::{Engine, EngineError, Genmove, LoadedGame, Pondered, StoneStatus, Turn, Watcher};
 pub use failure::{ControllerError, Exit};
 pub use game::{Game, GameError};
-pub use handicap::{fixed_handicap, spread_handicap};
+pub use handicap::spread_handicap;
 pub use line::{Request, clean_line};
 pub use rules::rules_for_engine;
 pub use session::{Next, Reply, Session};

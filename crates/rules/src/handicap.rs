@@ -1,7 +1,6 @@
 //! Handicaps.
 
 use crate::point::Point;
-use crate::point_set::PointSet;
 use crate::size::Size;
 
 /// How Black is given a start.
@@ -29,11 +28,12 @@ impl Handicap {
     }
 }
 
-/// The usual points of `stones` preset handicap stones: corners first, then the centre and the sides.
+/// The usual points of `stones` preset handicap stones, in their order: corners, then sides, then the centre.
 ///
 /// As the Go Text Protocol (version 2, section 4.1.1) has it: from 7x7 up; two to four stones in the corners, up to nine
-/// where both sides are odd and at least 9. `None` if the grid has no such set.
-pub fn fixed_handicap(size: Size, stones: usize) -> Option<PointSet> {
+/// where both sides are odd and at least 9; each side of a rectangle follows the rule of its own length. `None` if the grid
+/// has no such points.
+pub fn fixed_handicap(size: Size, stones: usize) -> Option<Vec<Point>> {
     let (width, height) = (size.width(), size.height());
     let odd = width % 2 == 1 && height % 2 == 1 && width >= 9 && height >= 9;
     let most = if odd { 9 } else { 4 };
@@ -45,7 +45,7 @@ pub fn fixed_handicap(size: Size, stones: usize) -> Option<PointSet> {
     let (right, bottom) = (width - 1 - left, height - 1 - top);
     let (middle, centre) = (width / 2, height / 2);
     let corners = [(left, bottom), (right, top), (left, top), (right, bottom)];
-    let sides = [(left, centre), (right, centre), (middle, bottom), (middle, top)];
+    let sides = [(left, centre), (right, centre), (middle, top), (middle, bottom)];
     let mut places = Vec::from(&corners[..stones.min(4)]);
     if stones > 4 {
         places.extend(&sides[..(stones - 4) / 2 * 2]);
@@ -53,8 +53,10 @@ pub fn fixed_handicap(size: Size, stones: usize) -> Option<PointSet> {
             places.push((middle, centre));
         }
     }
-    let points: Option<Vec<Point>> = places.iter().map(|&(column, row)| size.point(column, row)).collect();
-    Some(points?.into_iter().collect())
+    places
+        .into_iter()
+        .map(|(column, row)| size.point(column, row))
+        .collect()
 }
 
 #[cfg(test)]
@@ -62,23 +64,34 @@ mod tests {
     use super::*;
     use crate::point::format_point;
 
+    fn check(side: usize, stones: usize, expected: &str) {
+        let size = Size::square(side).unwrap();
+        let points = fixed_handicap(size, stones).unwrap();
+        let names: Vec<_> = points.iter().map(|&point| format_point(size, point)).collect();
+        assert_eq!(names.join(" "), expected);
+    }
+
     #[test]
     fn preset_stones_stand_where_the_protocol_says() {
-        let check = |side: usize, stones: usize, expected: &str| {
-            let size = Size::square(side).unwrap();
-            let set = fixed_handicap(size, stones).unwrap();
-            let mut names: Vec<_> = set.iter().map(|p| format_point(size, p)).collect();
-            names.sort();
-            assert_eq!(names.join(" "), expected);
-        };
         check(19, 2, "D4 Q16");
-        check(19, 3, "D16 D4 Q16");
-        check(19, 5, "D16 D4 K10 Q16 Q4");
-        check(19, 6, "D10 D16 D4 Q10 Q16 Q4");
-        check(19, 7, "D10 D16 D4 K10 Q10 Q16 Q4");
-        check(9, 9, "C3 C5 C7 E3 E5 E7 G3 G5 G7");
-        check(8, 4, "C3 C6 F3 F6");
-        assert_eq!(fixed_handicap(Size::square(8).unwrap(), 5), None);
-        assert_eq!(fixed_handicap(Size::square(5).unwrap(), 2), None);
+        check(19, 3, "D4 Q16 D16");
+        check(19, 4, "D4 Q16 D16 Q4");
+        check(19, 5, "D4 Q16 D16 Q4 K10");
+        check(19, 6, "D4 Q16 D16 Q4 D10 Q10");
+        check(19, 7, "D4 Q16 D16 Q4 D10 Q10 K10");
+        check(19, 8, "D4 Q16 D16 Q4 D10 Q10 K16 K4");
+        check(19, 9, "D4 Q16 D16 Q4 D10 Q10 K16 K4 K10");
+        check(13, 2, "D4 K10");
+        check(9, 5, "C3 G7 C7 G3 E5");
+        check(8, 4, "C3 F6 C6 F3");
+        check(7, 4, "C3 E5 C5 E3");
+    }
+
+    #[test]
+    fn numbers_without_places_have_none() {
+        for (side, stones) in [(19, 1), (19, 10), (6, 2), (5, 2), (7, 5), (8, 5), (10, 5)] {
+            let size = Size::square(side).unwrap();
+            assert_eq!(fixed_handicap(size, stones), None, "{side} {stones}");
+        }
     }
 }

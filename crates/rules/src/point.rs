@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::geometry::Geometry;
 use crate::size::Size;
 
 /// Column letters from the left; there is no I.
@@ -46,6 +47,22 @@ impl Point {
     #[inline]
     pub const fn row(self, size: Size) -> usize {
         self.0 as usize / size.width()
+    }
+
+    /// The points adjacent to it, orthogonally, in a grid of this size: four, and fewer at the edge.
+    ///
+    /// ```
+    /// use tengen_rules::{Size, format_point, parse_point};
+    /// let size = Size::square(5).unwrap();
+    /// let corner = parse_point(size, "A1").unwrap();
+    /// let beside: Vec<String> = corner.neighbors(size).map(|point| format_point(size, point)).collect();
+    /// assert_eq!(beside, ["B1", "A2"]);
+    /// ```
+    pub fn neighbors(self, size: Size) -> impl Iterator<Item = Point> {
+        let beside = Geometry::of(size).neighbors[self.index()];
+        beside
+            .into_iter()
+            .filter_map(move |index| Point::from_index(size, index.into()))
     }
 }
 

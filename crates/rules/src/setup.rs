@@ -180,8 +180,9 @@ impl Position {
         if let Handicap::Fixed(stones) = handicap
             && stones >= 2
         {
-            start.stones[0] =
-                crate::handicap::fixed_handicap(size, stones.into()).ok_or(SetupError::NoFixedHandicap(stones))?;
+            let points = crate::handicap::fixed_handicap(size, stones.into());
+            let points = points.ok_or(SetupError::NoFixedHandicap(stones))?;
+            start.stones[0] = points.into_iter().collect();
             start.to_move = Color::White;
         }
         Ok(Position::from_start(size, rules, start))

@@ -159,7 +159,7 @@ impl<'a> Board<'a> {
     fn liberties_of_dead_beside(&self, point: Point) -> Option<usize> {
         let position = self.position;
         let theirs = position.stones(self.mover.opposite());
-        let beside = neighbours(position, point).filter(|&stone| theirs.contains(stone));
+        let beside = point.neighbors(position.size()).filter(|&stone| theirs.contains(stone));
         let dead = beside.filter(|&stone| self.is_dead(&position.chain(stone)));
         dead.map(|stone| position.liberties(stone)).min()
     }
@@ -192,18 +192,4 @@ fn play_out(position: &Position, games: u32, seed: u64, mut seen: impl FnMut(&Po
         light_playout(&mut game, || rng::bits(&mut rng));
         seen(&game);
     }
-}
-
-fn neighbours(position: &Position, point: Point) -> impl Iterator<Item = Point> {
-    let size = position.size();
-    let (column, row) = (point.column(size), point.row(size));
-    let places = [
-        (column.wrapping_sub(1), row),
-        (column + 1, row),
-        (column, row.wrapping_sub(1)),
-        (column, row + 1),
-    ];
-    places
-        .into_iter()
-        .filter_map(move |(column, row)| size.point(column, row))
 }

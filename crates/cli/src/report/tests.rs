@@ -10,7 +10,7 @@ use tengen_records::{
     Collection, Create, EndReason, FULL_SEARCH, GameKind, GameRecord, GamesOf, OPENING, PlyRecord, Promotion, RunInfo,
     Store,
 };
-use tengen_rules::{Komi, Move, Outcome, Point, Position, Setup, Size};
+use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 
 /// SplitMix64: enough for games that only have to look like games.
 struct Dice(u64);
@@ -28,19 +28,6 @@ impl Dice {
     fn noise(&mut self) -> f64 {
         self.below(2001) as f64 / 1000.0 - 1.0
     }
-}
-
-fn is_own_eye(position: &Position, point: Point) -> bool {
-    let size = position.size();
-    let (column, row) = (point.column(size), point.row(size));
-    let around = [
-        (column.wrapping_sub(1), row),
-        (column + 1, row),
-        (column, row.wrapping_sub(1)),
-        (column, row + 1),
-    ];
-    let mut neighbours = around.into_iter().filter_map(|(column, row)| size.point(column, row));
-    neighbours.all(|neighbour| position.at(neighbour) == Some(position.to_move()))
 }
 
 /// A random game that fills no own eyes; it ends by two passes or after `limit` plies.
@@ -71,7 +58,7 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
         let free: Vec<_> = position
             .legal_points()
             .iter()
-            .filter(|&point| !is_own_eye(&position, point))
+            .filter(|&point| !position.is_one_point_eye(point, position.to_move()))
             .collect();
         let centre = size
             .point(size.width() / 2, size.height() / 2)

@@ -1,11 +1,11 @@
 //! Setting up: board, komi, handicap, rules, clock, playing and taking back.
 
-use tengen_rules::{Komi, Move, Point, Size, format_point};
+use tengen_rules::{Komi, Move, Point, Size, fixed_handicap, format_point};
 
 use super::{Args, Outcome, Session};
 use crate::engine::Engine;
 use crate::game::{Game, GameError};
-use crate::handicap::{fixed_handicap, spread_handicap};
+use crate::handicap::spread_handicap;
 use crate::rules::read_rules;
 
 /// The largest komi taken, half points: more than any board has.
