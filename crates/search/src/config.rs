@@ -53,7 +53,7 @@ pub struct SearchConfig {
     /// lets symmetric positions share one evaluation and gives the network a single frame to learn.
     pub canonical: bool,
     /// Whether the result carries an ownership map: the mean of the network's maps over the root and every position the
-    /// search had evaluated. Usual: false; true costs one evaluation per search that the cache could have answered.
+    /// search looked at. Usual: false; true takes about twice the memory for every evaluation that the cache keeps.
     pub ownership: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct SearchResult {
     pub pv: Vec<Move>,
     /// Visits below the root, those of a kept tree among them.
     pub total_visits: u32,
-    /// The mean ownership over the root and the positions evaluated below it, per point in reading order, −1 (opponent) to
+    /// The mean ownership over the root and the positions looked at below it, per point in reading order, −1 (opponent) to
     /// 1 (side to move); only when the settings ask for it and the network predicts it.
     pub ownership: Option<Vec<f32>>,
 }
@@ -49,10 +49,14 @@ pub struct Candidate {
     pub value_lcb: f32,
     /// Expected margin after komi in points.
     pub margin: f32,
+    /// What the search maximises: the mean over the visits of (1 − share) × (P(win) − P(loss)) + share × margin / area.
+    pub utility: f32,
     /// The network's probability for it, 0 to 1.
     pub prior: f32,
     /// The line the search expects, the move itself first.
     pub pv: Vec<Move>,
+    /// The visits below each move of `pv`.
+    pub pv_visits: Vec<u32>,
 }
 
 impl Search {
@@ -79,23 +83,34 @@ impl Search {
         edges.into_iter().map(|edge| self.candidate(edge)).collect()
     }
 
+    /// What the search maximises, seen by the side to move at the root, in the mean over all its visits.
+    pub fn utility(&self) -> f32 {
+        self.tree.utility(ROOT)
+    }
+
+    /// The mean ownership over the positions looked at below a move, as [`SearchResult::ownership`] is over all of them; none
+    /// where no such position was evaluated since the search was last restarted or followed a move.
+    pub fn ownership_after(&self, mv: Move) -> Option<Vec<f32>> {
+        self.ownership.mean_below(mv.index(self.position.size()) as u16)
+    }
+
     fn candidate(&self, edge: usize) -> Candidate {
-        let (value, margin, error) = match self.tree.child(edge) {
-            NO_NODE => (self.tree.value(ROOT), self.tree.margin(ROOT), f32::INFINITY),
-            child => (
-                -self.tree.value(child),
-                -self.tree.margin(child),
-                self.tree.value_error(child),
-            ),
+        let (sign, node, error) = match self.tree.child(edge) {
+            NO_NODE => (1.0, ROOT, f32::INFINITY),
+            child => (-1.0, child, self.tree.value_error(child)),
         };
+        let value = sign * self.tree.value(node);
+        let (pv, pv_visits) = self.principal_variation(edge);
         Candidate {
             mv: self.tree.move_on(edge, self.position.size()),
             visits: self.tree.edge_visits(edge),
             value,
             value_lcb: (value - 1.96 * error).max(-1.0),
-            margin,
+            margin: sign * self.tree.margin(node),
+            utility: sign * self.tree.utility(node),
             prior: self.tree.prior(edge),
-            pv: self.principal_variation(edge),
+            pv,
+            pv_visits,
         }
     }
 
@@ -135,7 +150,7 @@ impl Search {
             visits,
             network_value: self.root_outlook.value,
             network_margin: self.root_outlook.margin,
-            pv: self.principal_variation(chosen),
+            pv: self.principal_variation(chosen).0,
             total_visits: self.visits_done(),
             ownership: self.ownership.mean(),
         }
@@ -157,19 +172,21 @@ impl Search {
         policy
     }
 
-    /// A move of the root and then always the most visited reply.
-    fn principal_variation(&self, chosen: usize) -> Vec<Move> {
+    /// A move of the root and then always the most visited reply, with the visits below each.
+    fn principal_variation(&self, chosen: usize) -> (Vec<Move>, Vec<u32>) {
         let size = self.position.size();
         let mut line = vec![self.tree.move_on(chosen, size)];
+        let mut visits = vec![self.tree.edge_visits(chosen)];
         let mut node = self.tree.child(chosen);
         while node != NO_NODE {
             let Some(edge) = self.most_visited_edge(node) else {
                 break;
             };
             line.push(self.tree.move_on(edge, size));
+            visits.push(self.tree.edge_visits(edge));
             node = self.tree.child(edge);
         }
-        line
+        (line, visits)
     }
 
     fn most_visited_edge(&self, node: NodeId) -> Option<usize> {

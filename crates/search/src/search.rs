@@ -3,11 +3,11 @@
 use tengen_records::Features;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
-use crate::cache::{Evaluation, EvaluationCache};
+use crate::cache::{Evaluation, EvaluationCache, Kept};
 use crate::config::{SearchConfig, SearchMethod};
 use crate::frame::{Frames, View};
 use crate::numeric;
-use crate::ownership::OwnershipMean;
+use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
 use crate::puct::{Puct, RootMoves};
 use crate::rng::Rng;
@@ -61,8 +61,10 @@ pub struct Search {
     /// The edge whose far end waits for a prediction.
     waiting: Waiting,
     priors: Vec<f32>,
+    /// The predicted ownership of the image waited for, where the settings ask for it and the network says it.
+    predicted_ownership: Vec<f32>,
     pub(crate) root_outlook: Outlook,
-    pub(crate) ownership: OwnershipMean,
+    pub(crate) ownership: RootOwnership,
 }
 
 /// What a search waits for.
@@ -132,11 +134,12 @@ impl Search {
             view,
             waiting: Waiting::Nothing,
             priors: Vec::new(),
+            predicted_ownership: Vec::new(),
             root_outlook: Outlook {
                 value: 0.0,
                 margin: 0.0,
             },
-            ownership: OwnershipMean::default(),
+            ownership: RootOwnership::default(),
         };
         search.restart(position, komi, visits, rng);
         search
@@ -284,7 +287,7 @@ impl Search {
 
     /// Makes visits until one needs a prediction that the cache does not hold, or all are made.
     pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
-        if self.waiting == Waiting::KeptRoot && !self.config.ownership {
+        if self.waiting == Waiting::KeptRoot {
             if let Some(request) = self.look_up(cache) {
                 return Step::Evaluate(request);
             }
@@ -326,15 +329,17 @@ impl Search {
     ) -> Result<(), PredictError> {
         debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
         self.read_priors(prediction)?;
-        let evaluation = Evaluation {
-            value: prediction.win - prediction.loss,
-            margin: prediction.margin,
+        self.read_ownership(prediction);
+        let kept = Kept {
+            evaluation: Evaluation {
+                value: prediction.win - prediction.loss,
+                margin: prediction.margin,
+            },
+            priors: &self.priors,
+            ownership: self.config.ownership.then_some(&self.predicted_ownership),
         };
-        cache.insert(self.view.key, evaluation, &self.priors);
-        if self.config.ownership {
-            self.add_ownership(prediction);
-        }
-        self.settle(evaluation);
+        cache.insert(self.view.key, kept);
+        self.settle(kept.evaluation);
         Ok(())
     }
 
@@ -343,11 +348,7 @@ impl Search {
         self.view
             .replace(&self.position, self.komi, &self.frames, self.config.canonical);
         self.waiting = Waiting::Root;
-        if self.config.ownership {
-            Some(Request { key: self.view.key })
-        } else {
-            self.look_up(cache)
-        }
+        self.look_up(cache)
     }
 
     /// One descent from the root. Returns a request when it ends at a position without a known evaluation.
@@ -355,6 +356,7 @@ impl Search {
         self.path.clear();
         self.path.push(ROOT);
         let mut edge = self.next_root_edge();
+        self.ownership.go_down(self.tree.move_index(edge));
         loop {
             self.position
                 .play_unchecked(self.tree.move_on(edge, self.position.size()));
@@ -456,11 +458,15 @@ impl Search {
 
     /// Resolves what is waited for from the cache, or turns it into a request.
     fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        let Some((evaluation, priors)) = cache.get(self.view.key, self.view.moves.len()) else {
+        let Some(kept) = cache.get(self.view.key, self.view.moves.len(), self.config.ownership) else {
             return Some(Request { key: self.view.key });
         };
         self.priors.clear();
-        self.priors.extend_from_slice(priors);
+        self.priors.extend_from_slice(kept.priors);
+        self.predicted_ownership.clear();
+        self.predicted_ownership
+            .extend_from_slice(kept.ownership.unwrap_or_default());
+        let evaluation = kept.evaluation;
         self.settle(evaluation);
         None
     }
@@ -471,6 +477,7 @@ impl Search {
             value: evaluation.value,
             margin: evaluation.margin,
         };
+        self.add_ownership();
         if self.waiting == Waiting::KeptRoot {
             self.waiting = Waiting::Nothing;
             self.open_for_visits(outlook);
@@ -545,23 +552,32 @@ impl Search {
         }
     }
 
-    /// Counts the predicted ownership of the position waited for, turned back to the frame of the board.
-    fn add_ownership(&mut self, prediction: Prediction<'_>) {
-        if prediction.ownership.is_empty() {
+    /// Reads the ownership out of a prediction, where the settings ask for it and the network says it.
+    fn read_ownership(&mut self, prediction: Prediction<'_>) {
+        self.predicted_ownership.clear();
+        if self.config.ownership && !prediction.ownership.is_empty() {
+            let size = self.frames.size();
+            let on_canvas = |image| tengen_records::canvas_index(size, prediction.canvas, image);
+            let image = (0..size.area()).map(|image| prediction.ownership[on_canvas(image)]);
+            self.predicted_ownership.extend(image);
+        }
+    }
+
+    /// Counts the ownership of the position waited for, turned back to the frame of the board.
+    fn add_ownership(&mut self) {
+        if self.predicted_ownership.is_empty() {
             return;
         }
         // The path holds one node for each ply between the root and the position.
-        let sign = match self.waiting {
-            Waiting::Leaf { .. } if self.path.len() % 2 == 1 => -1.0,
-            _ => 1.0,
-        };
-        let size = self.frames.size();
-        let originals = self.frames.originals(self.view.symmetry);
-        let point = |(image, &original): (usize, &u16)| {
-            let on_canvas = tengen_records::canvas_index(size, prediction.canvas, image);
-            (usize::from(original), sign * prediction.ownership[on_canvas])
-        };
-        self.ownership.add(size.area(), originals.iter().enumerate().map(point));
+        let below = matches!(self.waiting, Waiting::Leaf { .. });
+        let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
+        let originals = self.frames.originals(self.view.symmetry).iter();
+        let map = originals.zip(&self.predicted_ownership);
+        self.ownership.add(
+            below,
+            self.frames.size().area(),
+            map.map(|(&original, &value)| (usize::from(original), sign * value)),
+        );
     }
 }
 

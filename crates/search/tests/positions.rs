@@ -2,7 +2,8 @@
 
 use tengen_rules::{Komi, Move, Position, Size, Symmetry};
 use tengen_search::{
-    EvaluationCache, Lockstep, ScriptedPredictor, Search, SearchConfig, SearchResult, Step, UniformPredictor, rng,
+    EvaluationCache, Lockstep, ScriptedPredictor, Search, SearchConfig, SearchMethod, SearchResult, Step,
+    UniformPredictor, rng,
 };
 
 fn play(position: &mut Position, moves: &str) {
@@ -294,6 +295,41 @@ fn ownership_comes_in_the_frame_of_the_board() {
         Some(plain),
         "the cache does not stand in the way"
     );
+}
+
+#[test]
+fn ownership_does_not_depend_on_what_the_cache_held() {
+    let mut position = Position::new(Size::square(3).unwrap());
+    play(&mut position, "B1");
+    let config = SearchConfig {
+        ownership: true,
+        method: SearchMethod::Puct,
+        ..SearchConfig::for_play(40)
+    };
+    let mut cache = EvaluationCache::new(1 << 20);
+    let mut searched = || {
+        let komi = Komi::from_half_points(1);
+        let mut search = Search::new(config.clone(), &position, komi, rng::stream(1, &[]));
+        let stats = Lockstep::new()
+            .run(&mut [&mut search], &mut ScriptedPredictor::new(1), &mut cache)
+            .unwrap();
+        (search, stats.evaluations)
+    };
+    let ((cold, asked), (warm, asked_again)) = (searched(), searched());
+    assert!(asked > 10 && asked_again == 0);
+    assert_eq!(cold.result(), warm.result());
+    let after = |search: &Search| -> Vec<_> {
+        let moves = search.candidates().into_iter();
+        moves.map(|candidate| search.ownership_after(candidate.mv)).collect()
+    };
+    assert_eq!(after(&cold), after(&warm));
+    let best = cold.result().best;
+    assert!(cold.ownership_after(best).is_some_and(|map| map.len() == 9));
+    assert_ne!(cold.ownership_after(best), cold.result().ownership);
+    assert_eq!(cold.ownership_after(Move::parse(position.size(), "B1").unwrap()), None);
+    let lines = cold.candidates();
+    assert!(lines.iter().all(|line| line.pv.len() == line.pv_visits.len()));
+    assert!(lines.iter().all(|line| line.pv_visits[0] == line.visits));
 }
 
 #[test]
