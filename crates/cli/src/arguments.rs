@@ -11,6 +11,12 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A limit in seconds, which may be none at all: any number from 0 on.
+pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
+    seconds.ok_or_else(|| "expected seconds from 0 to 10000000, such as 2.5".to_owned())
+}
+
 /// A count of at least one.
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {

@@ -4,11 +4,13 @@
 // Without libtorch some arguments have no command left that takes them.
 #![cfg_attr(not(feature = "torch"), allow(dead_code))]
 
+mod analysis;
 mod arguments;
 mod commands;
 #[cfg(feature = "torch")]
 mod config;
 mod interrupt;
+mod lines;
 mod matches;
 mod metrics;
 mod output;

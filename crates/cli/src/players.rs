@@ -3,10 +3,10 @@
 use crate::output;
 use anyhow::{Context, bail};
 use std::path::Path;
-use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerSpec, PredictorLoader};
+use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
 use tengen_records::{Create, Store};
 use tengen_rules::Rules;
-use tengen_search::Predictor;
+use tengen_search::{Predictor, UniformPredictor};
 
 /// Where networks compute.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -129,6 +129,28 @@ impl Loader {
             .build(&name, &files)
             .with_context(|| format!("cannot use the model {name}"))?;
         Ok(LoadedModel { predictor, name })
+    }
+
+    /// The predictor behind a MODEL, which takes no options; none for the random player, who has no use for one.
+    pub(crate) fn predictor(&self, model: &PlayerSpec) -> anyhow::Result<Option<Box<dyn Predictor>>> {
+        if model.options != PlayerOptions::default() {
+            return Err(output::usage("--model takes no options here: give --visits instead"));
+        }
+        let source = match &model.kind {
+            PlayerKind::Random => return Ok(None),
+            PlayerKind::Uniform => return Ok(Some(Box::new(UniformPredictor))),
+            PlayerKind::Model(path) => ModelSource::Path(path.clone()),
+            PlayerKind::Store { location, generation } => ModelSource::Store {
+                location: location.clone(),
+                generation: *generation,
+            },
+            PlayerKind::Gtp(_) => {
+                return Err(output::usage(
+                    "--model names a network, uniform or random, not another engine",
+                ));
+            }
+        };
+        Ok(Some(self.model(&source)?.predictor))
     }
 
     /// The player that a text names.

@@ -32,10 +32,8 @@ pub struct AnalyzeRequest {
     pub ownership: bool,
     /// Report the root's own values (KataGo style only).
     pub root_info: bool,
-    /// Moves the analysis may not begin with, by color.
-    pub avoid: Vec<(Color, Move)>,
-    /// Where there are any of a color, the only moves the analysis may begin with.
-    pub allow: Vec<(Color, Move)>,
+    /// Moves the analysis may not begin with.
+    pub restrictions: Restrictions,
 }
 
 impl AnalyzeRequest {
@@ -54,8 +52,7 @@ impl AnalyzeRequest {
             max_moves: usize::MAX,
             ownership: false,
             root_info: false,
-            avoid: Vec::new(),
-            allow: Vec::new(),
+            restrictions: Restrictions::default(),
         };
         let mut args = args.iter().map(String::as_str).peekable();
         if let Some(color) = args.peek().and_then(|word| parse_color(word)) {
@@ -70,23 +67,17 @@ impl AnalyzeRequest {
             let key = key.to_ascii_lowercase();
             let mut value = || args.next().ok_or_else(|| format!("{key} has no value"));
             match key.as_str() {
-                "avoid" => request.avoid.extend(restriction([value()?, value()?, value()?], size)?),
-                "allow" => request.allow.extend(restriction([value()?, value()?, value()?], size)?),
+                "avoid" | "allow" => {
+                    let moves = restriction([value()?, value()?, value()?], size)?;
+                    match key.as_str() {
+                        "avoid" => request.restrictions.avoid.extend(moves),
+                        _ => request.restrictions.allow.extend(moves),
+                    }
+                }
                 _ => request.set(&key, value()?)?,
             }
         }
         Ok(request)
-    }
-
-    /// Whether every move of `color` may begin the analysis.
-    pub fn allows_all(&self, color: Color) -> bool {
-        !self.avoid.iter().chain(&self.allow).any(|&(other, _)| other == color)
-    }
-
-    /// Whether the analysis may begin with this move of `color`.
-    pub fn allows(&self, color: Color, mv: Move) -> bool {
-        let listed = self.allow.iter().any(|&(other, _)| other == color);
-        !self.avoid.contains(&(color, mv)) && (!listed || self.allow.contains(&(color, mv)))
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -104,6 +95,28 @@ impl AnalyzeRequest {
 
     fn set_interval(&mut self, centiseconds: f64) {
         self.interval_cs = (centiseconds as u32).max(1);
+    }
+}
+
+/// Which moves an analysis may begin with; everything is allowed deeper in the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restrictions {
+    /// Moves the analysis may not begin with, by color.
+    pub avoid: Vec<(Color, Move)>,
+    /// Where there are any of a color, the only moves the analysis may begin with.
+    pub allow: Vec<(Color, Move)>,
+}
+
+impl Restrictions {
+    /// Whether every move of `color` may begin the analysis.
+    pub fn allow_all(&self, color: Color) -> bool {
+        !self.avoid.iter().chain(&self.allow).any(|&(other, _)| other == color)
+    }
+
+    /// Whether the analysis may begin with this move of `color`.
+    pub fn allow(&self, color: Color, mv: Move) -> bool {
+        let listed = self.allow.iter().any(|&(other, _)| other == color);
+        !self.avoid.contains(&(color, mv)) && (!listed || self.allow.contains(&(color, mv)))
     }
 }
 
@@ -140,8 +153,17 @@ pub struct PositionAnalysis {
     pub winrate: f32,
     /// Expected margin in points after komi, positive when the side to move leads.
     pub score_lead: f32,
+    /// What the search maximises, −1 to 1 unless the komi makes larger margins possible.
+    pub utility: f32,
+    /// `winrate` by the network alone.
+    pub raw_winrate: f32,
+    /// `score_lead` by the network alone.
+    pub raw_lead: f32,
     /// Ownership per point in reading order, +1 = side to move, −1 = opponent; `None` when not known.
     pub ownership: Option<Vec<f32>>,
+    /// The network's probability for every point in reading order and for the pass, −1 for illegal moves; `None` when not
+    /// asked for.
+    pub policy: Option<Vec<f32>>,
 }
 
 /// One candidate move. All values are seen by the side to move.
@@ -157,10 +179,16 @@ pub struct AnalyzedMove {
     pub lcb: f32,
     /// Expected margin in points after komi.
     pub score_lead: f32,
+    /// What the search maximises.
+    pub utility: f32,
     /// The network's probability for it, 0 to 1.
     pub prior: f32,
     /// Expected sequence, beginning with the move itself; an empty list stands for the move alone.
     pub pv: Vec<Move>,
+    /// The visits below each move of `pv`.
+    pub pv_visits: Vec<u32>,
+    /// Ownership per point after the move, as that of the position; `None` when not known or not asked for.
+    pub ownership: Option<Vec<f32>>,
 }
 
 impl PositionAnalysis {
@@ -255,8 +283,11 @@ mod tests {
             winrate: 0.75,
             lcb: 0.7,
             score_lead: 2.5,
+            utility: 0.4,
             prior: 0.5,
             pv: vec![mv(text), Move::Pass],
+            pv_visits: vec![visits, 1],
+            ownership: None,
         };
         PositionAnalysis {
             moves: vec![one("C3", 10), one("A1", 0)],
@@ -264,6 +295,7 @@ mod tests {
             winrate: 0.7,
             score_lead: f32::NAN,
             ownership: Some(vec![1.0, -0.5]),
+            ..PositionAnalysis::default()
         }
     }
 
@@ -278,10 +310,12 @@ mod tests {
         assert_eq!((parsed.interval_cs, parsed.max_moves), (50, 3));
         assert!(parsed.ownership && parsed.root_info);
         let mv = |text| Move::parse(Size::square(9).expect("a size"), text).expect("a move");
-        assert!(!parsed.allows(Color::Black, mv("C3")) && !parsed.allows(Color::Black, Move::Pass));
-        assert!(parsed.allows(Color::Black, mv("D4")) && parsed.allows(Color::White, mv("D4")));
-        assert!(!parsed.allows(Color::White, mv("C3")) && !parsed.allows_all(Color::White));
-        assert!(request(AnalysisStyle::Lz, "").expect("fine").allows_all(Color::Black));
+        let moves = &parsed.restrictions;
+        assert!(!moves.allow(Color::Black, mv("C3")) && !moves.allow(Color::Black, Move::Pass));
+        assert!(moves.allow(Color::Black, mv("D4")) && moves.allow(Color::White, mv("D4")));
+        assert!(!moves.allow(Color::White, mv("C3")) && !moves.allow_all(Color::White));
+        let plain = request(AnalysisStyle::Lz, "").expect("fine");
+        assert!(plain.restrictions.allow_all(Color::Black));
         for bad in ["avoid b C3", "avoid x C3 1", "allow b Z3 1", "avoid b C3 many"] {
             assert!(request(AnalysisStyle::Lz, bad).is_err(), "{bad}");
         }

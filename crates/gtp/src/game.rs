@@ -1,6 +1,6 @@
 //! Which game is on the board of a GTP session?
 
-use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, PointSet, Position, Rules, Size};
+use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, Position, Rules, Setup, SetupError, Size};
 
 /// The game as GTP sees it: any color may play at any time, and play may go on after two passes.
 ///
@@ -13,6 +13,7 @@ use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, PointSet, Po
 /// resumption, with the passes on record where they do. What a long cycle has tied stays over.
 #[derive(Clone)]
 pub struct Game {
+    start: Setup,
     position: Position,
     komi: Komi,
     /// Handicap stones at the head of the turns.
@@ -39,12 +40,21 @@ impl Game {
 
     /// A new game on an empty board.
     pub fn with_rules(size: Size, rules: Rules, komi: Komi) -> Game {
-        Game {
-            position: Position::with_rules(size, rules),
+        Game::starting(size, rules, komi, &Setup::EVEN).expect("a game can start from the empty board")
+    }
+
+    /// A new game from stones on the board.
+    ///
+    /// # Errors
+    /// [`SetupError`] when no game can start so.
+    pub fn starting(size: Size, rules: Rules, komi: Komi, start: &Setup) -> Result<Game, SetupError> {
+        Ok(Game {
+            start: *start,
+            position: Position::starting(size, rules, start)?,
             komi,
             handicap: 0,
             turns: Vec::new(),
-        }
+        })
     }
 
     /// The rules of the game.
@@ -152,13 +162,11 @@ impl Game {
 
     /// The position after all turns under these rules.
     fn replayed(&self, rules: Rules) -> Result<Position, GameError> {
-        let handicap = Handicap::Consecutive(u16::try_from(self.handicap).unwrap_or(u16::MAX));
-        let start = Position::with_handicap(
-            self.size(),
-            rules,
-            if self.handicap < 2 { Handicap::Even } else { handicap },
-        );
-        let mut position = start.expect("no stones are preset");
+        let mut start = self.start;
+        if self.handicap >= 2 {
+            start.handicap = Handicap::Consecutive(u16::try_from(self.handicap).unwrap_or(u16::MAX));
+        }
+        let mut position = Position::starting(self.size(), rules, &start).expect("the game has started so");
         for &(color, mv) in &self.turns {
             apply(&mut position, color, mv).map_err(GameError::Illegal)?;
         }
@@ -196,10 +204,13 @@ fn give_turn(position: &mut Position, color: Color) {
     }
     if position.last_move() == Some(Move::Pass) {
         position.undo();
-    } else if position.ply() == 0 && position.handicap() == Handicap::Even {
-        let nothing = PointSet::new();
-        *position = Position::from_setup(position.size(), position.rules(), &nothing, &nothing, color)
-            .expect("an empty board can be a start");
+    } else if position.ply() == 0 && matches!(position.handicap(), Handicap::Even | Handicap::Fixed(_)) {
+        let start = Setup {
+            to_move: color,
+            ..position.start()
+        };
+        *position = Position::starting(position.size(), position.rules(), &start)
+            .expect("the same stones can be a start for either color");
     } else {
         position.play(Move::Pass);
     }

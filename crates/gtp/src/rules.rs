@@ -62,10 +62,14 @@ pub(crate) fn read_rules(text: &str) -> Result<Rules, String> {
 }
 
 fn read_name(text: &str) -> Result<Rules, String> {
-    // Names may be written with spaces.
+    // Names may be written with spaces; a controller that writes `new zealand` means what KataGo means by it.
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    if let Err(error @ RulesError::OtherMeaning { .. }) = words.join("-").parse::<Rules>() {
+        return Err(error.to_string());
+    }
     let text = match text.contains('=') {
         true => text.to_owned(),
-        false => text.split_ascii_whitespace().collect::<Vec<_>>().join("_"),
+        false => words.join("_"),
     };
     text.parse().map_err(|error| match error {
         RulesError::Unknown(_) => {
@@ -194,6 +198,8 @@ mod tests {
         check("japanese", "japanese2008");
         check("chinese", "chinese_practice");
         check("new-zealand", "new_zealand");
+        check("New Zealand", "situational superko");
+        check("stone_scoring", "taxes groups");
         check("aga-button", "half a point");
         check("tromp-taylor,ko=super", "positional");
         check("martian", "unknown rules 'martian'");

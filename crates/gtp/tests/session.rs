@@ -103,8 +103,11 @@ fn analysis(turn: &Turn<'_>) -> PositionAnalysis {
         winrate: 0.5,
         lcb: 0.25,
         score_lead: 0.0,
+        utility: 0.0,
         prior: 1.0,
         pv: Vec::new(),
+        pv_visits: Vec::new(),
+        ownership: None,
     };
     PositionAnalysis {
         moves: vec![mv],
@@ -112,6 +115,7 @@ fn analysis(turn: &Turn<'_>) -> PositionAnalysis {
         winrate: 0.5,
         score_lead: 0.0,
         ownership: Some(vec![0.0; turn.position.size().area()]),
+        ..PositionAnalysis::default()
     }
 }
 

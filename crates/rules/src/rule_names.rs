@@ -198,7 +198,8 @@ fn named(name: &str) -> Result<Rules, RulesError> {
     if let Some((_, rules)) = ours.chain(SAME_MEANING).find(|(n, _)| *n == name) {
         return Ok(rules);
     }
-    Err(match OTHER_MEANING.iter().find(|(n, _)| *n == name) {
+    let hyphened = name.replace('_', "-");
+    Err(match OTHER_MEANING.iter().find(|(n, _)| *n == hyphened) {
         Some((_, reason)) => RulesError::OtherMeaning {
             name: name.to_owned(),
             reason,

@@ -1,22 +1,19 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
 mod engine;
-mod lines;
 mod sgf;
 mod thinking;
 
+use crate::arguments;
+use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
-use crate::{arguments, output};
-use anyhow::Context;
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use engine::{Manner, Mind, Thinker};
-use lines::Lines;
 use std::io::Write;
 use std::time::{Duration, Instant};
-use tengen_evaluator::{ModelSource, PlayerKind, PlayerOptions, PlayerSpec};
+use tengen_evaluator::PlayerSpec;
 use tengen_gtp::{Next, Pondered, Session};
 use tengen_rules::{Komi, Rules, Size};
-use tengen_search::UniformPredictor;
 
 /// Play as a GTP engine, for any Go GUI or referee
 ///
@@ -52,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     visits: Option<u32>,
     /// Most seconds per move
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
     /// Capture dead stones and take neutral points before passing
     #[arg(long)]
@@ -76,61 +73,18 @@ pub(crate) struct Args {
     device: DeviceArgs,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
-    seconds.ok_or_else(|| "expected seconds from 0 to 10000000, such as 2.5".to_owned())
-}
-
 /// Plays over GTP.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    if args.model.options != PlayerOptions::default() {
-        return Err(output::usage("--model takes no options here: give --visits instead"));
-    }
     let loader = Loader::new(&args.device, args.rules)?;
     let manner = Manner {
         visits: args.visits,
         seconds: args.seconds,
         finish: args.finish,
     };
-    let thinker = Thinker::new(mind(&args.model, &loader)?, args.name, manner, args.seed);
+    let mind = loader.predictor(&args.model)?.map_or(Mind::Random, Mind::Network);
+    let thinker = Thinker::new(mind, args.name, manner, args.seed);
     let session = Session::new(thinker, args.size, args.komi).under(args.rules);
     converse(session, &read_lines()?)
-}
-
-/// Who chooses the moves.
-fn mind(model: &PlayerSpec, loader: &Loader) -> anyhow::Result<Mind> {
-    let source = match &model.kind {
-        PlayerKind::Random => return Ok(Mind::Random),
-        PlayerKind::Uniform => return Ok(Mind::Network(Box::new(UniformPredictor))),
-        PlayerKind::Model(path) => ModelSource::Path(path.clone()),
-        PlayerKind::Store { location, generation } => ModelSource::Store {
-            location: location.clone(),
-            generation: *generation,
-        },
-        PlayerKind::Gtp(_) => {
-            return Err(output::usage(
-                "--model names a network, uniform or random, not another engine",
-            ));
-        }
-    };
-    Ok(Mind::Network(loader.model(&source)?.predictor))
-}
-
-/// Reads standard input on a thread of its own, so that an analysis can be interrupted by the next line.
-fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
-    let (sender, lines) = bounded(64);
-    let read = move || {
-        for line in Lines::new(std::io::stdin().lock()) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    };
-    std::thread::Builder::new()
-        .name("input".to_owned())
-        .spawn(read)
-        .context("cannot start a thread for the input")?;
-    Ok(lines)
 }
 
 /// Answers every line until the controller says quit, goes away or its input ends.

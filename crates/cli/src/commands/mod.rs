@@ -1,5 +1,6 @@
 //! One subcommand, one file, a verb each: its arguments (`Args`) and what it does with them (`run`).
 
+mod analyze;
 mod bench;
 mod data;
 mod doctor;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Match(match_::Args),
     Tournament(tournament::Args),
     Gtp(gtp::Args),
+    Analyze(analyze::Args),
     #[command(subcommand)]
     Data(data::Data),
     #[command(subcommand)]
@@ -60,6 +62,7 @@ impl Command {
             Command::Match(args) => match_::run(args),
             Command::Tournament(args) => tournament::run(args),
             Command::Gtp(args) => gtp::run(args),
+            Command::Analyze(args) => analyze::run(args),
             Command::Data(command) => data::run(command),
             Command::Rules(command) => rules::run(command),
             Command::Report(args) => report::run(args),

@@ -1,5 +1,6 @@
 //! The commands from outside: the real binary with real arguments, and what it says to scripts and to people.
 
+mod analyze;
 mod bench;
 mod common;
 mod data;

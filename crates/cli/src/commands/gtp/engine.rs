@@ -2,14 +2,13 @@
 
 use super::sgf;
 use super::thinking::{Stop, Thinking};
+use crate::analysis::{analysis_of, random_ownership, root_moves};
 use std::time::{Duration, Instant};
 use tengen_evaluator::{Answer, Player, RandomPlayer};
-use tengen_gtp::{
-    AnalyzeRequest, AnalyzedMove, Engine, EngineError, Genmove, LoadedGame, Pondered, PositionAnalysis, Turn, Watcher,
-};
+use tengen_gtp::{AnalyzeRequest, Engine, EngineError, Genmove, LoadedGame, Pondered, PositionAnalysis, Turn, Watcher};
 use tengen_rules::{Color, Move, Position, Size};
 use tengen_search::rng::{self, Rng};
-use tengen_search::{Predictor, RootMoves, Search, finishing_move, playout_ownership};
+use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
 
 /// Visits of a move where neither visits nor a time are given.
 const USUAL_VISITS: u32 = 100;
@@ -22,9 +21,6 @@ const STATUS_VISITS: u32 = 32;
 
 /// Random games behind the status of stones.
 const STATUS_GAMES: u32 = 400;
-
-/// Random games behind the ownership in a report, where no network says more.
-const REPORT_GAMES: u32 = 100;
 
 /// What chooses the moves.
 pub(super) enum Mind {
@@ -85,15 +81,6 @@ impl Thinker {
         }
     }
 
-    /// The ownership that light random games find, seen by the side to move.
-    fn random_ownership(&self, turn: &Turn<'_>, games: u32) -> Vec<f32> {
-        let mut ownership = playout_ownership(turn.position, games, self.seed);
-        if turn.color() == Color::White {
-            ownership.iter_mut().for_each(|value| *value = -*value);
-        }
-        ownership
-    }
-
     /// Where the search of this turn ends: at the given visits and seconds, within the budget of the clock.
     fn stop(&self, turn: &Turn<'_>, start: Instant) -> Stop {
         let budget = turn.clock.budget(turn.color(), own_moves_to_come(turn.position));
@@ -122,13 +109,13 @@ impl Thinker {
             let Some(watcher) = &mut watcher else { return };
             if reported.elapsed() >= interval(watcher.request) {
                 reported = Instant::now();
-                (watcher.report)(&analysis_of(search, |_| true));
+                (watcher.report)(&analysis_of(search, search.candidates()));
             }
         };
         let search = self
             .thinking
             .think(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
-        Ok((search.result().best, analysis_of(search, |_| true)))
+        Ok((search.result().best, analysis_of(search, search.candidates())))
     }
 }
 
@@ -177,7 +164,7 @@ impl Engine for Thinker {
         let Mind::Network(predictor) = &mut self.mind else {
             return Err(no_search());
         };
-        let allowed = root_moves(turn.position, request);
+        let allowed = root_moves(turn.position, &request.restrictions);
         let about = (turn.position, turn.komi);
         let more = self.thinking.ponder(predictor.as_mut(), about, allowed, MOMENT)?;
         Ok(if more { Pondered::More } else { Pondered::Enough })
@@ -188,9 +175,11 @@ impl Engine for Thinker {
         let Some(search) = self.thinking.at(turn.position, turn.komi) else {
             return Ok(PositionAnalysis::default());
         };
-        let mut analysis = analysis_of(search, |mv| request.allows(color, mv));
+        let mut candidates = search.candidates();
+        candidates.retain(|candidate| request.restrictions.allow(color, candidate.mv));
+        let mut analysis = analysis_of(search, candidates);
         if request.ownership && analysis.ownership.is_none() {
-            analysis.ownership = Some(self.random_ownership(turn, REPORT_GAMES));
+            analysis.ownership = Some(random_ownership(turn.position, turn.color(), self.seed));
         }
         Ok(analysis)
     }
@@ -198,8 +187,7 @@ impl Engine for Thinker {
     /// The mean of what random games and, where there is a network that says so, the search expect.
     fn ownership(&mut self, turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
         let sign = if turn.color() == Color::Black { 1.0 } else { -1.0 };
-        let mut expected = self.random_ownership(turn, STATUS_GAMES);
-        expected.iter_mut().for_each(|value| *value *= sign);
+        let mut expected = playout_ownership(turn.position, STATUS_GAMES, self.seed);
         let Mind::Network(predictor) = &mut self.mind else {
             return Ok(Some(expected));
         };
@@ -271,47 +259,4 @@ fn own_moves_to_come(position: &Position) -> usize {
 
 fn interval(request: &AnalyzeRequest) -> Duration {
     Duration::from_millis(10 * u64::from(request.interval_cs))
-}
-
-/// The moves an analysis may begin with; `None` = all.
-fn root_moves(position: &Position, request: &AnalyzeRequest) -> Option<RootMoves> {
-    let color = position.to_move();
-    if request.allows_all(color) {
-        return None;
-    }
-    let legal = position.legal_points();
-    Some(RootMoves {
-        points: legal
-            .iter()
-            .filter(|&point| request.allows(color, Move::Play(point)))
-            .collect(),
-        pass: request.allows(color, Move::Pass),
-    })
-}
-
-/// What a search knows, in the words of the protocol.
-fn analysis_of(search: &Search, wanted: impl Fn(Move) -> bool) -> PositionAnalysis {
-    let result = search.result();
-    let candidates = search.candidates().into_iter().filter(|candidate| wanted(candidate.mv));
-    let moves = candidates.map(|candidate| AnalyzedMove {
-        mv: candidate.mv,
-        visits: candidate.visits,
-        winrate: winrate(candidate.value),
-        lcb: winrate(candidate.value_lcb),
-        score_lead: candidate.margin,
-        prior: candidate.prior,
-        pv: candidate.pv,
-    });
-    PositionAnalysis {
-        moves: moves.collect(),
-        visits: result.total_visits,
-        winrate: winrate(result.mean_value),
-        score_lead: result.margin,
-        ownership: result.ownership,
-    }
-}
-
-/// A chance to win, 0 to 1, from P(win) - P(loss); a tie counts half.
-fn winrate(value: f32) -> f32 {
-    (1.0 + value) / 2.0
 }

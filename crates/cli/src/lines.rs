@@ -1,15 +1,34 @@
 //! Lines from a stream, whatever ends them, each at once when it is complete.
 
+use anyhow::Context;
+use crossbeam_channel::{Receiver, bounded};
 use std::io::BufRead;
 
-/// The longest line that is read whole; GTP lines are short, and a runaway input must not fill the memory.
-const LONGEST_LINE: usize = 1 << 20;
+/// Where lines are cut: commands and queries are shorter, and a runaway input must not fill the memory.
+pub(crate) const LONGEST_LINE: usize = 1 << 20;
+
+/// Reads standard input on a thread of its own, so that thinking can be interrupted by the next line.
+pub(crate) fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
+    let (sender, lines) = bounded(64);
+    let read = move || {
+        for line in Lines::new(std::io::stdin().lock()) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(read)
+        .context("cannot start a thread for the input")?;
+    Ok(lines)
+}
 
 /// Splits a stream into lines.
 ///
 /// A line ends at a line feed. A stream whose first line ends with a carriage return that no line feed follows is taken to
 /// end all its lines so; in any other stream carriage returns stay in their line, where the protocol has them removed.
-pub(super) struct Lines<R> {
+struct Lines<R> {
     input: R,
     ends: Ends,
 }
@@ -26,7 +45,7 @@ enum Ends {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(input: R) -> Lines<R> {
+    fn new(input: R) -> Lines<R> {
         Lines {
             input,
             ends: Ends::Unknown,

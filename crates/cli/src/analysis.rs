@@ -1,0 +1,66 @@
+//! What a search knows, in the words of the protocols that Go programs speak.
+
+use tengen_gtp::{AnalyzedMove, PositionAnalysis, Restrictions};
+use tengen_rules::{Color, Move, Position};
+use tengen_search::{Candidate, RootMoves, Search, playout_ownership};
+
+/// Random games behind an ownership where no network says more.
+const GAMES: u32 = 100;
+
+/// The moves a search may begin with; `None` = all.
+pub(crate) fn root_moves(position: &Position, restrictions: &Restrictions) -> Option<RootMoves> {
+    let color = position.to_move();
+    if restrictions.allow_all(color) {
+        return None;
+    }
+    let legal = position.legal_points();
+    Some(RootMoves {
+        points: legal
+            .iter()
+            .filter(|&point| restrictions.allow(color, Move::Play(point)))
+            .collect(),
+        pass: restrictions.allow(color, Move::Pass),
+    })
+}
+
+/// What a search says of its position and of these of its moves, without the ownership after each of them.
+pub(crate) fn analysis_of(search: &Search, candidates: Vec<Candidate>) -> PositionAnalysis {
+    let result = search.result();
+    let moves = candidates.into_iter().map(|candidate| AnalyzedMove {
+        mv: candidate.mv,
+        visits: candidate.visits,
+        winrate: winrate(candidate.value),
+        lcb: winrate(candidate.value_lcb),
+        score_lead: candidate.margin,
+        utility: candidate.utility,
+        prior: candidate.prior,
+        pv: candidate.pv,
+        pv_visits: candidate.pv_visits,
+        ownership: None,
+    });
+    PositionAnalysis {
+        moves: moves.collect(),
+        visits: result.total_visits,
+        winrate: winrate(result.mean_value),
+        score_lead: result.margin,
+        utility: search.utility(),
+        raw_winrate: winrate(result.network_value),
+        raw_lead: result.network_margin,
+        ownership: result.ownership,
+        policy: None,
+    }
+}
+
+/// The ownership that light random games find, seen by a color.
+pub(crate) fn random_ownership(position: &Position, seen_by: Color, seed: u64) -> Vec<f32> {
+    let mut ownership = playout_ownership(position, GAMES, seed);
+    if seen_by == Color::White {
+        ownership.iter_mut().for_each(|value| *value = -*value);
+    }
+    ownership
+}
+
+/// A chance to win, 0 to 1, from P(win) - P(loss); a tie counts half.
+fn winrate(value: f32) -> f32 {
+    (1.0 + value) / 2.0
+}
