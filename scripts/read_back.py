@@ -1,6 +1,6 @@
 """Reads exports of tengen with other people's tools and checks them against an independent replay. See scripts/read-back.
 
-Nothing here comes from tengen's own code: the rules below are written from the text of the Tromp-Taylor rules.
+Nothing here comes from tengen's own code: the rules below are written from the texts of the rules.
 """
 
 import glob
@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import random
 import subprocess
 import sys
 
@@ -31,17 +32,29 @@ def equal(found, expected, where):
         sys.exit(f"read-back: {where}: expected {expected!r}, found {found!r}")
 
 
-# ---- The rules, by the text: reach, clear, positional superko, area score ----
+# ---- The rules, by the text: reach, clear, ko, suicide, area score ----
+
+# Of each rule set that is replayed here: what a play must not repeat, and whether suicide is allowed. All count area.
+RULES = {
+    "tromp_taylor": ("any earlier grid", True),
+    "chinese_written": ("any earlier grid", False),
+    "aga": ("any earlier grid with the same side to move", False),
+    "chinese_practice": ("the grid before the last turn", False),
+}
 
 
 class Game:
-    """A game under Tromp-Taylor rules: Black is 1, White -1, empty 0; points in reading order."""
+    """A game of Go: Black is 1, White -1, empty 0; points in reading order."""
 
-    def __init__(self, width, height, start=None, to_move=1):
+    def __init__(self, width, height, start=None, to_move=1, rules="tromp_taylor"):
         self.width, self.height, self.area = width, height, width * height
         self.grid = tuple(start or [0] * self.area)
         self.to_move, self.passes = to_move, 0
-        self.history = {self.grid}
+        self.ko, self.suicide = RULES[rules]
+        # What was there after every turn, in the terms of the ko rule; under basic ko only the grid before the last turn.
+        self.history = {self.term(self.grid, to_move)} if "earlier" in self.ko else set()
+        # Grids that plays made since the last pass, and who was to move: under basic ko a repetition ties the game.
+        self.made, self.is_tied = set(), False
         self.near = []
         for point in range(self.area):
             row, column = divmod(point, width)
@@ -79,24 +92,46 @@ class Game:
         grid[point] = self.to_move
         return self.clear(self.clear(grid, -self.to_move), self.to_move)
 
+    def term(self, grid, to_move):
+        """What the ko rule compares of a grid and the side to move there."""
+        return (grid, to_move) if "side to move" in self.ko else grid
+
+    def judge(self, point):
+        """The grid after a play on an empty point, whether it is suicide, and whether the ko rule refuses it."""
+        grid = self.after(point)
+        is_suicide = grid[point] == 0
+        return grid, is_suicide, self.term(grid, -self.to_move) in self.history
+
     def marks(self):
-        """Legal moves (the last is the pass) and points banned by superko, as 0 and 1."""
+        """Legal moves (the last is the pass) and points banned by the ko rule alone, as 0 and 1."""
         legal, banned = [0] * self.area + [1], [0] * self.area
         for point in range(self.area):
             if self.grid[point] == 0:
-                (banned if self.after(point) in self.history else legal)[point] = 1
+                _, is_suicide, is_repeated = self.judge(point)
+                if not is_suicide or self.suicide:
+                    (banned if is_repeated else legal)[point] = 1
         return legal, banned
 
     def play(self, move):
+        assert self.passes < 2 and not self.is_tied, "the game is over"
+        before = self.grid
         if move == self.area:
             self.passes += 1
+            self.made.clear()
         else:
             assert self.grid[move] == 0, "occupied"
-            grid = self.after(move)
-            assert grid not in self.history, "superko"
+            grid, is_suicide, is_repeated = self.judge(move)
+            assert self.suicide or not is_suicide, "suicide"
+            assert not is_repeated, "ko"
             self.grid, self.passes = grid, 0
-            self.history.add(grid)
+            made = (grid, -self.to_move)
+            self.is_tied = "earlier" not in self.ko and made in self.made
+            self.made.add(made)
         self.to_move = -self.to_move
+        if "earlier" in self.ko:
+            self.history.add(self.term(self.grid, self.to_move))
+        else:
+            self.history = {before}
 
     def owners(self):
         owners = list(self.grid)
@@ -193,7 +228,7 @@ def read_parquet(folder):
 
 
 def replayable(row):
-    return row["rules"] == "tromp_taylor"
+    return row["rules"] in RULES
 
 
 def check_end(game, row):
@@ -201,6 +236,10 @@ def check_end(game, row):
     settled = row["end_reason"] == "settled"
     finished = game.passes == 2 or settled
     equal(row["end_reason"] == "two_passes", game.passes == 2, f"{row['game_id']}: end")
+    equal(row["end_reason"] == "long_cycle", game.is_tied, f"{row['game_id']}: cycle")
+    if game.is_tied:
+        equal(row["outcome"], 0, f"{row['game_id']}: a long cycle ties the game")
+        count("rows of games that a long cycle ties")
     if not finished:
         equal((row["score"], row["area_margin"], row["ownership"]), (None, None, None), "an unfinished game has no score")
         return
@@ -224,8 +263,8 @@ def check_position(game, row):
     if row["policy"] is not None:
         equal(abs(sum(row["policy"]) - 1) < 1e-3, True, f"{where}: policy sums to 1")
         equal([p for p, ok in zip(row["policy"], legal) if p and not ok], [], f"{where}: policy of illegal moves")
-    count("positions replayed")
-    count("points banned by superko", sum(banned))
+    count(f"positions replayed under {row['rules']}")
+    count(f"points banned by the ko rule of {row['rules']}", sum(banned))
 
 
 def check_positions(rows):
@@ -235,7 +274,7 @@ def check_positions(rows):
         games.setdefault(row["game_id"], []).append(row)
     for plies in games.values():
         equal([row["ply"] for row in plies], list(range(plies[0]["game_plies"])), "plies of a whole game")
-        game = Game(plies[0]["width"], plies[0]["height"])
+        game = Game(plies[0]["width"], plies[0]["height"], rules=plies[0]["rules"])
         for row in plies:
             check_position(game, row)
             game.play(row["move"])
@@ -245,7 +284,8 @@ def check_positions(rows):
 
 def check_games(rows):
     for row in rows:
-        game = Game(row["width"], row["height"], row["start_board"], row["movers"][0])
+        first = row["movers"][0] if row["movers"] else 1
+        game = Game(row["width"], row["height"], row["start_board"], first, row["rules"])
         equal(len(row["moves"]), row["plies"], "plies")
         for move, mover in zip(row["moves"], row["movers"], strict=True):
             equal(game.to_move, mover, f"{row['game_id']}: mover")
@@ -339,9 +379,78 @@ def check_sgf(folder, rows):
             index = row["width"] * row["height"] if move is None else (height - 1 - move[0]) * row["width"] + move[1]
             moves.append((1 if color == "b" else -1, index))
         equal(moves, list(zip(row["movers"], row["moves"])), f"moves of {row['game_id']}")
+        check_claims_in_sgf(root, row)
         winner = {1: "b", -1: "w", 0: None, None: None}[row["outcome"]]
         equal(game.get_winner(), winner, f"result of {row['game_id']}")
         count("games by sgfmill")
+
+
+# ---- Imported games and what their files claim ----
+
+COLLECTION = """(;GM[1]SZ[5]KM[0.5]RE[B+24.5]PB[Ada]PW[Bo]BR[1d]WR[2k]DT[1998-11-05]EV[Cup]RU[Japanese];B[cc];W[];B[])
+(;GM[1]SZ[5]KM[0.5]RE[B+3.5];B[cc];W[aa];B[];W[])
+(;GM[1]SZ[5]KM[6,5]RE[W+2]HA[2]AB[bb][dd];W[cc];B[];W[])
+(;GM[1]SZ[5]RE[W+R];B[cc];W[bb])
+(;GM[1]SZ[4:3]RE[B+5]PB[名人];B[bb];W[cb])
+(;GM[1]SZ[5];B[cc];W[];B[])
+"""
+
+
+def check_import(tengen, work):
+    """Columns of claims against the text of the files, and the comparison of results against a count of our own."""
+    for name, text in (("first.sgf", COLLECTION), ("second.sgf", "(;GM[1]SZ[5]KM[7]RE[W+T];B[aa])")):
+        with open(f"{work}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+    tengen("data", "import", f"{work}/first.sgf", f"{work}/second.sgf", "--store", f"{work}/imported")
+    options = ["data", "export", f"{work}/imported", "--of", "imported"]
+    export = lambda name, *args: tengen(*options, "--out", f"{work}/{name}", *args) and f"{work}/{name}/v1"
+    games = read_parquet(export("claims", "--what", "games"))
+    positions = read_parquet(export("claims-positions"))
+    check_games(games)
+    check_npz(export("claims-npz", "--what", "games", "--format", "npz"), games, lambda row: row["game_id"])
+    check_sgf(export("claims-sgf", "--what", "games", "--format", "sgf"), games)
+    files = {f"{work}/first.sgf": split_collection(COLLECTION.encode()), f"{work}/second.sgf": None}
+    equal({row["source_file"] for row in games}, set(files), "source files")
+    for row in games:
+        check_claims(row, files[row["source_file"]])
+    words = [name for name in games[0] if name.startswith(("source_", "claim", "played", "event")) or name.endswith("_rank")]
+    by_id = {row["game_id"]: row for row in games}
+    for row in positions:
+        equal([row[name] for name in words], [by_id[row["game_id"]][name] for name in words], "claims of a position")
+    equal({row["claim_check"] for row in games}, {"agrees", "other_margin", "other_winner", "no_claim", "resignation", "forfeit", "unfinished"}, "every comparison")
+
+
+def check_claims(row, texts):
+    if texts is not None:
+        text = texts[row["source_game"] - 1].decode()
+        for name, column in (("RE", "claimed_result"), ("KM", "claimed_komi"), ("RU", "claimed_rules"), ("HA", "claimed_handicap"),
+                             ("DT", "played_on"), ("EV", "event"), ("BR", "black_rank"), ("WR", "white_rank")):
+            word = text.split(f"{name}[")[1].split("]")[0] if f"{name}[" in text else None
+            found = row[column]
+            equal(None if found is None else str(found), word, f"{column} of game {row['source_game']}")
+            count("claims against the text of their files")
+    claim = row["claimed_result"] or ""
+    if row["end_reason"] != "two_passes":
+        expected = {"R": "resignation", "T": "forfeit"}.get(claim[2:], "unfinished")
+    elif claim[2:].replace(".", "").isdigit():
+        signed = float(claim[2:]) * (1 if claim[0] == "B" else -1)
+        same = (signed > 0) == (row["score"] > 0) and row["score"] != 0
+        expected = "agrees" if signed == row["score"] else "other_margin" if same else "other_winner"
+    else:
+        expected = "no_claim"
+    equal(row["claim_check"], expected, f"claim of game {row['source_game']}")
+    count("claimed results compared")
+
+
+def check_claims_in_sgf(root, row):
+    if row["kind"] != "import":
+        return
+    comment = root.get("GC")
+    equal(f"against the rules: {row['claim_check']}." in comment, True, "GC tells the comparison")
+    equal(row["claimed_result"] is None or f"result {row['claimed_result']}" in comment, True, "GC tells the claim")
+    for name, column in (("BR", "black_rank"), ("EV", "event"), ("DT", "played_on")):
+        equal(root.get(name) if root.has_property(name) else None, row[column], name)
+    count("claims in SGF")
 
 
 def split_collection(data):
@@ -434,7 +543,8 @@ def check_golden_game(row):
     if not replayable(row) or (row["handicap"] and row.get("handicap_kind") != "fixed"):
         count("golden games under other rules, read and not replayed")
         return
-    game = Game(row["width"], row["height"], start, -1 if row.get("first_to_move") == "white" else 1)
+    first = -1 if row.get("first_to_move") == "white" else 1
+    game = Game(row["width"], row["height"], start, first, row["rules"])
     for move in row["moves"]:
         game.play(move)
     equal(row["end_reason"] == "two_passes", game.passes == 2, f"golden {row['game_id']}: end")
@@ -478,20 +588,50 @@ def check_sample(tengen, store, rows):
 # ---- The whole ----
 
 
-def make_store(tengen, work):
-    """Games of an untrained network on three sizes, most of them odd: many suicides, bans and passes."""
-    store = f"{work}/store"
-    boards = '[{ size = "5x5", share = 0.5 }, { size = "4x3", share = 0.3 }, { size = "7x7", share = 0.2 }]'
-    settings = [f"selfplay.boards={boards}", "selfplay.games_per_group=16", "network.blocks=1", "network.channels=8"]
+BOARDS = '[{ size = "5x5", share = 0.5 }, { size = "4x3", share = 0.3 }, { size = "7x7", share = 0.2 }]'
+SMALL_BOARDS = '[{ size = "4x4", share = 0.5 }, { size = "4x2", share = 0.5 }]'
+
+
+def make_store(store, tengen, games, *settings):
+    """Games of an untrained network, most of them odd: many suicides, bans and passes."""
+    settings += ("selfplay.games_per_group=16", "network.blocks=1", "network.channels=8")
     options = [part for setting in settings for part in ("--set", setting)]
-    tengen("selfplay", "--store", store, "--config", "configs/5x5.toml", *options, "--games", 96, "--session", 1)
+    tengen("selfplay", "--store", store, "--config", "configs/5x5.toml", *options, "--games", games, "--session", 1)
     return store
+
+
+def check_other_rules(tengen, work, rules):
+    """Self-play and random games under other rules; of the latter the moves are chosen here, so tengen must allow them all."""
+    store = make_store(f"{work}/{rules}", tengen, 24, f"rules={rules}", f"selfplay.boards={SMALL_BOARDS}")
+    numbers, sizes = random.Random(f"games under {rules}"), [(3, 1), (2, 2), (3, 2), (3, 3), (4, 4), (6, 5)]
+    with open(f"{work}/{rules}.sgf", "w", encoding="utf-8") as file:
+        file.writelines(random_game(rules, *size, numbers) for size in sizes for _ in range(8))
+    done = tengen.json("data", "import", f"{work}/{rules}.sgf", "--store", store, "--rules", rules)
+    equal((done["kept"] + done["duplicates"], done["illegal"], done["broken"]), (48, 0, 0), f"random games under {rules}")
+    export = lambda what: tengen("data", "export", store, "--of", "all", "--what", what, "--out", f"{work}/{rules}-{what}")
+    export("positions"), export("games")
+    check_positions(read_parquet(f"{work}/{rules}-positions/v1"))
+    check_games(read_parquet(f"{work}/{rules}-games/v1"))
+
+
+def random_game(rules, width, height, numbers):
+    """A game of random legal turns, few of them passes, as SGF; a long one is ended by two passes."""
+    game, text = Game(width, height, rules=rules), f"(;GM[1]SZ[{width}:{height}]KM[0.5]PB[{numbers.random()}]"
+    while game.passes < 2 and not game.is_tied:
+        plays = [move for move, ok in enumerate(game.marks()[0][:-1]) if ok]
+        passes = not plays or len(text) > 600 or numbers.random() < 0.02
+        move = game.area if passes else numbers.choice(plays)
+        row, column = divmod(move, width)
+        place = "" if move == game.area else chr(97 + column) + chr(97 + row)
+        text += f";{'B' if game.to_move == 1 else 'W'}[{place}]"
+        game.play(move)
+    return text + ")\n"
 
 
 def main():
     tengen, work = Tengen(os.path.abspath(sys.argv[1])), sys.argv[2]
     check_golden()
-    store = make_store(tengen, work)
+    store = make_store(f"{work}/store", tengen, 96, f"selfplay.boards={BOARDS}")
     export = lambda name, *args: tengen("data", "export", store, "--out", f"{work}/{name}", *args) and f"{work}/{name}/v1"
     positions = read_parquet(export("positions"))
     games = read_parquet(export("games", "--what", "games"))
@@ -520,9 +660,17 @@ def main():
             equal(entry["split"], "train" if u < 0.7 else "validation" if u < 0.7 + 0.2 else "test", "split")
             count("games in their split")
 
+    for rules in RULES:
+        if rules != "tromp_taylor":
+            check_other_rules(tengen, work, rules)
+    check_import(tengen, work)
+
     tengen("data", "solve", "--size", "1x2,1x3,2x1", "--plies", 4, "--out", f"{work}/solved")
     check_solved(read_parquet(f"{work}/solved/v1"))
     tengen("data", "export", store, "--out", f"{work}/positions", fails=1)
+    for rules in RULES:
+        equal(CHECKED[f"points banned by the ko rule of {rules}"] > 0, True, f"the ko rule of {rules} was put to use")
+    equal(CHECKED["rows of games that a long cycle ties"] > 0, True, "a long cycle came up")
     for what, number in CHECKED.items():
         print(f"{number:>10,} {what}")
     print("read-back: every value agrees")
