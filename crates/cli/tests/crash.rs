@@ -254,7 +254,7 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, away) = (folder.path().join("store"), folder.path().join("away"));
     let scratch = folder.path().join("scratch");
-    // Self-play far ahead of the trainer always has games to publish; else both could wait for the store in silence.
+    // Self-play far ahead of the trainer always has games to publish.
     let start = |more: &[&str]| {
         let mut command = command(&store, &[&["loop.lead_positions=1000000"], more].concat());
         command.arg("--scratch").arg(&scratch);
@@ -298,6 +298,28 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
     let after = check(&store).shards;
     assert!(after.is_superset(&before) && after.is_superset(&left));
     assert!(waiting().is_empty());
+}
+
+/// With little lead both self-play and the trainer come to wait, for each other or the store.
+#[test]
+fn what_everybody_waits_for_is_said_while_the_store_is_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, away) = (folder.path().join("store"), folder.path().join("away"));
+    let mut command = command(&store, &["loop.lead_positions=300", "loop.checkpoint_seconds=0.2"]);
+    command.arg("--scratch").arg(folder.path().join("scratch"));
+    let mut child = command.spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    read_until(&mut log, "published 1");
+    std::fs::rename(&store, &away).expect("moved");
+    let all = read_until(&mut log, "waiting    the store is away for ");
+    let said = all.lines().last().expect("a line");
+    assert!(said.contains("self-play ") && said.contains("training "), "{said}");
+    std::fs::rename(&away, &store).expect("moved back");
+    read_until(&mut log, "waiting    no more: the store is back");
+    read_until(&mut log, "published 1");
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has died");
+    check(&store);
 }
 
 /// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.

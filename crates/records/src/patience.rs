@@ -1,8 +1,8 @@
 //! What happens while a store is away? Calls wait for it, within bounds, and somebody can call them off.
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use object_store::Error as ObjectError;
@@ -23,13 +23,23 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Tries until it works, fails for good, or the patience is at its end: then the last failure is returned.
-    pub(crate) fn attempt<T>(&self, mut once: impl FnMut() -> Result<T, ObjectError>) -> Result<T, ObjectError> {
+    /// Tries until it works, fails for good, or the patience is at its end: then the last failure is returned. From
+    /// the first failure on, the call stands among those that wait.
+    pub(crate) fn attempt<T>(
+        &self,
+        calls: &WaitingCalls,
+        mut once: impl FnMut() -> Result<T, ObjectError>,
+    ) -> Result<T, ObjectError> {
         let began = Instant::now();
         let mut pause = FIRST_PAUSE;
+        let mut waits = None;
         loop {
             match once() {
-                Err(error) if may_pass(&error) && began.elapsed() + pause < self.limit && self.sleep(pause) => {
+                Err(error) if may_pass(&error) && began.elapsed() + pause < self.limit => {
+                    waits.get_or_insert_with(|| calls.enter());
+                    if !self.sleep(pause) {
+                        return Err(error);
+                    }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 done => return done,
@@ -47,6 +57,42 @@ impl Patience {
             std::thread::sleep(FIRST_PAUSE.min(end.saturating_duration_since(Instant::now())));
         }
         true
+    }
+}
+
+/// The calls that wait for a store at this moment, by when they began to.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingCalls(Mutex<Vec<Instant>>);
+
+impl WaitingCalls {
+    /// How long the first of them has been waiting; none when none waits.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        self.since().iter().min().map(Instant::elapsed)
+    }
+
+    fn enter(&self) -> WaitingCall<'_> {
+        let since = Instant::now();
+        self.since().push(since);
+        WaitingCall { calls: self, since }
+    }
+
+    fn since(&self) -> MutexGuard<'_, Vec<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that waits, until it is dropped.
+struct WaitingCall<'a> {
+    calls: &'a WaitingCalls,
+    since: Instant,
+}
+
+impl Drop for WaitingCall<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.calls.since();
+        if let Some(place) = calls.iter().position(|&since| since == self.since) {
+            calls.swap_remove(place);
+        }
     }
 }
 

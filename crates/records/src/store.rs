@@ -20,6 +20,7 @@ use std::future::Future;
 use std::path::Path as FsPath;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -27,7 +28,7 @@ use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, P
 use tokio::runtime::{Builder, Runtime};
 
 use crate::changes::Changes;
-use crate::patience::{Patience, may_pass};
+use crate::patience::{Patience, WaitingCalls, may_pass};
 use crate::place::Place;
 use crate::store_error::StoreError;
 
@@ -69,6 +70,8 @@ struct Inner {
     changes: Mutex<Arc<Changes>>,
     /// Names of damaged shards that could not be noted in the quarantine.
     refused: Mutex<BTreeSet<String>>,
+    /// The patient calls that wait for this store.
+    waiting: WaitingCalls,
 }
 
 impl std::fmt::Debug for Store {
@@ -115,6 +118,7 @@ impl Store {
                 verified: Mutex::new(BTreeSet::new()),
                 changes: Mutex::default(),
                 refused: Mutex::new(BTreeSet::new()),
+                waiting: WaitingCalls::default(),
             }),
             patience: None,
         })
@@ -137,6 +141,11 @@ impl Store {
             inner: Arc::clone(&self.inner),
             patience: None,
         }
+    }
+
+    /// How long patient calls of any handle on this store have been waiting, for it is away; none when none waits.
+    pub fn waited_for(&self) -> Option<Duration> {
+        self.inner.waiting.longest()
     }
 
     /// Where the store is.
@@ -331,7 +340,7 @@ impl Store {
             done
         };
         match &self.patience {
-            Some(patience) => patience.attempt(once),
+            Some(patience) => patience.attempt(&self.inner.waiting, once),
             None => once(),
         }
     }

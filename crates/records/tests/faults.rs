@@ -93,6 +93,23 @@ fn patience_ends_and_can_be_called_off() {
 }
 
 #[test]
+fn a_call_that_waits_is_known_until_it_is_done() {
+    let (store, faults) = faulty_store();
+    store.put_new("x", "here").unwrap();
+    faults.plan(0, u64::MAX, false);
+    store.get("x").unwrap_err();
+    assert_eq!(store.waited_for(), None, "who does not wait is not told of");
+    let patient = store.with_patience(patience(Duration::from_secs(60)));
+    let call = std::thread::spawn(move || patient.get("x").unwrap());
+    while store.waited_for().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    faults.plan(0, 0, false);
+    assert_eq!(call.join().unwrap().unwrap(), "here");
+    assert_eq!(store.waited_for(), None);
+}
+
+#[test]
 fn what_is_refused_for_good_is_not_waited_for() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), tengen_records::Create::Always).unwrap();

@@ -42,6 +42,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut run = args.stage.open()?;
     let interrupt = Interrupt::listen("Stopping: the match in progress is given up…")?;
     run.be_patient(&interrupt);
+    run.say_when_away();
     let mut gating = Gating::new(&run);
     let mut verdicts = Vec::new();
     while !interrupt.requested() {

@@ -65,6 +65,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let _lock = run.lock()?;
     let interrupt = Interrupt::listen("Stopping: writing a checkpoint…")?;
     run.be_patient(&interrupt);
+    run.say_when_away();
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {

@@ -2,13 +2,14 @@
 
 use crate::config::RunConfig;
 use crate::interrupt::Interrupt;
+use crate::output::{duration, say};
 use crate::players::DeviceArgs;
 use crate::run::Outbox;
 use crate::run::training::publish_model;
 use crate::scratch;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tengen_network::{Model, NetworkConfig, PredictorOptions, Weights};
 use tengen_records::{Create, Patience, Promotion, RunInfo, RunLock, Store, now_ms};
 
@@ -150,6 +151,32 @@ impl Opened {
         self.store = self.store.with_patience(Patience {
             limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
             give_up: interrupt.flag(),
+        });
+    }
+
+    /// Says on stderr when calls begin to wait for the store, and when it is back; for stages that show nothing else of
+    /// it.
+    pub(crate) fn say_when_away(&self) {
+        let (store, patience) = (self.store.clone(), self.config.pace.patience_seconds);
+        std::thread::spawn(move || {
+            let mut away = None;
+            loop {
+                std::thread::sleep(Duration::from_millis(250));
+                match (store.waited_for(), away) {
+                    (Some(time), None) => {
+                        say(format!(
+                            "the store is away: waiting for it, up to {}",
+                            duration(patience)
+                        ));
+                        away = Instant::now().checked_sub(time);
+                    }
+                    (None, Some(since)) => {
+                        say(format!("the store is back after {} s", since.elapsed().as_secs()));
+                        away = None;
+                    }
+                    _ => {}
+                }
+            }
         });
     }
 

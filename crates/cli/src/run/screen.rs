@@ -17,6 +17,8 @@ pub(crate) struct View {
     pub(crate) training: String,
     /// The running or the last gate.
     pub(crate) gate: String,
+    /// What everybody waits for while the store is away.
+    pub(crate) waiting: Option<String>,
     /// The share of the budget that is spent, 0 to 1; none where the run has no end.
     pub(crate) spent: Option<f64>,
     /// Seconds left by that share.
@@ -26,8 +28,12 @@ pub(crate) struct View {
 /// Draws the [`View`].
 pub(crate) struct Screen {
     lines: [ProgressBar; 3],
+    /// Shown while the store is away only.
+    waiting: Option<ProgressBar>,
     budget: ProgressBar,
     printed: Option<Instant>,
+    /// Whether it was printed that the store is away.
+    told_waiting: bool,
 }
 
 impl Screen {
@@ -44,8 +50,10 @@ impl Screen {
         budget.set_style(style("  [{bar:40}] {percent:>3} %  {msg}"));
         Screen {
             lines,
+            waiting: None,
             budget,
             printed: None,
+            told_waiting: false,
         }
     }
 
@@ -63,27 +71,53 @@ impl Screen {
             line.set_message(text.clone());
             line.tick();
         }
+        self.show_waiting(view.waiting.as_deref());
         self.budget.set_position((view.spent.unwrap_or(0.0) * 1000.0) as u64);
         self.budget.set_message(left);
     }
 
+    fn show_waiting(&mut self, words: Option<&str>) {
+        let Some(words) = words else {
+            if let Some(line) = self.waiting.take() {
+                line.finish_and_clear();
+                bars().remove(&line);
+            }
+            return;
+        };
+        let budget = &self.budget;
+        let line = self.waiting.get_or_insert_with(|| {
+            let line = bars().insert_before(budget, ProgressBar::new_spinner());
+            line.set_style(style("{spinner} waiting   {msg}"));
+            line
+        });
+        line.set_message(words.to_owned());
+        line.tick();
+    }
+
     fn print(&mut self, view: &View, left: &str) {
-        if self.printed.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
+        let is_news = self.told_waiting != view.waiting.is_some();
+        if !is_news && self.printed.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
             return;
         }
         self.printed = Some(Instant::now());
+        let waiting = match &view.waiting {
+            Some(words) => format!("waiting    {words}\n"),
+            None if self.told_waiting => "waiting    no more: the store is back\n".to_owned(),
+            None => String::new(),
+        };
+        self.told_waiting = view.waiting.is_some();
         let spent = view
             .spent
             .map_or(String::new(), |spent| format!("{:3.0} %, ", spent * 100.0));
         say(format!(
-            "self-play  {}\ntraining   {}\ngate       {}\n           {spent}{left}",
+            "self-play  {}\ntraining   {}\ngate       {}\n{waiting}           {spent}{left}",
             view.selfplay, view.training, view.gate
         ));
     }
 
     /// Takes the lines away.
     pub(crate) fn close(&self) {
-        for line in &self.lines {
+        for line in self.lines.iter().chain(&self.waiting) {
             line.finish_and_clear();
         }
         self.budget.finish_and_clear();

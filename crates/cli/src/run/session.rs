@@ -285,7 +285,9 @@ fn train(
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
         shared.move_gate(&training);
-        if training.may_step() {
+        let may_step = training.may_step();
+        shared.status().trainer_waits = !may_step;
+        if may_step {
             let losses = training.step()?;
             shared.status().add_step(&losses);
             after_step(shared, &mut training, to_gate)?;
@@ -413,6 +415,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
         let spent = {
             let mut status = shared.status();
             status.measure(&counters, ledger);
+            status.selfplay_waits = counters.positions >= shared.generator.gate().limit();
             let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
             screen.show(&status.view(shared.run, spent));
             spent

@@ -26,6 +26,10 @@ pub(crate) struct Status {
     pub(crate) gate: String,
     /// What keeps games from the store, in words.
     pub(crate) trouble: Option<String>,
+    /// Whether self-play is as far ahead of the trainer as it may be.
+    pub(crate) selfplay_waits: bool,
+    /// Whether the trainer has no games for one more step.
+    pub(crate) trainer_waits: bool,
     samples: u64,
     window_positions: u64,
     counters: CounterValues,
@@ -82,6 +86,8 @@ impl Status {
             fair_komi: FairKomi::new(),
             gate: "waits for the first candidate".to_owned(),
             trouble: None,
+            selfplay_waits: false,
+            trainer_waits: false,
             samples: training.trained(),
             window_positions: 0,
             counters: CounterValues::default(),
@@ -170,6 +176,26 @@ impl Status {
         }
     }
 
+    /// What everybody waits for while the store is away.
+    fn waiting(&self, run: &Opened) -> Option<String> {
+        let stuck = run.store.waited_for();
+        let away = match (&self.trouble, stuck) {
+            (Some(words), _) => words.clone(),
+            (None, Some(time)) => format!("the store is away for {} s", time.as_secs()),
+            (None, None) => return None,
+        };
+        let selfplay = match self.selfplay_waits {
+            true => "self-play has its lead over the trainer and waits",
+            false => "self-play goes on",
+        };
+        let training = match (stuck, self.trainer_waits) {
+            (Some(_), false) => "training or the gate waits for the store",
+            (_, true) => "training waits for games",
+            (None, false) => "training goes on",
+        };
+        Some(format!("{away}; {selfplay}, {training}"))
+    }
+
     /// What the screen shows.
     pub(crate) fn view(&self, run: &Opened, spent: f64) -> View {
         let sums = &self.recent;
@@ -190,15 +216,11 @@ impl Status {
                 )
             },
         );
-        let trouble = self
-            .trouble
-            .as_ref()
-            .map_or(String::new(), |words| format!("; {words}"));
         let limited = run.config.budget.is_limited();
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
-                "{} games, {:.0} games/s, {} evaluations/s{recent}{trouble}",
+                "{} games, {:.0} games/s, {} evaluations/s{recent}",
                 thousands(self.games),
                 self.speed.games_per_second,
                 thousands(self.speed.evaluations_per_second as u64),
@@ -210,6 +232,7 @@ impl Status {
                 thousands(self.positions)
             ),
             gate: self.gate.clone(),
+            waiting: self.waiting(run),
             spent: limited.then_some(spent.min(1.0)),
             seconds_left: (limited && spent > 0.005).then_some(left.max(0.0)),
         }
