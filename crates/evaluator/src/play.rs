@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use tengen_search::rng;
 
 use crate::game::{FinishedGame, GameScore, LiveGame};
-use crate::player::{Answer, Player, PlayerCost, PlayerError, Turn};
+use crate::player::{Answer, EngineReport, Player, PlayerCost, PlayerError, Turn};
 use crate::result::MatchResult;
 use crate::sequence::ConfidenceSequence;
 use crate::settings::{AColor, MatchConfig};
@@ -34,6 +34,8 @@ pub enum MatchEvent<'a> {
         plies: u64,
         /// What A and B have spent since they were made.
         costs: [PlayerCost; 2],
+        /// What is known of the engines behind A and B.
+        engines: &'a [Option<EngineReport>; 2],
     },
     /// A game has ended.
     GameFinished {
@@ -246,8 +248,13 @@ fn play_games(
                 finished.push(GameScore::of(&game));
             }
         }
-        let costs = [a.cost(), b.cost()];
-        stopped |= observer(&MatchEvent::Round { playing, plies, costs }).is_break();
+        let round = MatchEvent::Round {
+            playing,
+            plies,
+            costs: [a.cost(), b.cost()],
+            engines: &[a.engine(), b.engine()],
+        };
+        stopped |= observer(&round).is_break();
     }
     let left = live.iter().flatten().count() + waiting.len();
     Ok((finished, stopped && left > 0))

@@ -55,6 +55,18 @@ pub struct EngineReport {
     pub rules_not_told: Option<String>,
 }
 
+impl EngineReport {
+    /// The engine of a match that was played in two parts: processes add up, rules once not told stay so.
+    #[must_use]
+    pub fn then(self, later: EngineReport) -> EngineReport {
+        EngineReport {
+            processes: self.processes + later.processes,
+            rules_not_told: self.rules_not_told.or(later.rules_not_told),
+            ..later
+        }
+    }
+}
+
 /// One game in which the player has to move. The game is not over.
 #[derive(Clone, Copy)]
 pub struct Turn<'a> {

@@ -79,6 +79,15 @@ pub trait Engine {
         Err(EngineError::Unsupported(format!("the parameter {name}")))
     }
 
+    /// The seed of the engine's random choices, for `get_random_seed`; `None` where it makes none.
+    fn random_seed(&self) -> Option<u64> {
+        None
+    }
+
+    /// Begins the random choices anew from this seed, for `set_random_seed`. Called only where there is a
+    /// [`random_seed`](Engine::random_seed).
+    fn set_random_seed(&mut self, _seed: u64) {}
+
     /// Reads a game file up to the given move number (1 = the position before the first move), for `loadsgf`.
     ///
     /// # Errors

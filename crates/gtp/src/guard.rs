@@ -9,10 +9,19 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Pid;
 
-use crate::strays::MARK;
+use crate::strays;
 
-/// Waits for the end of its input, which never holds anything, and kills the group given as its argument.
-const SCRIPT: &str = "trap '' HUP INT TERM QUIT; read -r line; kill -s KILL -- \"-$0\"";
+/// Waits for the end of its input, which never holds anything, and kills the group given as its first argument; then all processes
+/// that have left it but bear the mark given as its second, for as long as there are any (as in `strays`).
+const SCRIPT: &str = r#"trap '' HUP INT TERM QUIT; read -r line
+kill -s KILL -- "-$0"
+rounds=0
+while [ $rounds -lt 200 ]; do
+  rounds=$((rounds + 1))
+  marked=$(grep -lzxF -- "$1" /proc/[0-9]*/environ 2>/dev/null)
+  [ -n "$marked" ] || exit
+  for file in $marked; do file=${file%/environ}; kill -s KILL "${file#/proc/}"; done
+done"#;
 
 /// A process that kills a process group when this program ends without having done so. Dropping it lets the group be.
 pub(crate) struct Guard {
@@ -20,13 +29,14 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Sets a guard over the group. `None` where there is no shell: then only the engine itself is sure to end with this program.
-    pub(crate) fn over(group: Pid) -> Option<Guard> {
+    /// Sets a guard over the group and what bears the mark. `None` where there is no shell: then only the engine itself is sure to
+    /// end with this program.
+    pub(crate) fn over(group: Pid, mark: &str) -> Option<Guard> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", SCRIPT, &group.as_raw_nonzero().to_string()])
+            .args(["-c", SCRIPT, &group.as_raw_nonzero().to_string(), &strays::entry(mark)])
             // A guard inside another engine must outlive that engine.
-            .env_remove(MARK)
+            .env_remove(strays::MARK)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -55,7 +55,7 @@ impl EngineProcess {
             EngineProcess {
                 child,
                 group,
-                guard: Guard::over(group),
+                guard: Guard::over(group, &mark),
                 mark,
                 stderr,
                 exit: None,

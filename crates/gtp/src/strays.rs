@@ -5,14 +5,22 @@
 //! is no `/proc` strays are out of reach.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Name of the environment variable that marks an engine and all that it starts.
 pub(crate) const MARK: &str = "TENGEN_ENGINE";
 
-/// A value of [`MARK`] that no other engine on this machine has.
+/// A value of [`MARK`] that no other engine on this machine has, not even one of an earlier program with the same process number.
 pub(crate) fn new_mark() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{}-{count}", std::process::id(), since_1970.as_nanos())
+}
+
+/// The mark as it stands in the environment of a process.
+pub(crate) fn entry(mark: &str) -> String {
+    format!("{MARK}={mark}")
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -31,15 +39,13 @@ mod linux {
 
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
-    use super::MARK;
-
     /// How long processes that start others faster than they are found are hunted.
     const HUNT_FOR: Duration = Duration::from_secs(2);
 
     /// Kills every process with this mark and collects those that have become children of this program. Collects, besides, dead
     /// children of this program that come from another session: only strays of engines do.
     pub(crate) fn end(mark: &str) {
-        let entry = format!("{MARK}={mark}");
+        let entry = super::entry(mark);
         let deadline = Instant::now() + HUNT_FOR;
         let mut killed = BTreeSet::new();
         loop {

@@ -104,8 +104,9 @@ pub(crate) struct Begun {
 struct Note {
     /// Names the process.
     session: String,
-    /// What A and B have spent in it so far.
-    costs: [PlayerCost; 2],
+    /// What it knew of the players.
+    #[serde(flatten)]
+    spent: Spent,
     /// Faults by number of the game.
     faults: BTreeMap<usize, Fault>,
 }
@@ -115,8 +116,33 @@ struct Note {
 pub(crate) struct Known {
     /// The games, in no order.
     pub(crate) scores: Vec<GameScore>,
-    /// What A and B have spent on them.
+    /// What all processes that played them knew of the players.
+    pub(crate) spent: Spent,
+}
+
+/// What is known of the players in one process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Spent {
+    /// What A and B have spent so far.
     pub(crate) costs: [PlayerCost; 2],
+    /// The engines behind A and B; earlier versions did not note them.
+    #[serde(default)]
+    pub(crate) engines: [Option<EngineReport>; 2],
+}
+
+impl Spent {
+    /// Both processes together, this one the earlier.
+    pub(crate) fn then(self, later: Spent) -> Spent {
+        let [costs_a, costs_b] = self.costs;
+        let mut engines = self.engines.into_iter().zip(later.engines).map(|both| match both {
+            (Some(earlier), Some(later)) => Some(earlier.then(later)),
+            (earlier, later) => earlier.or(later),
+        });
+        Spent {
+            costs: [costs_a + later.costs[0], costs_b + later.costs[1]],
+            engines: [engines.next().flatten(), engines.next().flatten()],
+        }
+    }
 }
 
 /// The place of one match.
@@ -208,15 +234,15 @@ impl Folder {
     pub(crate) fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
-        let mut costs: BTreeMap<String, [PlayerCost; 2]> = BTreeMap::new();
+        let mut sessions: BTreeMap<String, Spent> = BTreeMap::new();
         for note in notes {
             faults.extend(note.faults);
-            costs.insert(note.session, note.costs);
+            sessions.insert(note.session, note.spent);
         }
-        let mut known = Known::default();
-        for [a, b] in costs.into_values() {
-            known.costs = [known.costs[0] + a, known.costs[1] + b];
-        }
+        let mut known = Known {
+            scores: Vec::new(),
+            spent: sessions.into_values().fold(Spent::default(), Spent::then),
+        };
         self.each_game(|record| {
             let number = number_of(&record.game_id);
             let game = FinishedGame::of_record(config, &self.id, record, number.and_then(|n| faults.get(&n).cloned()));
@@ -230,7 +256,7 @@ impl Folder {
     pub(crate) fn publish(&self, part: &Part<'_>) -> anyhow::Result<()> {
         let note = Note {
             session: part.session.to_owned(),
-            costs: part.costs,
+            spent: part.spent.clone(),
             faults: part.faults.clone(),
         };
         let name = format!("notes/{}-{:06}.json", part.session, part.number);
@@ -298,8 +324,8 @@ pub(crate) struct Part<'a> {
     pub(crate) games: &'a [GameRecord],
     /// How some of them were lost by a fault.
     pub(crate) faults: BTreeMap<usize, Fault>,
-    /// What A and B have spent in this process.
-    pub(crate) costs: [PlayerCost; 2],
+    /// What this process knows of the players.
+    pub(crate) spent: Spent,
 }
 
 /// The number at the end of a game's name.

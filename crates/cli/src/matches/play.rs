@@ -1,13 +1,13 @@
 //! Plays a match, publishing its games as they finish, or finishes one that was begun.
 
-use super::folder::{Begun, Folder, Known, Part, Spec};
+use super::folder::{Begun, Folder, Known, Part, Spec, Spent};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use tengen_evaluator::{
-    Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, PlayerCost,
-    continue_match, known_match,
+    Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, continue_match,
+    known_match,
 };
 use tengen_records::{GameRecord, now_ms};
 
@@ -43,8 +43,11 @@ pub(crate) fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::R
     if let Some(begun) = &begun
         && let Some(mut result) = known_match(job.config, known.scores.clone(), begun.names.clone())
     {
-        [result.a_cost, result.b_cost] = known.costs;
-        [result.a_engine, result.b_engine] = begun.engines.clone();
+        tell(&mut result, known.spent);
+        // Earlier versions noted the engines only when the match began.
+        let [a, b] = begun.engines.clone();
+        result.a_engine = result.a_engine.or(a);
+        result.b_engine = result.b_engine.or(b);
         return finish(job, result);
     }
     let mut players = (job.players)()?;
@@ -90,7 +93,13 @@ fn go_on(
                 show(&GameScore::of(game));
                 publisher.as_mut().map_or(Ok(()), |publisher| publisher.take(game))
             }
-            MatchEvent::Round { costs, .. } => publisher.as_mut().map_or(Ok(()), |publisher| publisher.look(*costs)),
+            MatchEvent::Round { costs, engines, .. } => {
+                let spent = || Spent {
+                    costs: *costs,
+                    engines: <[_; 2]>::clone(engines),
+                };
+                publisher.as_mut().map_or(Ok(()), |publisher| publisher.look(&spent))
+            }
             MatchEvent::Looked { .. } => Ok(()),
         };
         failed = failed.take().or(taken.err());
@@ -105,12 +114,23 @@ fn go_on(
     }
     if let Some(publisher) = &mut publisher {
         // Even when a player has failed: its finished games are played.
-        publisher.flush([a.cost(), b.cost()])?;
+        publisher.flush(Spent {
+            costs: [a.cost(), b.cost()],
+            engines: [a.engine(), b.engine()],
+        })?;
     }
     let mut result = result?;
-    result.a_cost = result.a_cost + known.costs[0];
-    result.b_cost = result.b_cost + known.costs[1];
+    let spent_now = Spent {
+        costs: [result.a_cost, result.b_cost],
+        engines: [result.a_engine.take(), result.b_engine.take()],
+    };
+    tell(&mut result, known.spent.then(spent_now));
     Ok(result)
+}
+
+fn tell(result: &mut MatchResult, spent: Spent) {
+    [result.a_cost, result.b_cost] = spent.costs;
+    [result.a_engine, result.b_engine] = spent.engines;
 }
 
 fn finish(job: &Job<'_>, result: MatchResult) -> anyhow::Result<MatchResult> {
@@ -154,14 +174,14 @@ impl<'a> Publisher<'a> {
         Ok(())
     }
 
-    fn look(&mut self, costs: [PlayerCost; 2]) -> anyhow::Result<()> {
+    fn look(&mut self, spent: &dyn Fn() -> Spent) -> anyhow::Result<()> {
         match self.games.len() >= SHARD_GAMES || (!self.games.is_empty() && self.since.elapsed() >= SHARD_AGE) {
-            true => self.flush(costs),
+            true => self.flush(spent()),
             false => Ok(()),
         }
     }
 
-    fn flush(&mut self, costs: [PlayerCost; 2]) -> anyhow::Result<()> {
+    fn flush(&mut self, spent: Spent) -> anyhow::Result<()> {
         if self.games.is_empty() {
             return Ok(());
         }
@@ -170,7 +190,7 @@ impl<'a> Publisher<'a> {
             number: self.number,
             games: &self.games,
             faults: std::mem::take(&mut self.faults),
-            costs,
+            spent,
         })?;
         self.games.clear();
         self.number += 1;

@@ -1,6 +1,8 @@
 //! Runs the real binary and looks at what it says.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Setup, Size};
 
@@ -86,4 +88,22 @@ pub(crate) fn finished_game(number: usize, side: usize, komi_half_points: i16, m
     let last = game.replay().unwrap();
     game.set_end(&last, EndReason::TwoPasses);
     game
+}
+
+/// Waits for what other processes do.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "not within 30 s: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether the process with this number runs; one that is dead and only waits to be collected by its new parent does not.
+#[cfg(target_os = "linux")]
+pub(crate) fn runs(number: impl AsRef<Path>) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(number).join("stat")).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }

@@ -1,9 +1,9 @@
 //! `tengen match` with engines over GTP: GNU Go against ours, and what is left of engines when `tengen` is stopped.
 
-use crate::common::{answer, command, tengen};
-use std::path::{Path, PathBuf};
+use crate::common::{answer, command, runs, tengen, wait_until};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// An engine that never answers `genmove`, with a child that only a kill ends; both write their numbers into a file.
@@ -40,22 +40,6 @@ impl Sleeper {
     }
 }
 
-#[track_caller]
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "not within 30 s: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Whether a process runs; one that is dead and only waits to be collected by its new parent does not.
-fn runs(number: &String) -> bool {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(number).join("stat")).unwrap_or_default();
-    stat.rsplit_once(')')
-        .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn nothing_runs_on_when_tengen_is_killed() {
@@ -78,7 +62,7 @@ fn nothing_runs_on_when_ctrl_c_is_pressed_twice() {
         presses += 1;
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         std::thread::sleep(Duration::from_millis(100));
-        !runs(&tengen.id().to_string())
+        !runs(tengen.id().to_string())
     });
     let answer = answer(tengen.wait_with_output().unwrap());
     answer.refuses(130, "ending the match with the games finished so far");

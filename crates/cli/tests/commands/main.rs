@@ -5,6 +5,7 @@ mod bench;
 mod common;
 mod data;
 mod datasets;
+mod engine_kills;
 mod engines;
 mod gtp;
 mod gtp_finish;

@@ -98,6 +98,9 @@ const COMMANDS: &[&str] = &[
     "version",
 ];
 
+/// Listed only when the engine has a seed.
+const SEED_COMMANDS: &[&str] = &["get_random_seed", "set_random_seed"];
+
 /// Listed only when the engine can analyze.
 const ANALYSIS_COMMANDS: &[&str] = &[
     "kata-analyze",
@@ -216,6 +219,8 @@ impl<E: Engine> Session<E> {
                 Ok(String::new())
             }
             "stop" => Ok(String::new()),
+            "get_random_seed" => self.random_seed(),
+            "set_random_seed" => self.set_random_seed(&args),
             "play" => self.play(&args),
             "undo" => self.undo(),
             "gg-undo" => self.undo_many(&args),
@@ -246,12 +251,13 @@ impl<E: Engine> Session<E> {
     }
 
     fn commands(&self) -> Vec<&'static str> {
-        let analysis = if self.engine.can_analyze() {
-            ANALYSIS_COMMANDS
-        } else {
-            &[]
-        };
-        COMMANDS.iter().chain(analysis).copied().collect()
+        let groups = [
+            (true, COMMANDS),
+            (self.engine.random_seed().is_some(), SEED_COMMANDS),
+            (self.engine.can_analyze(), ANALYSIS_COMMANDS),
+        ];
+        let listed = groups.into_iter().filter(|&(can, _)| can);
+        listed.flat_map(|(_, commands)| commands).copied().collect()
     }
 
     fn knows(&self, name: &str) -> bool {

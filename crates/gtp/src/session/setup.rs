@@ -175,6 +175,18 @@ impl<E: Engine> Session<E> {
         Ok(String::new())
     }
 
+    pub(super) fn random_seed(&self) -> Outcome {
+        let seed = self.engine.random_seed().ok_or("unknown command")?;
+        Ok(seed.to_string())
+    }
+
+    /// Takes the seed as GNU Go does; the search draws nothing at random, the random player and random games do.
+    pub(super) fn set_random_seed(&mut self, args: &Args<'_>) -> Outcome {
+        self.random_seed()?;
+        self.engine.set_random_seed(args.number(0, "seed")?);
+        Ok(String::new())
+    }
+
     pub(super) fn parameter_names(&self) -> String {
         let names = self.engine.parameters().into_iter().map(|(name, _)| name);
         names.collect::<Vec<_>>().join(" ")

@@ -242,6 +242,15 @@ impl Engine for Thinker {
         Ok(())
     }
 
+    fn random_seed(&self) -> Option<u64> {
+        Some(self.seed)
+    }
+
+    fn set_random_seed(&mut self, seed: u64) {
+        self.seed = seed;
+        self.rng = rng::stream(seed, &[]);
+    }
+
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
         sgf::load(path, move_number).map_err(|error| EngineError::Failed(format!("{error:#}")))
     }
