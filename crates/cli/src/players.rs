@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use std::path::Path;
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
 use tengen_records::{Create, Store};
-use tengen_rules::Rules;
+use tengen_rules::{Komi, Rules, Size};
 use tengen_search::{Predictor, UniformPredictor};
 
 /// Where networks compute.
@@ -104,6 +104,19 @@ impl Loader {
 
     /// The network of a source, with its name. Says on stderr when it was trained under other rules.
     pub(crate) fn model(&self, source: &ModelSource) -> anyhow::Result<LoadedModel> {
+        let (model, training) = self.model_and_training(source)?;
+        self.warn_about_rules(&training);
+        Ok(model)
+    }
+
+    fn warn_about_rules(&self, training: &Training) {
+        if let Some(warning) = training.about_rules(self.rules) {
+            output::say(format!("warning: {warning}"));
+        }
+    }
+
+    /// The network of a source, and what it says about its training.
+    pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, Training)> {
         let (name, files) = match source {
             ModelSource::Path(path) => (name_of(Path::new(path)), Files::of_path(Path::new(path))?),
             ModelSource::Store { location, generation } => {
@@ -119,26 +132,32 @@ impl Loader {
                 )
             }
         };
-        if let Some(trained) = files.trained_under().filter(|&trained| !is_named(trained, self.rules)) {
-            output::say(format!(
-                "warning: the model {name} was trained under {trained} and plays under {} here",
-                self.rules
-            ));
-        }
+        let training = Training::of(&name, files.info.as_ref());
         let predictor = self
             .build(&name, &files)
             .with_context(|| format!("cannot use the model {name}"))?;
-        Ok(LoadedModel { predictor, name })
+        Ok((LoadedModel { predictor, name }, training))
     }
 
     /// The predictor behind a MODEL, which takes no options; none for the random player, who has no use for one.
+    /// Says on stderr when it was trained under other rules.
     pub(crate) fn predictor(&self, model: &PlayerSpec) -> anyhow::Result<Option<Box<dyn Predictor>>> {
+        let (predictor, training) = self.predictor_and_training(model)?;
+        self.warn_about_rules(&training);
+        Ok(predictor)
+    }
+
+    /// The same, with what is known of its training and without a word.
+    pub(crate) fn predictor_and_training(
+        &self,
+        model: &PlayerSpec,
+    ) -> anyhow::Result<(Option<Box<dyn Predictor>>, Training)> {
         if model.options != PlayerOptions::default() {
             return Err(output::usage("--model takes no options here: give --visits instead"));
         }
         let source = match &model.kind {
-            PlayerKind::Random => return Ok(None),
-            PlayerKind::Uniform => return Ok(Some(Box::new(UniformPredictor))),
+            PlayerKind::Random => return Ok((None, Training::default())),
+            PlayerKind::Uniform => return Ok((Some(Box::new(UniformPredictor)), Training::default())),
             PlayerKind::Model(path) => ModelSource::Path(path.clone()),
             PlayerKind::Store { location, generation } => ModelSource::Store {
                 location: location.clone(),
@@ -150,7 +169,8 @@ impl Loader {
                 ));
             }
         };
-        Ok(Some(self.model(&source)?.predictor))
+        let (model, training) = self.model_and_training(&source)?;
+        Ok((Some(model.predictor), training))
     }
 
     /// The player that a text names.
@@ -202,9 +222,60 @@ fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> 
     }
 }
 
-/// Whether a text means these rules.
-fn is_named(text: &str, rules: Rules) -> bool {
-    text.parse() == Ok(rules)
+/// Under which circumstances a model was trained, as far as its description says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Training {
+    name: String,
+    rules: Option<String>,
+    /// The boards it trained on; empty where that is not known.
+    boards: Vec<Size>,
+}
+
+impl Training {
+    fn of(name: &str, info: Option<&serde_json::Map<String, serde_json::Value>>) -> Training {
+        let key = |key: &str| info.and_then(|info| info.get(key));
+        let boards = key("fair_komi_half_points").and_then(serde_json::Value::as_object);
+        Training {
+            name: name.to_owned(),
+            rules: key("rules").and_then(serde_json::Value::as_str).map(str::to_owned),
+            boards: boards
+                .into_iter()
+                .flatten()
+                .filter_map(|(board, _)| board.parse().ok())
+                .collect(),
+        }
+    }
+
+    /// A sentence where the model never saw games under these rules.
+    fn about_rules(&self, rules: Rules) -> Option<String> {
+        let trained = self.rules.as_ref().filter(|trained| trained.parse() != Ok(rules))?;
+        let name = &self.name;
+        Some(format!(
+            "the model {name} was trained under {trained} and plays under {rules} here"
+        ))
+    }
+
+    /// A sentence for everything that the model did not see in training.
+    pub(crate) fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
+        let name = &self.name;
+        let unseen = !self.boards.is_empty() && !self.boards.contains(&size);
+        let about_board = unseen.then(|| {
+            let boards: Vec<_> = self.boards.iter().map(Size::to_string).collect();
+            format!(
+                "the model {name} was trained on {} and plays on {size} here",
+                boards.join(", ")
+            )
+        });
+        // Training draws komi up to the points of the board, never beyond.
+        let beyond = usize::from(komi.half_points().unsigned_abs()) > 2 * size.area();
+        let about_komi = beyond.then(|| {
+            format!("komi {komi} is more than the points of {size}: whoever it favors cannot lose, and no model was trained so")
+        });
+        [about_board, self.about_rules(rules), about_komi]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
 }
 
 /// What people call a model that lies at a path: its folder's name, or the file's without its ending.
@@ -247,11 +318,6 @@ impl Files {
         })
     }
 
-    /// The rules the model says it was trained under, if it says so.
-    fn trained_under(&self) -> Option<&str> {
-        self.info.as_ref()?.get("rules")?.as_str()
-    }
-
     /// The weights, after every check that they belong to the description and to this version.
     #[cfg(feature = "torch")]
     fn to_weights(&self) -> anyhow::Result<tengen_network::Weights> {
@@ -280,6 +346,30 @@ mod tests {
                 text.split(',').next().unwrap()
             );
         }
+    }
+
+    #[test]
+    fn training_is_compared_with_play() {
+        let info = serde_json::json!({ "rules": "aga", "fair_komi_half_points": { "5x5": 49, "7x7": 18 } });
+        let training = Training::of("m", info.as_object());
+        let warnings = |size: &str, rules: &str, komi: &str| {
+            training.warnings(size.parse().unwrap(), rules.parse().unwrap(), komi.parse().unwrap())
+        };
+        assert_eq!(warnings("7x7", "aga", "49"), Vec::<String>::new());
+        let all = warnings("9x9", "tromp_taylor", "-81.5");
+        assert!(all[0].contains("trained on 5x5, 7x7 and plays on 9x9"), "{all:?}");
+        assert!(
+            all[1].contains("trained under aga and plays under tromp_taylor"),
+            "{all:?}"
+        );
+        assert!(all[2].contains("komi -81.5 is more than the points of 9x9"), "{all:?}");
+        let unknown = Training::of("m", None);
+        let komi = Komi::from_half_points(15);
+        assert!(
+            unknown
+                .warnings(Size::square(9).unwrap(), Rules::aga(), komi)
+                .is_empty()
+        );
     }
 
     #[test]

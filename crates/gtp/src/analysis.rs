@@ -37,14 +37,9 @@ pub struct AnalyzeRequest {
 }
 
 impl AnalyzeRequest {
-    /// Reads the arguments: `[color] [interval] {keyword value}`. `avoid` and `allow` take a color, points with commas between
-    /// them, and a number of moves; they restrict the first move of the analysis, however many moves are named. Unknown
-    /// keywords are read over with their values, as the extensions ask.
-    ///
-    /// # Errors
-    /// A sentence naming the argument that is wrong.
-    pub fn parse(style: AnalysisStyle, args: &[String], size: Size) -> Result<AnalyzeRequest, String> {
-        let mut request = AnalyzeRequest {
+    /// A command without arguments: everything usual, no move left out.
+    pub fn plain(style: AnalysisStyle) -> AnalyzeRequest {
+        AnalyzeRequest {
             style,
             color: None,
             interval_cs: 100,
@@ -53,7 +48,17 @@ impl AnalyzeRequest {
             ownership: false,
             root_info: false,
             restrictions: Restrictions::default(),
-        };
+        }
+    }
+
+    /// Reads the arguments: `[color] [interval] {keyword value}`. `avoid` and `allow` take a color, points with commas between
+    /// them, and a number of moves; they restrict the first move of the analysis, however many moves are named. Unknown
+    /// keywords are read over with their values, as the extensions ask.
+    ///
+    /// # Errors
+    /// A sentence naming the argument that is wrong.
+    pub fn parse(style: AnalysisStyle, args: &[String], size: Size) -> Result<AnalyzeRequest, String> {
+        let mut request = AnalyzeRequest::plain(style);
         let mut args = args.iter().map(String::as_str).peekable();
         if let Some(color) = args.peek().and_then(|word| parse_color(word)) {
             request.color = Some(color);

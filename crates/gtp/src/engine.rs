@@ -1,9 +1,11 @@
 //! What must a player be able to do to be driven over GTP?
 
-use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
+use tengen_rules::{Color, Komi, Move, Position, Rules, Setup, Size};
 
 use crate::analysis::{AnalyzeRequest, PositionAnalysis};
 use crate::clock::Clock;
+use crate::game::Game;
+use crate::raw::RawNetwork;
 
 /// A player behind a [`Session`](crate::Session).
 ///
@@ -23,6 +25,20 @@ pub trait Engine {
 
     /// A new game begins: forget everything about the old one.
     fn new_game(&mut self, _size: Size) {}
+
+    /// Board, rules and komi are these from now on. Told at the start and after every change.
+    fn circumstances(&mut self, _size: Size, _rules: Rules, _komi: Komi) {}
+
+    /// What makes the engine's play less sure under the present circumstances, one sentence each, such as a board that its
+    /// network never saw. Shown under the board and by `tengen-warnings`.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// True when the engine thinks on while its opponent thinks, by [`ponder`](Engine::ponder).
+    fn thinks_ahead(&self) -> bool {
+        false
+    }
 
     /// Chooses a move for the side to move of `turn.position`, which is never a finished game. The session plays it. A watcher
     /// is told in its interval what was found so far.
@@ -63,6 +79,15 @@ pub trait Engine {
         Ok(None)
     }
 
+    /// What the network says of a position shown under a symmetry of the square, 0 to 7, without any search; for `kata-raw-nn`,
+    /// which is listed where analysis is.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where there is no network or no such symmetry.
+    fn raw_network(&mut self, _turn: &Turn<'_>, _symmetry: usize) -> Result<RawNetwork, EngineError> {
+        Err(EngineError::Unsupported("kata-raw-nn".to_owned()))
+    }
+
     /// Forgets everything remembered about positions, for `clear_cache`.
     fn forget(&mut self) {}
 
@@ -94,6 +119,15 @@ pub trait Engine {
     /// [`EngineError::Unsupported`] where nothing is implemented, [`EngineError::Failed`] when the file cannot be read.
     fn load_game(&mut self, _path: &str, _move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
         Err(EngineError::Unsupported("loadsgf".to_owned()))
+    }
+
+    /// Writes a game into a file, or returns it as text where no path is given, for `printsgf`. `result` is empty while the game
+    /// goes on.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where nothing is implemented, [`EngineError::Failed`] when the file cannot be written.
+    fn save_game(&mut self, _game: &Game, _result: &str, _path: Option<&str>) -> Result<String, EngineError> {
+        Err(EngineError::Unsupported("printsgf".to_owned()))
     }
 }
 
@@ -175,6 +209,8 @@ pub struct LoadedGame {
     pub komi: Option<Komi>,
     /// The rules, when the file names some that can be played here; otherwise the session's stay.
     pub rules: Option<Rules>,
+    /// Stones on the board before the first turn, and who takes it.
+    pub start: Setup,
     /// All turns up to the asked move.
     pub turns: Vec<(Color, Move)>,
 }

@@ -13,6 +13,7 @@ use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, Position, Ru
 /// resumption, with the passes on record where they do. What a long cycle has tied stays over.
 #[derive(Clone)]
 pub struct Game {
+    /// Where the turns begin.
     start: Setup,
     position: Position,
     komi: Komi,
@@ -55,6 +56,16 @@ impl Game {
             handicap: 0,
             turns: Vec::new(),
         })
+    }
+
+    /// Where the turns begin; handicap stones given by [`place_handicap`](Game::place_handicap) are turns.
+    pub fn start(&self) -> Setup {
+        self.start
+    }
+
+    /// Handicap stones at the head of the turns.
+    pub fn handicap_turns(&self) -> usize {
+        self.handicap
     }
 
     /// The rules of the game.

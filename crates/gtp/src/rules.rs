@@ -61,6 +61,21 @@ pub(crate) fn read_rules(text: &str) -> Result<Rules, String> {
     Ok(rules)
 }
 
+/// These rules with one of KataGo's settings changed.
+///
+/// # Errors
+/// The reason, where the setting is unknown, means other rules than any of ours, or the rules are none that KataGo's settings say.
+pub(crate) fn with_setting(rules: Rules, key: &str, value: &str) -> Result<Rules, String> {
+    let settings = rules_json(rules);
+    let settings = settings.trim_matches(['{', '}']);
+    if own_text(settings).is_some() {
+        return Err(format!(
+            "the rules {rules} are not made of such settings: set all by kata-set-rules"
+        ));
+    }
+    read_rules(&format!("{{{settings},\"{key}\":\"{value}\"}}"))
+}
+
 fn read_name(text: &str) -> Result<Rules, String> {
     // Names may be written with spaces; a controller that writes `new zealand` means what KataGo means by it.
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -187,6 +202,17 @@ mod tests {
         }
         assert!(rules_json(Rules::tromp_taylor()).contains(r#""ko":"POSITIONAL""#));
         assert_eq!(rules_json(Rules::japanese2008()), r#"{"tengen":"japanese2008"}"#);
+    }
+
+    #[test]
+    fn single_settings_are_changed() {
+        let forbidden = with_setting(Rules::tromp_taylor(), "suicide", "false").unwrap();
+        assert_eq!(forbidden.suicide, Suicide::Forbidden);
+        assert_eq!(with_setting(forbidden, "SUICIDE", "True"), Ok(Rules::tromp_taylor()));
+        let refused = |rules, key, value| with_setting(rules, key, value).unwrap_err();
+        assert!(refused(Rules::tromp_taylor(), "ko", "simple").contains("chinese_practice"));
+        assert!(refused(Rules::tromp_taylor(), "colour", "1").contains("'colour'"));
+        assert!(refused(Rules::japanese2008(), "ko", "positional").contains("kata-set-rules"));
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
 mod engine;
+mod manner;
+mod raw;
 mod sgf;
 mod thinking;
 
 use crate::arguments;
 use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
-use crossbeam_channel::{Receiver, RecvTimeoutError};
-use engine::{Manner, Mind, Thinker};
+use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
+use engine::{Mind, Thinker};
+use manner::{Manner, Resign, Temperature, USUAL_TEMPERATURE_PLIES, temperature};
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_evaluator::PlayerSpec;
@@ -27,7 +30,10 @@ use tengen_rules::{Komi, Rules, Size};
 /// neutral points before it passes, so that the final board needs no judgement (kgs-genmove_cleanup asks for the same once).
 ///
 /// A move takes 100 visits, or as many as the clock allows when the controller sets one, or what --visits and --seconds say;
-/// the smallest limit holds. `kata-set-param` changes maxVisits, maxTime and finish in a session.
+/// the smallest limit holds. `kata-set-param` changes all of it in a session (kata-list-params names what).
+///
+/// A board, rules or komi that the model was not trained for are named on stderr when they are set, under the board of
+/// showboard, and by tengen-warnings.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gtp --model store:data/runs/demo --visits 64
@@ -54,6 +60,18 @@ pub(crate) struct Args {
     /// Capture dead stones and take neutral points before passing
     #[arg(long)]
     finish: bool,
+    /// Resign after TURNS own turns in a row with a chance to win below PROBABILITY, such as 0.05:3 [default: never]
+    #[arg(long, value_name = "PROBABILITY:TURNS", conflicts_with = "finish")]
+    resign: Option<Resign>,
+    /// Think on in the opponent's time; the next line from the controller ends that, and its visits count
+    #[arg(long)]
+    ponder: bool,
+    /// Draw moves by their visits to the power of 1/T, for variety; 0 plays the best
+    #[arg(long, value_name = "T", default_value = "0", value_parser = temperature)]
+    temperature: f64,
+    /// Turns of a game, both players', in which --temperature holds
+    #[arg(long, value_name = "N", default_value_t = USUAL_TEMPERATURE_PLIES)]
+    temperature_plies: usize,
     /// The name told to the controller
     #[arg(long, default_value = "Tengen")]
     name: String,
@@ -66,7 +84,7 @@ pub(crate) struct Args {
     /// The rules before the first kata-set-rules, such as tromp_taylor, aga or japanese2008
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
-    /// Seed of the random player and of the random games behind --finish
+    /// Seed of the random player, of --temperature and of the random games behind --finish; also set_random_seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -80,10 +98,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         visits: args.visits,
         seconds: args.seconds,
         finish: args.finish,
+        resign: args.resign,
+        ponder: args.ponder,
+        temperature: Temperature {
+            value: args.temperature,
+            plies: args.temperature_plies,
+        },
     };
-    let mind = loader.predictor(&args.model)?.map_or(Mind::Random, Mind::Network);
-    let thinker = Thinker::new(mind, args.name, manner, args.seed);
-    let session = Session::new(thinker, args.size, args.komi).under(args.rules);
+    let (predictor, training) = loader.predictor_and_training(&args.model)?;
+    let mind = predictor.map_or(Mind::Random, Mind::Network);
+    let thinker = Thinker::new(mind, training, args.name, manner, args.seed);
+    let mut session = Session::new(thinker, args.size, args.komi).under(args.rules);
+    session.tell_circumstances();
     converse(session, &read_lines()?)
 }
 
@@ -94,6 +120,7 @@ fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow:
         let line = match next {
             Next::Quit => return Ok(()),
             Next::Read => lines.recv().ok(),
+            Next::Ponder => think_ahead(&mut session, lines),
             Next::Analyze { interval_cs } => {
                 match analyze(&mut session, lines, Duration::from_millis(10 * u64::from(interval_cs))) {
                     Analyzed::Line(line) => Some(line),
@@ -111,6 +138,18 @@ fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow:
             return Ok(());
         }
     }
+}
+
+/// Thinks in the opponent's time until the next line comes; `None` at the end of input.
+fn think_ahead(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>) -> Option<Vec<u8>> {
+    while session.think_ahead() == Some(Pondered::More) {
+        match lines.try_recv() {
+            Ok(line) => return Some(line),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+    }
+    lines.recv().ok()
 }
 
 /// How a live analysis ended.

@@ -1,5 +1,7 @@
 //! The engine side: what is the reply to a line?
 
+mod files;
+mod parameters;
 mod setup;
 mod status;
 mod think;
@@ -29,6 +31,14 @@ pub struct Session<E: Engine> {
     game: Game,
     clock: Clock,
     analyzing: Option<(AnalyzeRequest, Color)>,
+    /// How many turns there are while the engine may think ahead about what the opponent will do.
+    ahead: Option<usize>,
+    /// Who has resigned by `genmove` and did not play on.
+    resigned: Option<Color>,
+    /// Seconds spent in `genmove` and its kin.
+    thought: f64,
+    /// What the engine was told last of where it plays.
+    told: Option<(Size, Rules, Komi)>,
     quit: bool,
 }
 
@@ -52,6 +62,8 @@ pub enum Next {
         /// Hundredths of a second between two reports.
         interval_cs: u32,
     },
+    /// Call [`Session::think_ahead`] until the next line comes or it has nothing more to do: the opponent thinks.
+    Ponder,
     /// Stop: the controller has said `quit`.
     Quit,
 }
@@ -65,14 +77,18 @@ const COMMANDS: &[&str] = &[
     "final_score",
     "final_status_list",
     "clear_cache",
+    "cputime",
     "fixed_handicap",
     "genmove",
     "get_komi",
     "gg-undo",
+    "gomill-cpu_time",
     "kata-get-param",
     "kata-get-rules",
     "kata-list-params",
+    "kata-list_time_settings",
     "kata-set-param",
+    "kata-set-rule",
     "kata-set-rules",
     "kata-time_settings",
     "kgs-genmove_cleanup",
@@ -84,14 +100,17 @@ const COMMANDS: &[&str] = &[
     "name",
     "place_free_handicap",
     "play",
+    "printsgf",
     "protocol_version",
     "query_boardsize",
     "quit",
     "rectangular_boardsize",
     "reg_genmove",
     "set_free_handicap",
+    "set_position",
     "showboard",
     "stop",
+    "tengen-warnings",
     "time_left",
     "time_settings",
     "undo",
@@ -105,6 +124,7 @@ const SEED_COMMANDS: &[&str] = &["get_random_seed", "set_random_seed"];
 const ANALYSIS_COMMANDS: &[&str] = &[
     "kata-analyze",
     "kata-genmove_analyze",
+    "kata-raw-nn",
     "lz-analyze",
     "lz-genmove_analyze",
     "analyze",
@@ -120,6 +140,10 @@ impl<E: Engine> Session<E> {
             game: Game::new(size, komi),
             clock: Clock::default(),
             analyzing: None,
+            ahead: None,
+            resigned: None,
+            thought: 0.0,
+            told: None,
             quit: false,
         }
     }
@@ -128,6 +152,14 @@ impl<E: Engine> Session<E> {
     pub fn under(mut self, rules: Rules) -> Session<E> {
         self.game = Game::with_rules(self.game.size(), rules, self.game.komi());
         self
+    }
+
+    /// Tells the engine on which board and under which rules and komi it plays, where that is news. Done by itself with every line.
+    pub fn tell_circumstances(&mut self) {
+        let now = (self.game.size(), self.game.rules(), self.game.komi());
+        if self.told.replace(now) != Some(now) {
+            self.engine.circumstances(now.0, now.1, now.2);
+        }
     }
 
     /// The game on the board.
@@ -157,11 +189,14 @@ impl<E: Engine> Session<E> {
             return self.next();
         };
         let id = request.id.clone().unwrap_or_default();
+        self.tell_circumstances();
         if self.is_watched_genmove(&request.name) {
             self.watched_genmove(&request, &id, out);
             return self.next();
         }
-        match (self.answer(&request), &self.analyzing) {
+        let answer = self.answer(&request);
+        self.tell_circumstances();
+        match (answer, &self.analyzing) {
             (Ok(_), Some(_)) => out(&format!("={id}\n")),
             (Ok(text), None) => out(&format!("={id} {}\n\n", body(&text))),
             (Err(message), _) => out(&format!("?{id} {}\n\n", body(&message))),
@@ -180,6 +215,7 @@ impl<E: Engine> Session<E> {
             (Some((request, _)), _) => Next::Analyze {
                 interval_cs: request.interval_cs,
             },
+            _ if self.may_think_ahead() => Next::Ponder,
             _ => Next::Read,
         }
     }
@@ -209,8 +245,11 @@ impl<E: Engine> Session<E> {
             "place_free_handicap" => self.place_free_handicap(&args),
             "set_free_handicap" => self.set_free_handicap(&args),
             "loadsgf" => self.load_sgf(&args),
+            "printsgf" => self.print_sgf(&args),
+            "set_position" => self.set_position(&args),
             "kata-get-rules" => Ok(rules_json(self.game.rules())),
             "kata-set-rules" => self.set_rules(&request.rest()),
+            "kata-set-rule" => self.set_rule(&args),
             "kata-list-params" => Ok(self.parameter_names()),
             "kata-get-param" => self.parameter(&args),
             "kata-set-param" => self.set_parameter(&args),
@@ -218,7 +257,13 @@ impl<E: Engine> Session<E> {
                 self.engine.forget();
                 Ok(String::new())
             }
-            "stop" => Ok(String::new()),
+            "stop" => {
+                self.ahead = None;
+                Ok(String::new())
+            }
+            "tengen-warnings" => Ok(self.engine.warnings().join("\n")),
+            "cputime" | "gomill-cpu_time" => Ok(format!("{:.3}", self.thought)),
+            "kata-list_time_settings" => Ok("none absolute canadian byoyomi fischer".to_owned()),
             "get_random_seed" => self.random_seed(),
             "set_random_seed" => self.set_random_seed(&args),
             "play" => self.play(&args),
@@ -233,6 +278,7 @@ impl<E: Engine> Session<E> {
             "final_score" => self.final_score(),
             "final_status_list" => self.final_status_list(&args),
             "showboard" => Ok(self.showboard()),
+            "kata-raw-nn" if self.engine.can_analyze() => self.raw_network(&args),
             name if self.engine.can_analyze() && ANALYSIS_COMMANDS.contains(&name) => self.analysis(name, &args),
             "" => Err("missing command".to_owned()),
             _ => Err("unknown command".to_owned()),

@@ -1,12 +1,12 @@
 //! Setting up: board, komi, handicap, rules, clock, playing and taking back.
 
-use tengen_rules::{Komi, Move, Point, Size, fixed_handicap, format_point};
+use tengen_rules::{Komi, Move, Point, Rules, Setup, SetupError, Size, fixed_handicap, format_point};
 
 use super::{Args, Outcome, Session};
 use crate::engine::Engine;
 use crate::game::{Game, GameError};
 use crate::handicap::spread_handicap;
-use crate::rules::read_rules;
+use crate::rules::{read_rules, with_setting};
 
 /// The largest komi taken, half points: more than any board has.
 const MOST_KOMI_HALF_POINTS: f64 = 2000.0;
@@ -35,9 +35,12 @@ impl<E: Engine> Session<E> {
         Ok(String::new())
     }
 
-    fn restart(&mut self, size: Size) {
+    /// An empty board under the same rules and komi.
+    pub(super) fn restart(&mut self, size: Size) {
         self.game = Game::with_rules(size, self.game.rules(), self.game.komi());
         self.clock.restart();
+        self.ahead = None;
+        self.resigned = None;
         self.engine.new_game(size);
     }
 
@@ -116,43 +119,54 @@ impl<E: Engine> Session<E> {
             .join(" "))
     }
 
-    pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {
-        let path = args.word(0).ok_or("syntax error: the file is missing")?;
-        let move_number = if args.word(1).is_some() {
-            Some(args.number(1, "move number")?)
-        } else {
-            None
-        };
-        let loaded = self
-            .engine
-            .load_game(path, move_number)
-            .map_err(|error| format!("cannot load file: {error}"))?;
-        let rules = loaded.rules.unwrap_or(self.game.rules());
-        let mut game = Game::with_rules(loaded.size, rules, loaded.komi.unwrap_or(self.game.komi()));
-        for (index, &(color, mv)) in loaded.turns.iter().enumerate() {
-            game.play(color, mv)
-                .map_err(|error| format!("cannot load file: move {}: {error}", index + 1))?;
-        }
-        self.clock.restart();
-        self.engine.new_game(loaded.size);
-        self.game = game;
-        Ok(format!("{:?}", self.game.position().to_move()).to_ascii_lowercase())
+    pub(super) fn set_rules(&mut self, text: &str) -> Outcome {
+        self.take_rules(read_rules(text)?)
     }
 
-    pub(super) fn set_rules(&mut self, text: &str) -> Outcome {
-        let rules = read_rules(text)?;
+    /// Changes one of KataGo's settings of rules.
+    pub(super) fn set_rule(&mut self, args: &Args<'_>) -> Outcome {
+        let (key, value) = args
+            .word(0)
+            .zip(args.word(1))
+            .ok_or("syntax error: a setting and its value expected")?;
+        let rules = with_setting(self.game.rules(), key, value)?;
+        self.take_rules(rules)
+    }
+
+    fn take_rules(&mut self, rules: Rules) -> Outcome {
         let changed = self.game.set_rules(rules);
         changed.map_err(|error| format!("the game so far breaks the rules {rules}: {error}"))?;
+        Ok(String::new())
+    }
+
+    /// KataGo's `set_position`: stones by color and point in place of what stands, without any history; Black to move.
+    pub(super) fn set_position(&mut self, args: &Args<'_>) -> Outcome {
+        let mut start = Setup::EVEN;
+        for index in (0..args.args.len()).step_by(2) {
+            let (color, Move::Play(point)) = (args.color(index)?, args.mv(index + 1)?) else {
+                return Err("invalid color or coordinate".to_owned());
+            };
+            if start.stones.iter().any(|stones| stones.contains(point)) {
+                return Err(format!("{} is named twice", format_point(args.size, point)));
+            }
+            start.stones[color.index()].insert(point);
+        }
+        let game = Game::starting(args.size, self.game.rules(), self.game.komi(), &start);
+        let game = game.map_err(|error| illegal_start(error, args.size))?;
+        self.restart(args.size);
+        self.game = game;
         Ok(String::new())
     }
 
     pub(super) fn play(&mut self, args: &Args<'_>) -> Outcome {
         let (color, mv) = (args.color(0)?, args.mv(1)?);
         self.game.play(color, mv).map_err(|error| error.to_string())?;
+        self.resigned = None;
         Ok(String::new())
     }
 
     pub(super) fn undo(&mut self) -> Outcome {
+        self.resigned = None;
         match self.game.undo() {
             Ok(_) => Ok(String::new()),
             Err(error @ GameError::NothingToUndo) => Err(error.to_string()),
@@ -174,43 +188,14 @@ impl<E: Engine> Session<E> {
         }
         Ok(String::new())
     }
+}
 
-    pub(super) fn random_seed(&self) -> Outcome {
-        let seed = self.engine.random_seed().ok_or("unknown command")?;
-        Ok(seed.to_string())
-    }
-
-    /// Takes the seed as GNU Go does; the search draws nothing at random, the random player and random games do.
-    pub(super) fn set_random_seed(&mut self, args: &Args<'_>) -> Outcome {
-        self.random_seed()?;
-        self.engine.set_random_seed(args.number(0, "seed")?);
-        Ok(String::new())
-    }
-
-    pub(super) fn parameter_names(&self) -> String {
-        let names = self.engine.parameters().into_iter().map(|(name, _)| name);
-        names.collect::<Vec<_>>().join(" ")
-    }
-
-    pub(super) fn parameter(&self, args: &Args<'_>) -> Outcome {
-        let name = args.word(0).ok_or("syntax error: the parameter is missing")?;
-        let found = self.engine.parameters().into_iter().find(|&(known, _)| known == name);
-        found.map(|(_, value)| value).ok_or_else(|| self.no_parameter(name))
-    }
-
-    pub(super) fn set_parameter(&mut self, args: &Args<'_>) -> Outcome {
-        let name = args.word(0).ok_or("syntax error: the parameter is missing")?;
-        let value = args.word(1).ok_or("syntax error: the value is missing")?;
-        if !self.engine.parameters().iter().any(|&(known, _)| known == name) {
-            return Err(self.no_parameter(name));
-        }
-        self.engine
-            .set_parameter(name, value)
-            .map(|()| String::new())
-            .map_err(|error| error.to_string())
-    }
-
-    fn no_parameter(&self, name: &str) -> String {
-        format!("unknown parameter {name}; there are: {}", self.parameter_names())
-    }
+/// Why no game can start so, with the point as GTP writes it.
+pub(super) fn illegal_start(error: SetupError, size: Size) -> String {
+    let reason = match error {
+        SetupError::BothColors(point) => format!("{} has stones of both colors", format_point(size, point)),
+        SetupError::NoLiberty(point) => format!("the chain at {} has no liberty", format_point(size, point)),
+        error => error.to_string(),
+    };
+    format!("illegal position ({reason})")
 }

@@ -87,10 +87,16 @@ impl<E: Engine> Session<E> {
         let position = self.game.position();
         let to_move = format!("{:?}", position.to_move());
         let turns = self.game.turns().len();
+        let warnings = self
+            .engine
+            .warnings()
+            .into_iter()
+            .map(|warning| format!("\nwarning: {warning}"));
         format!(
-            "\n{}\n{to_move} to play, {turns} turns, komi {}",
+            "\n{}\n{to_move} to play, {turns} turns, komi {}{}",
             show_board(position),
-            self.game.komi()
+            self.game.komi(),
+            warnings.collect::<String>()
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Asking the engine: moves, and live analysis.
 
 use super::{Args, Outcome, Session, body, style_of};
-use crate::analysis::{AnalyzeRequest, gtp_move};
+use crate::analysis::{AnalysisStyle, AnalyzeRequest, gtp_move};
 use crate::engine::{Engine, EngineError, Genmove, Pondered, Turn, Watcher};
 use crate::line::Request;
 use tengen_rules::{Color, Move};
@@ -38,8 +38,13 @@ impl<E: Engine> Session<E> {
         &mut self,
         ask: impl FnOnce(&mut E, &Turn<'_>, &AnalyzeRequest) -> Result<T, EngineError>,
     ) -> Option<T> {
-        let (request, color) = self.analyzing.as_ref()?;
-        let position = self.game.position_for(*color);
+        let (request, color) = self.analyzing.clone()?;
+        self.on_turn(color, |engine, turn| ask(engine, turn, &request))?.ok()
+    }
+
+    /// Asks the engine about a turn that it will not play; `None` where the game is tied by a cycle.
+    fn on_turn<T>(&mut self, color: Color, ask: impl FnOnce(&mut E, &Turn<'_>) -> T) -> Option<T> {
+        let position = self.game.position_for(color);
         if position.is_over() {
             return None;
         }
@@ -50,7 +55,46 @@ impl<E: Engine> Session<E> {
             will_be_played: false,
             cleanup: false,
         };
-        ask(&mut self.engine, &turn, request).ok()
+        Some(ask(&mut self.engine, &turn))
+    }
+
+    /// Whether the engine has just moved and thinks on about the opponent's turn.
+    pub(super) fn may_think_ahead(&self) -> bool {
+        let idle = self.analyzing.is_none() && !self.quit;
+        idle && self.engine.thinks_ahead() && self.ahead == Some(self.game.turns().len()) && !self.game.is_over()
+    }
+
+    /// Thinks a moment about the turn of the opponent, after a reply with [`Next::Ponder`](super::Next::Ponder). `None` when there is
+    /// nothing to think about, or when the engine has failed.
+    pub fn think_ahead(&mut self) -> Option<Pondered> {
+        if !self.may_think_ahead() {
+            return None;
+        }
+        let &(color, _) = self.game.turns().last()?;
+        let request = AnalyzeRequest::plain(AnalysisStyle::Kata);
+        self.on_turn(color.opposite(), |engine, turn| engine.ponder(turn, &request))?
+            .ok()
+    }
+
+    /// `kata-raw-nn` with a symmetry from 0 to 7, or `all` that the board has.
+    pub(super) fn raw_network(&mut self, args: &Args<'_>) -> Outcome {
+        let size = self.game.size();
+        let symmetries = match args.word(0) {
+            Some("all") if size.width() == size.height() => 0..8,
+            Some("all") => 0..4,
+            _ => {
+                let symmetry = args.number(0, "symmetry")?;
+                symmetry..symmetry + 1
+            }
+        };
+        let color = self.game.position().to_move();
+        let mut texts = Vec::new();
+        for symmetry in symmetries {
+            let raw = self.on_turn(color, |engine, turn| engine.raw_network(turn, symmetry));
+            let raw = raw.ok_or("the game is over")?.map_err(|error| error.to_string())?;
+            texts.push(raw.text(size));
+        }
+        Ok(texts.join("\n"))
     }
 
     pub(super) fn genmove(&mut self, args: &Args<'_>) -> Outcome {
@@ -127,6 +171,7 @@ impl<E: Engine> Session<E> {
             .engine
             .genmove(&turn, watcher)
             .map_err(|error: EngineError| error.to_string())?;
+        self.thought += answer.seconds;
         if wanted != Wanted::Opinion {
             self.clock.spend(color, answer.seconds);
         }
@@ -135,11 +180,14 @@ impl<E: Engine> Session<E> {
 
     fn play_answer(&mut self, color: Color, answer: &Genmove) -> Outcome {
         let Some(mv) = answer.mv else {
+            self.resigned = Some(color);
             return Ok("resign".to_owned());
         };
         self.game
             .play(color, mv)
             .map_err(|error| format!("the engine chose an {error}"))?;
+        self.ahead = Some(self.game.turns().len());
+        self.resigned = None;
         Ok(gtp_move(self.game.size(), mv))
     }
 }

@@ -1,12 +1,18 @@
 //! The mind behind the GTP session: a search with a network or without, or the random player.
 
-use super::sgf;
-use super::thinking::{Stop, Thinking};
+use super::manner::Manner;
+use super::thinking::{AHEAD_BYTES, Stop, TREE_BYTES, Thinking};
+use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
+use crate::output;
+use crate::players::Training;
 use std::time::{Duration, Instant};
 use tengen_evaluator::{Answer, Player, RandomPlayer};
-use tengen_gtp::{AnalyzeRequest, Engine, EngineError, Genmove, LoadedGame, Pondered, PositionAnalysis, Turn, Watcher};
-use tengen_rules::{Color, Move, Position, Size};
+use tengen_gtp::{
+    AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
+    Watcher,
+};
+use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
 use tengen_search::rng::{self, Rng};
 use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
 
@@ -30,17 +36,6 @@ pub(super) enum Mind {
     Network(Box<dyn Predictor>),
 }
 
-/// How the engine plays; all of it can be changed in a session.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Manner {
-    /// Most visits per move.
-    pub(super) visits: Option<u32>,
-    /// Most seconds per move.
-    pub(super) seconds: Option<f64>,
-    /// Whether it captures everything dead before it passes.
-    pub(super) finish: bool,
-}
-
 /// Chooses moves for a [`tengen_gtp::Session`].
 pub(super) struct Thinker {
     mind: Mind,
@@ -49,13 +44,20 @@ pub(super) struct Thinker {
     seed: u64,
     rng: Rng,
     thinking: Thinking,
+    training: Training,
+    warnings: Vec<String>,
+    /// For each color the ply of its last hopeless turn, and how many there were in a row.
+    hopeless: [(usize, u32); 2],
 }
 
 impl Thinker {
     /// A player that goes by this name and plays in this manner.
-    pub(super) fn new(mind: Mind, name: String, manner: Manner, seed: u64) -> Thinker {
+    pub(super) fn new(mind: Mind, training: Training, name: String, manner: Manner, seed: u64) -> Thinker {
         Thinker {
             mind,
+            training,
+            warnings: Vec::new(),
+            hopeless: [(0, 0); 2],
             name,
             manner,
             seed,
@@ -115,7 +117,31 @@ impl Thinker {
         let search = self
             .thinking
             .think(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
-        Ok((search.result().best, analysis_of(search, search.candidates())))
+        let best = search.result().best;
+        let ply = turn.position.ply();
+        let drawn = self
+            .manner
+            .temperature
+            .draw(&search.result(), turn.position.size(), ply, &mut self.rng);
+        Ok((
+            if turn.will_be_played { drawn } else { best },
+            analysis_of(search, search.candidates()),
+        ))
+    }
+
+    /// Whether this turn is the last of enough hopeless ones in a row. The chance to win is that after the move chosen.
+    fn gives_up(&mut self, turn: &Turn<'_>, analysis: &PositionAnalysis, mv: Move) -> bool {
+        let Some(resign) = self.manner.resign.filter(|_| turn.will_be_played && !turn.cleanup) else {
+            return false;
+        };
+        let chosen = analysis.moves.iter().find(|candidate| candidate.mv == mv);
+        let winrate = chosen.map_or(analysis.winrate, |candidate| candidate.winrate);
+        let ply = turn.position.ply();
+        let (last, turns) = &mut self.hopeless[turn.color().index()];
+        // A game that was taken back or begun anew is another one.
+        let before = if *last < ply { *turns } else { 0 };
+        (*last, *turns) = (ply, if winrate < resign.below { before + 1 } else { 0 });
+        *turns >= resign.turns
     }
 }
 
@@ -134,6 +160,23 @@ impl Engine for Thinker {
 
     fn new_game(&mut self, _size: Size) {
         self.thinking.new_game();
+        self.hopeless = [(0, 0); 2];
+    }
+
+    fn circumstances(&mut self, size: Size, rules: Rules, komi: Komi) {
+        let warnings = self.training.warnings(size, rules, komi);
+        for news in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
+            output::say(format!("warning: {news}"));
+        }
+        self.warnings = warnings;
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn thinks_ahead(&self) -> bool {
+        self.manner.ponder && self.can_analyze()
     }
 
     fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError> {
@@ -145,6 +188,16 @@ impl Engine for Thinker {
                 (mv, Some(analysis))
             }
         };
+        if analysis
+            .as_ref()
+            .is_some_and(|analysis| self.gives_up(turn, analysis, mv))
+        {
+            return Ok(Genmove {
+                mv: None,
+                analysis,
+                seconds: start.elapsed().as_secs_f64(),
+            });
+        }
         let nears_the_end = mv == Move::Pass || turn.position.last_move() == Some(Move::Pass);
         if (self.manner.finish || turn.cleanup) && nears_the_end {
             mv = finishing_move(turn.position, mv, self.seed);
@@ -166,7 +219,10 @@ impl Engine for Thinker {
         };
         let allowed = root_moves(turn.position, &request.restrictions);
         let about = (turn.position, turn.komi);
-        let more = self.thinking.ponder(predictor.as_mut(), about, allowed, MOMENT)?;
+        // With pondering on, the tree grows for as long as the opponent is away.
+        let most_bytes = if self.manner.ponder { AHEAD_BYTES } else { TREE_BYTES };
+        let limits = (MOMENT, most_bytes);
+        let more = self.thinking.ponder(predictor.as_mut(), about, allowed, limits)?;
         Ok(if more { Pondered::More } else { Pondered::Enough })
     }
 
@@ -209,37 +265,18 @@ impl Engine for Thinker {
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        fn text<T: ToString>(value: &Option<T>) -> String {
-            value.as_ref().map_or("none".to_owned(), T::to_string)
-        }
-        vec![
-            ("maxVisits", text(&self.manner.visits)),
-            ("maxTime", text(&self.manner.seconds)),
-            ("finish", self.manner.finish.to_string()),
-        ]
+        self.manner.parameters()
     }
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
-        let wrong = |expected: &str| EngineError::Failed(format!("{name} takes {expected}, found {value}"));
-        let none = value == "none";
-        match name {
-            "maxVisits" => {
-                let visits = value.parse().ok();
-                self.manner.visits = (none || visits.is_some())
-                    .then_some(visits)
-                    .ok_or_else(|| wrong("a whole number or none"))?;
-            }
-            "maxTime" => {
-                let seconds = value.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
-                self.manner.seconds = (none || seconds.is_some())
-                    .then_some(seconds)
-                    .ok_or_else(|| wrong("seconds or none"))?;
-            }
-            _ => {
-                self.manner.finish = value.parse().map_err(|_| wrong("true or false"))?;
-            }
-        }
-        Ok(())
+        self.manner.set(name, value).map_err(EngineError::Failed)
+    }
+
+    fn raw_network(&mut self, turn: &Turn<'_>, symmetry: usize) -> Result<RawNetwork, EngineError> {
+        let Mind::Network(predictor) = &mut self.mind else {
+            return Err(no_search());
+        };
+        raw::judge(predictor.as_mut(), turn, symmetry)
     }
 
     fn random_seed(&self) -> Option<u64> {
@@ -253,6 +290,10 @@ impl Engine for Thinker {
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
         sgf::load(path, move_number).map_err(|error| EngineError::Failed(format!("{error:#}")))
+    }
+
+    fn save_game(&mut self, game: &Game, result: &str, path: Option<&str>) -> Result<String, EngineError> {
+        sgf::save(game, result, path).map_err(|error| EngineError::Failed(format!("{error:#}")))
     }
 }
 

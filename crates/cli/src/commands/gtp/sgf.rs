@@ -1,28 +1,25 @@
-//! `loadsgf`: the main line of a game file.
+//! `loadsgf` and `printsgf`: the main line of a game file, and the game of a session as one.
 
 use crate::output::say;
+use crate::report::replace;
 use anyhow::Context;
-use tengen_gtp::LoadedGame;
-use tengen_records::read_sgf_bytes;
-use tengen_rules::{Color, Move, Rules};
+use std::path::Path;
+use tengen_gtp::{Game, LoadedGame};
+use tengen_records::{SgfPoint, SgfTree, read_sgf_bytes};
+use tengen_rules::{Color, Move, Point, PointSet, Rules, Size};
 
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
     let mut games = read_sgf_bytes(&bytes).with_context(|| format!("{path} is no SGF"))?;
     let game = games.swap_remove(0);
-    let setup = game
-        .setup
-        .iter()
-        .filter_map(|&(color, point)| Some((color?, Move::Play(point))));
-    let mut turns: Vec<(Color, Move)> = setup.collect();
     let played = move_number.map_or(game.moves.len(), |number| number.saturating_sub(1));
-    turns.extend(game.moves.into_iter().take(played));
     Ok(LoadedGame {
         size: game.size,
         komi: game.komi,
         rules: game.rules.as_deref().and_then(rules_of),
-        turns,
+        start: game.start(),
+        turns: game.moves.into_iter().take(played).collect(),
     })
 }
 
@@ -45,5 +42,87 @@ fn rules_of(name: &str) -> Option<Rules> {
             ));
             None
         }
+    }
+}
+
+/// The game as SGF, written into a file where one is named.
+pub(super) fn save(game: &Game, result: &str, path: Option<&str>) -> anyhow::Result<String> {
+    let text = text_of(game, result);
+    let Some(path) = path else { return Ok(text) };
+    replace(Path::new(path), text.as_bytes()).with_context(|| format!("cannot write {path}"))?;
+    Ok(String::new())
+}
+
+fn text_of(game: &Game, result: &str) -> String {
+    let (size, start) = (game.size(), game.start());
+    let mut tree = SgfTree::new();
+    let board = match size.width() == size.height() {
+        true => size.width().to_string(),
+        false => format!("{}:{}", size.width(), size.height()),
+    };
+    for (name, value) in [
+        ("GM", "1"),
+        ("FF", "4"),
+        ("CA", "UTF-8"),
+        ("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION"))),
+        ("SZ", &board),
+        ("KM", &game.komi().to_string()),
+        ("RU", &game.rules().to_string()),
+        ("RE", result),
+    ] {
+        if !value.is_empty() {
+            tree.add(name, [value]);
+        }
+    }
+    // Handicap stones are turns in a session; files have them on the board.
+    let (given, played) = game.turns().split_at(game.handicap_turns());
+    let handicap = given.len().max(start.handicap.stones() as usize);
+    if handicap > 0 {
+        tree.add("HA", [handicap.to_string().as_str()]);
+    }
+    let mut stones = start.stones;
+    stones[Color::Black.index()] = stones[Color::Black.index()] | points_of(given);
+    for (name, stones) in ["AB", "AW"]
+        .into_iter()
+        .zip(stones)
+        .filter(|(_, stones)| !stones.is_empty())
+    {
+        let points: Vec<String> = stones.iter().map(|point| letters(size, Move::Play(point))).collect();
+        tree.add(name, points.iter().map(String::as_str));
+    }
+    let first = played.first().map_or(game.position().to_move(), |&(color, _)| color);
+    if first == Color::White {
+        tree.add("PL", ["W"]);
+    }
+    let mut node = tree.root().id();
+    for &(color, mv) in played {
+        node = tree.add_node(node);
+        tree.add(
+            if color == Color::Black { "B" } else { "W" },
+            [letters(size, mv).as_str()],
+        );
+    }
+    tree.to_string()
+}
+
+fn points_of(turns: &[(Color, Move)]) -> PointSet {
+    let point = |&(_, mv): &(Color, Move)| -> Option<Point> {
+        match mv {
+            Move::Play(point) => Some(point),
+            Move::Pass => None,
+        }
+    };
+    turns.iter().filter_map(point).collect()
+}
+
+/// Column and row from the top as letters; nothing for a pass.
+fn letters(size: Size, mv: Move) -> String {
+    match mv {
+        Move::Pass => String::new(),
+        Move::Play(point) => SgfPoint {
+            column: point.column(size) as u8,
+            row: point.row(size) as u8,
+        }
+        .to_string(),
     }
 }

@@ -9,7 +9,10 @@ use tengen_search::{EvaluationCache, Lockstep, Predictor, RootMoves, Search, Sea
 const CACHE_BYTES: usize = 64 << 20;
 
 /// Where the tree stops growing, bytes.
-const TREE_BYTES: usize = 1 << 30;
+pub(super) const TREE_BYTES: usize = 1 << 30;
+
+/// Where it stops growing while the opponent thinks, bytes: nobody waits for more.
+pub(super) const AHEAD_BYTES: usize = 256 << 20;
 
 /// Visits between two looks at the clock.
 const SLICE: u32 = 4;
@@ -84,20 +87,23 @@ impl Thinking {
         Ok(self.search.as_ref().expect("a search was run"))
     }
 
-    /// Searches on for a moment; false when the tree has reached its limit.
+    /// Searches on for a moment; false when the tree has reached its limit. After every visit it looks at the time.
     pub(super) fn ponder(
         &mut self,
         predictor: &mut dyn Predictor,
         (position, komi): (&Position, Komi),
         allowed: Option<RootMoves>,
-        moment: Duration,
+        (moment, most_bytes): (Duration, usize),
     ) -> Result<bool, EngineError> {
         let start = Instant::now();
         let mut visits = self.follow(position, komi, allowed);
         loop {
-            visits = visits.saturating_add(SLICE);
-            let search = self.run(predictor, visits)?;
-            if search.bytes() > TREE_BYTES || visits == u32::MAX {
+            if self.search.as_ref().is_some_and(|search| search.bytes() > most_bytes) {
+                return Ok(false);
+            }
+            visits = visits.saturating_add(1);
+            self.run(predictor, visits)?;
+            if visits == u32::MAX {
                 return Ok(false);
             }
             if start.elapsed() >= moment {

@@ -1,0 +1,251 @@
+//! How the engine plays: limits, chance, giving up; and how a session changes that (`kata-set-param`).
+
+use tengen_rules::{Move, Size};
+use tengen_search::SearchResult;
+use tengen_search::rng::{self, Rng};
+
+/// Turns of the game in which moves are drawn where nobody says how many.
+pub(super) const USUAL_TEMPERATURE_PLIES: usize = 8;
+
+/// How the engine plays; all of it can be changed in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Manner {
+    /// Most visits per move.
+    pub(super) visits: Option<u32>,
+    /// Most seconds per move.
+    pub(super) seconds: Option<f64>,
+    /// Whether it captures everything dead before it passes.
+    pub(super) finish: bool,
+    /// When it gives a game up; never together with `finish`.
+    pub(super) resign: Option<Resign>,
+    /// Whether it thinks on while its opponent thinks.
+    pub(super) ponder: bool,
+    /// How it draws moves at the beginning of a game.
+    pub(super) temperature: Temperature,
+}
+
+/// When a game is given up: after so many own turns in a row with so small a chance to win.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Resign {
+    /// The chance to win, 0 to 1, below which a turn is hopeless.
+    pub(super) below: f32,
+    /// Hopeless turns in a row, at least 1.
+    pub(super) turns: u32,
+}
+
+impl std::str::FromStr for Resign {
+    type Err = String;
+
+    /// Reads `0.05:3`.
+    fn from_str(text: &str) -> Result<Resign, String> {
+        let read = |text: &str| {
+            let (below, turns) = text.split_once(':')?;
+            let below = below.trim().parse().ok().filter(|below| *below > 0.0 && *below < 0.5)?;
+            let turns = turns.trim().parse().ok().filter(|turns| *turns > 0)?;
+            Some(Resign { below, turns })
+        };
+        read(text).ok_or_else(|| {
+            "expected PROBABILITY:TURNS such as 0.05:3, the probability above 0 and below 0.5, the turns from 1"
+                .to_owned()
+        })
+    }
+}
+
+impl std::fmt::Display for Resign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.below, self.turns)
+    }
+}
+
+/// How moves are drawn from the visits of a search at the beginning of a game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Temperature {
+    /// Visits to the power of one over this are the odds, 0 to 10; 0 = always the best move.
+    pub(super) value: f64,
+    /// Plies of the game in which it holds.
+    pub(super) plies: usize,
+}
+
+impl Temperature {
+    /// The move drawn at this ply.
+    pub(super) fn draw(&self, result: &SearchResult, size: Size, ply: usize, rng: &mut Rng) -> Move {
+        if self.value <= 0.0 || ply >= self.plies {
+            return result.best;
+        }
+        let power = 1.0 / self.value;
+        let most = result.policy.iter().map(|&(_, share)| share).fold(0.0, f32::max);
+        // Shares of the largest, so that a small temperature does not make all odds vanish.
+        let odds = |share: f32| f64::from(share / most).powf(power);
+        let mut left = rng::unit_f64(rng) * result.policy.iter().map(|&(_, share)| odds(share)).sum::<f64>();
+        for &(index, share) in &result.policy {
+            left -= odds(share);
+            if left < 0.0 {
+                return Move::from_index(size, usize::from(index)).unwrap_or(result.best);
+            }
+        }
+        result.best
+    }
+}
+
+/// Reads a temperature on the command line or in a session.
+pub(super) fn temperature(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (0.0..=10.0).contains(value));
+    value.ok_or_else(|| "expected a temperature from 0 to 10, such as 0.5".to_owned())
+}
+
+impl Manner {
+    /// The parameters of a session and their present values. Those that KataGo has too are named as there.
+    pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
+        fn text<T: ToString>(value: &Option<T>) -> String {
+            value.as_ref().map_or("none".to_owned(), T::to_string)
+        }
+        vec![
+            ("maxVisits", text(&self.visits)),
+            ("maxTime", text(&self.seconds)),
+            ("finish", self.finish.to_string()),
+            ("resign", text(&self.resign)),
+            ("ponderingEnabled", self.ponder.to_string()),
+            ("chosenMoveTemperature", self.temperature.value.to_string()),
+            ("temperaturePlies", self.temperature.plies.to_string()),
+        ]
+    }
+
+    /// Changes a parameter that [`parameters`](Manner::parameters) lists. An error changes nothing.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let wrong = |expected: &str| format!("{name} takes {expected}, found {value}");
+        match name {
+            "maxVisits" => self.visits = or_none(value).ok_or_else(|| wrong("a whole number or none"))?,
+            "maxTime" => {
+                let seconds = or_none(value).filter(|seconds| seconds.is_none_or(|s| (0.0..=1e7).contains(&s)));
+                self.seconds = seconds.ok_or_else(|| wrong("seconds or none"))?;
+            }
+            "resign" => {
+                let resign: Option<Resign> =
+                    or_none(value).ok_or_else(|| wrong("PROBABILITY:TURNS such as 0.05:3 or none"))?;
+                if resign.is_some() && self.finish {
+                    return Err(
+                        "the engine plays games to the end while finish is true: set that to false first".to_owned(),
+                    );
+                }
+                self.resign = resign;
+            }
+            "finish" => {
+                let finish = value.parse().map_err(|_| wrong("true or false"))?;
+                if finish && self.resign.is_some() {
+                    return Err("a game that may be resigned is not finished: set resign to none first".to_owned());
+                }
+                self.finish = finish;
+            }
+            "ponderingEnabled" => self.ponder = value.parse().map_err(|_| wrong("true or false"))?,
+            "chosenMoveTemperature" => {
+                self.temperature.value = temperature(value).map_err(|_| wrong("a number from 0 to 10"))?;
+            }
+            _ => self.temperature.plies = value.parse().map_err(|_| wrong("a whole number"))?,
+        }
+        Ok(())
+    }
+}
+
+/// Reads a value where there may be none; `None` where it is no value.
+fn or_none<T: std::str::FromStr>(text: &str) -> Option<Option<T>> {
+    match text {
+        "none" => Some(None),
+        _ => text.parse().ok().map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_rules::{Komi, Position};
+    use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, SearchMethod, UniformPredictor};
+
+    fn manner() -> Manner {
+        Manner {
+            visits: None,
+            seconds: None,
+            finish: false,
+            resign: None,
+            ponder: false,
+            temperature: Temperature { value: 0.0, plies: 2 },
+        }
+    }
+
+    #[test]
+    fn every_parameter_takes_what_it_tells() {
+        let mut all = manner();
+        for (name, value) in [
+            ("maxVisits", "7"),
+            ("maxTime", "2.5"),
+            ("resign", "0.05:3"),
+            ("ponderingEnabled", "true"),
+            ("chosenMoveTemperature", "0.5"),
+            ("temperaturePlies", "30"),
+        ] {
+            all.set(name, value).unwrap();
+            assert!(all.parameters().contains(&(name, value.to_owned())), "{name}");
+        }
+        let mut again = manner();
+        for (name, value) in all.parameters() {
+            again.set(name, &value).unwrap();
+        }
+        assert_eq!(again, all);
+        for (name, value) in [
+            ("maxVisits", "-1"),
+            ("maxTime", "nan"),
+            ("finish", "yes"),
+            ("resign", "0.5:3"),
+            ("resign", "0.05:0"),
+            ("resign", "0.05"),
+            ("ponderingEnabled", "1"),
+            ("chosenMoveTemperature", "11"),
+            ("temperaturePlies", "x"),
+        ] {
+            assert!(
+                all.set(name, value).unwrap_err().contains(&format!("{name} takes ")),
+                "{name}"
+            );
+            assert_eq!(again, all);
+        }
+    }
+
+    #[test]
+    fn nobody_resigns_a_game_to_be_finished() {
+        let mut manner = manner();
+        manner.set("finish", "true").unwrap();
+        assert!(manner.set("resign", "0.1:2").unwrap_err().contains("finish"));
+        manner.set("finish", "false").unwrap();
+        manner.set("resign", "0.1:2").unwrap();
+        assert!(manner.set("finish", "true").unwrap_err().contains("resign"));
+    }
+
+    #[test]
+    fn warm_moves_are_drawn_and_cold_ones_are_the_best() {
+        let size = Size::square(3).unwrap();
+        let config = SearchConfig {
+            method: SearchMethod::Puct,
+            ..SearchConfig::for_play(60)
+        };
+        let mut search = Search::new(
+            config,
+            &Position::new(size),
+            Komi::from_half_points(0),
+            rng::stream(0, &[]),
+        );
+        let mut cache = EvaluationCache::new(1 << 20);
+        Lockstep::new()
+            .run(&mut [&mut search], &mut UniformPredictor, &mut cache)
+            .unwrap();
+        let result = search.result();
+        let mut rng = rng::stream(5, &[]);
+        let mut others = |value: f64, ply: usize| {
+            let temperature = Temperature { value, plies: 2 };
+            (0..200)
+                .filter(|_| temperature.draw(&result, size, ply, &mut rng) != result.best)
+                .count()
+        };
+        assert_eq!([others(0.0, 0), others(10.0, 2), others(0.01, 0)], [0, 0, 0]);
+        let (cool, hot) = (others(0.5, 1), others(10.0, 1));
+        assert!(0 < cool && cool < hot, "{cool} {hot}");
+    }
+}

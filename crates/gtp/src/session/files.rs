@@ -1,0 +1,58 @@
+//! Games from files and into files.
+
+use super::setup::illegal_start;
+use super::{Args, Outcome, Session};
+use crate::engine::Engine;
+use crate::game::Game;
+use tengen_rules::{Color, Judge, Margin};
+
+impl<E: Engine> Session<E> {
+    pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {
+        let path = args.word(0).ok_or("syntax error: the file is missing")?;
+        let move_number = if args.word(1).is_some() {
+            Some(args.number(1, "move number")?)
+        } else {
+            None
+        };
+        let loaded = self
+            .engine
+            .load_game(path, move_number)
+            .map_err(|error| format!("cannot load file: {error}"))?;
+        let rules = loaded.rules.unwrap_or(self.game.rules());
+        let komi = loaded.komi.unwrap_or(self.game.komi());
+        let mut game = Game::starting(loaded.size, rules, komi, &loaded.start)
+            .map_err(|error| format!("cannot load file: {}", illegal_start(error, loaded.size)))?;
+        for (index, &(color, mv)) in loaded.turns.iter().enumerate() {
+            game.play(color, mv)
+                .map_err(|error| format!("cannot load file: move {}: {error}", index + 1))?;
+        }
+        self.restart(loaded.size);
+        self.game = game;
+        Ok(format!("{:?}", self.game.position().to_move()).to_ascii_lowercase())
+    }
+
+    /// Writes the game into the named file, or answers with it. A `-` stands for the answer, as with GNU Go.
+    pub(super) fn print_sgf(&mut self, args: &Args<'_>) -> Outcome {
+        let path = args.word(0).filter(|&path| path != "-").map(|_| args.args.join(" "));
+        let result = self.result();
+        let saved = self.engine.save_game(&self.game, &result, path.as_deref());
+        saved.map_err(|error| format!("cannot write file: {error}"))
+    }
+
+    /// The result as SGF writes it; empty while the game goes on or where it cannot be counted.
+    fn result(&self) -> String {
+        if let Some(loser) = self.resigned {
+            let winner = if loser == Color::Black { 'W' } else { 'B' };
+            return format!("{winner}+R");
+        }
+        let position = self.game.position();
+        if position.is_tied_by_cycle() {
+            return Margin::default().to_string();
+        }
+        let over = self.game.is_over();
+        let count = over
+            .then(|| Judge::default().count(position, self.game.komi()))
+            .flatten();
+        count.map_or(String::new(), |count| count.margin.to_string())
+    }
+}

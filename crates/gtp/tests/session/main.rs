@@ -1,0 +1,8 @@
+//! The engine side, line by line.
+
+mod files;
+mod first_point;
+mod robust;
+mod rules;
+mod setup;
+mod thinking;
