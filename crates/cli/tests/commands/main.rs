@@ -8,6 +8,7 @@ mod datasets;
 mod engine_kills;
 mod engines;
 mod gtp;
+mod gtp_extras;
 mod gtp_finish;
 mod match_;
 #[cfg(feature = "torch")]

@@ -1,6 +1,8 @@
 //! Networks from folders, files and stores, in every command that takes a player.
 
-use crate::common::{Answer, tengen};
+use crate::common::{Answer, command, tengen};
+use std::io::Write;
+use std::process::Stdio;
 use tengen_network::{Model, NetworkConfig, Weights};
 use tengen_records::{Create, Promotion, Store};
 
@@ -65,6 +67,31 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     assert!(
         said.contains("warning: the model small was trained under aga and plays under japanese2008 here"),
         "{said}"
+    );
+    // Over GTP at the start and at every change, each once.
+    trained.info.fair_komi_half_points.insert("3x3".to_owned(), 6);
+    trained.save(&path).unwrap();
+    let player = format!("model:{}", path.to_str().unwrap());
+    let mut gtp = command(&["gtp", "--model", &player, "--size", "3", "--komi", "3"]);
+    let gtp = gtp.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = gtp.spawn().unwrap();
+    let lines = "kata-set-rules aga\ntengen-warnings\nboardsize 4\nkomi 20\nkomi 17\ntengen-warnings\nshowboard\n";
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let answer = crate::common::answer(child.wait_with_output().unwrap());
+    let said: Vec<&str> = answer.stderr.lines().collect();
+    assert!(
+        said[0].contains("trained under aga and plays under tromp_taylor here"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("trained on 3x3 and plays on 4x4 here"), "{said:?}");
+    assert!(said[2].contains("komi 20 is more than the points of 4x4"), "{said:?}");
+    assert!(said[3].contains("komi 17 is more") && said.len() == 4, "{said:?}");
+    let answers: Vec<&str> = answer.stdout.split("\n\n").map(str::trim_end).collect();
+    assert_eq!(answers[1], "=");
+    assert_eq!(answers[5].lines().count(), 2, "{answers:?}");
+    assert!(
+        answers[6].contains("komi 17\nwarning: the model small was trained on 3x3"),
+        "{answers:?}"
     );
 }
 

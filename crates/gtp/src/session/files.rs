@@ -8,12 +8,14 @@ use tengen_rules::{Color, Judge, Margin};
 
 impl<E: Engine> Session<E> {
     pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {
-        let path = args.word(0).ok_or("syntax error: the file is missing")?;
-        let move_number = if args.word(1).is_some() {
-            Some(args.number(1, "move number")?)
-        } else {
-            None
+        // Names of files may have spaces; a number behind is no part of them.
+        let (last, before) = args.args.split_last().ok_or("syntax error: the file is missing")?;
+        let number = last.parse().ok().filter(|_| !before.is_empty());
+        let (name, move_number) = match number {
+            Some(number) => (before, Some(number)),
+            None => (args.args, None),
         };
+        let path = &name.join(" ");
         let loaded = self
             .engine
             .load_game(path, move_number)
