@@ -7,15 +7,17 @@ mod exports;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int8Type, Int16Type, Int32Type};
 use common::{random_game, random_game_from};
 use exports::{export, options, rows};
+use object_store::memory::InMemory;
 use tengen_records::{
     Collection, Create, Dataset, DatasetError, DatasetFilter, EndReason, ExportOptions, FULL_SEARCH, FileFormat,
-    GameRecord, GamesOf, SplitShares, Store, What,
+    GameRecord, GamesOf, SplitShares, Store, StoreError, What,
 };
 use tengen_rules::{Color, Handicap, Komi, Setup, Size, parse_point};
 
@@ -486,4 +488,49 @@ fn a_damaged_shard_is_left_out_and_named() {
     assert!(!dataset.manifest.shards.contains(&shard.path));
     let text = fs::read_to_string(dataset.folder.join("part-00000.sgf")).unwrap();
     assert_eq!(text.matches("(;").count(), 20);
+}
+
+/// A store that is no folder keeps the same dataset as a folder; one without a manifest is none.
+#[test]
+fn datasets_are_kept_in_stores_that_are_no_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = games();
+    let here = store(folder.path(), &games);
+    let there = Store::over(Arc::new(InMemory::new()), "memory://there").unwrap();
+    for shard in &here.list_games(&GamesOf::SelfPlay).unwrap().shards {
+        there.put_new(&shard.path, here.require(&shard.path).unwrap()).unwrap();
+    }
+    let options = ExportOptions {
+        split: Some(SplitShares {
+            train: 0.5,
+            validation: 0.5,
+            test: 0.0,
+        }),
+        ..options(What::Positions, FileFormat::Parquet)
+    };
+    let keep = |store: &Store, name: &str| store.export_kept(name, &options, &mut |_| true);
+    let (local, remote) = (keep(&here, "d").unwrap(), keep(&there, "d").unwrap());
+    assert_eq!(local.manifest.files, remote.manifest.files);
+    assert_eq!(remote.folder.to_str(), Some("memory://there/datasets/d/v1"));
+    for (name, bytes) in contents(&local.folder) {
+        assert_eq!(
+            there.require(&format!("datasets/d/v1/{name}")).unwrap(),
+            bytes,
+            "{name}"
+        );
+    }
+    assert!(matches!(keep(&there, "d"), Err(DatasetError::Complete(_))));
+
+    // Broken off before its manifest: not a dataset, and the same export goes on; another one does not.
+    there.delete("datasets/d/v1/MANIFEST.json").unwrap();
+    assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 0);
+    keep(&there, "d").unwrap();
+    assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 1);
+    there.put_new("datasets/e/v1/README.md", "of something else").unwrap();
+    let refused = keep(&there, "e").unwrap_err();
+    assert!(
+        matches!(refused, DatasetError::Store(StoreError::Taken { .. })),
+        "{refused}"
+    );
+    assert_eq!(there.get("datasets/e/v1/MANIFEST.json").unwrap(), None);
 }

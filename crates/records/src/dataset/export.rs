@@ -21,7 +21,7 @@ use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
 use crate::record::GameRecord;
 use crate::sgf::write_sgf;
-use crate::shards::{ShardInfo, check_name};
+use crate::shards::ShardInfo;
 use crate::store::Store;
 
 /// Positions whose rows are in memory before they are handed to the writer.
@@ -121,23 +121,6 @@ impl Store {
             }
         })?;
         export.finish(read.unwrap_or(found))
-    }
-}
-
-impl Store {
-    /// The folder of a dataset kept in the store: `datasets/<name>`.
-    ///
-    /// # Errors
-    /// [`StoreError::BadName`](crate::StoreError::BadName); [`DatasetError::Options`] for a store that is no local folder.
-    pub fn dataset_folder(&self, name: &str) -> Result<PathBuf, DatasetError> {
-        check_name("dataset", name)?;
-        let Some(folder) = self.local_path() else {
-            return Err(DatasetError::Options(format!(
-                "the store at {} is no local folder, so no dataset can be kept in it: write it to a folder and copy that",
-                self.location()
-            )));
-        };
-        Ok(folder.join("datasets").join(name))
     }
 }
 

@@ -106,11 +106,6 @@ impl Format {
 /// Writes the dataset.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
-    let folder = match (args.out, &args.name) {
-        (Some(out), _) => out,
-        (None, Some(name)) => store.dataset_folder(name).map_err(usage_or_failure)?,
-        (None, None) => return Err(output::usage("give --out DIR or --name NAME")),
-    };
     let options = ExportOptions {
         what: args.what.what(),
         format: args.format.file_format(),
@@ -120,7 +115,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         distinct: args.distinct,
         rows_per_part: args.rows_per_part,
     };
-    let dataset = with_progress(|watch| store.export(&folder, &options, watch))?;
+    let dataset = with_progress(|watch| match (&args.out, &args.name) {
+        (Some(folder), _) => store.export(folder, &options, watch),
+        (None, Some(name)) => store.export_kept(name, &options, watch),
+        (None, None) => Err(DatasetError::Options("give --out DIR or --name NAME".to_owned())),
+    })?;
     report(&dataset, args.json)
 }
 
