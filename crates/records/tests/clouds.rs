@@ -1,4 +1,5 @@
-//! A store behind the S3 protocol, served by a process of this machine. `scripts/test-s3` starts one and runs this.
+//! Stores behind the protocols of S3, Google Cloud Storage and Azure, served by processes of this machine.
+//! `scripts/test-clouds` starts them and runs this once for each.
 #![cfg(feature = "cloud")]
 
 mod common;
@@ -8,10 +9,13 @@ use tengen_records::{
     Collection, CompactSettings, Create, GamesOf, MatchFile, Promotion, Put, RunInfo, Store, StoreError,
 };
 
-/// An address such as `s3://bucket/folder`; the environment has the credentials and the endpoint.
+/// The address of a bucket, such as `s3://bucket`; the environment has the credentials and the endpoint.
+fn bucket() -> String {
+    std::env::var("TENGEN_CLOUD_TEST").expect("scripts/test-clouds sets TENGEN_CLOUD_TEST")
+}
+
 fn address(name: &str) -> String {
-    let base = std::env::var("TENGEN_S3_TEST").expect("scripts/test-s3 sets TENGEN_S3_TEST");
-    format!("{base}/{name}")
+    format!("{}/library/{name}", bucket())
 }
 
 fn selfplay(generation: u32) -> Collection {
@@ -19,8 +23,8 @@ fn selfplay(generation: u32) -> Collection {
 }
 
 #[test]
-#[ignore = "needs a server: scripts/test-s3"]
-fn a_store_behind_s3_is_a_store() {
+#[ignore = "needs a server: scripts/test-clouds"]
+fn a_store_in_the_cloud_is_a_store() {
     let location = address("store");
     assert!(matches!(
         Store::open(&location, Create::Never),
@@ -81,8 +85,8 @@ fn a_store_behind_s3_is_a_store() {
 }
 
 #[test]
-#[ignore = "needs a server: scripts/test-s3"]
-fn of_many_writers_behind_s3_exactly_one_wins() {
+#[ignore = "needs a server: scripts/test-clouds"]
+fn of_many_writers_in_the_cloud_exactly_one_wins() {
     let stores: Vec<Store> = (0..4)
         .map(|_| Store::open(&address("race"), Create::Always).unwrap())
         .collect();
@@ -100,11 +104,44 @@ fn of_many_writers_behind_s3_exactly_one_wins() {
 }
 
 #[test]
-#[ignore = "needs a server: scripts/test-s3"]
-fn a_missing_bucket_is_told() {
-    let error = Store::open("s3://no-such-bucket/x", Create::Never).unwrap_err();
+#[ignore = "needs a server: scripts/test-clouds"]
+fn long_listings_come_whole() {
+    let store = Store::open(&address("many"), Create::Always).unwrap();
+    // Servers answer with at most 1,000 (Azure: 5,000) names at a time.
+    let names: Vec<String> = (0..1_003).map(|number| format!("metrics/{number:04}")).collect();
+    std::thread::scope(|scope| {
+        for part in names.chunks(256) {
+            let store = &store;
+            scope.spawn(move || {
+                for name in part {
+                    store.put_new(name, "x").unwrap();
+                }
+            });
+        }
+    });
+    let listed = store.list("metrics").unwrap();
     assert!(
-        error.to_string().contains("no-such-bucket") || matches!(error, StoreError::NotAStore { .. }),
+        listed.iter().map(|(name, _)| name).eq(&names),
+        "{} listed",
+        listed.len()
+    );
+}
+
+#[test]
+#[ignore = "needs a server: scripts/test-clouds"]
+fn a_missing_bucket_is_told() {
+    let location = format!("{}-that-nobody-made/x", bucket());
+    let error = Store::open(&location, Create::Never).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.replace("%2D", "-").contains("that-nobody-made") || matches!(error, StoreError::NotAStore { .. }),
+        "{told}"
+    );
+    let error = Store::open(&location, Create::Always)
+        .and_then(|store| store.put_new("x", "x").map(drop))
+        .unwrap_err();
+    assert!(
+        matches!(error, StoreError::Write { .. } | StoreError::Read { .. }),
         "{error}"
     );
 }
