@@ -1,24 +1,34 @@
 //! How do the bytes of a shard become games again? Every length and every code is checked, nothing is trusted.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMillisecondType, UInt8Type,
     UInt16Type,
 };
-use arrow_array::{Array, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_array::{Array, ListArray, PrimitiveArray, RecordBatch, StringViewArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::metadata::FileMetaData;
 use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::origin::Origin;
+use crate::pages::check_pages;
 use crate::record::{EndReason, GameKind, GameRecord, PlyRecord};
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, LATER_COLUMNS, VERSION_KEY, games_schema};
 use crate::start::{read_handicap, read_setup_stones};
 
 /// Games decoded at a time.
 const BATCH_GAMES: usize = 256;
+
+/// Longest text of a game, bytes.
+const LONGEST_TEXT: usize = 1 << 16;
 
 /// Why bytes are not a shard of games that this version reads.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +58,17 @@ pub enum ShardError {
         /// The type found, or `nothing`.
         found: String,
     },
+    /// The footer asks for more memory than games in a file of that size can need.
+    #[error("{0}")]
+    Pages(String),
+    /// A text is too long to be one of ours.
+    #[error("column {column}: expected texts of at most {LONGEST_TEXT} bytes, found one of {found}")]
+    LongText {
+        /// The column's name.
+        column: String,
+        /// Bytes of the longest text.
+        found: usize,
+    },
     /// A game's columns do not fit together or hold an unknown code.
     #[error("game {row}: {problem}")]
     Game {
@@ -71,16 +92,10 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<GameRecord>, ShardError> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
-    let parquet = |error: &dyn std::fmt::Display| ShardError::Parquet(error.to_string());
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| parquet(&error))?;
-    check_footer(builder.metadata().file_metadata())?;
-    let reader = builder
-        .with_batch_size(BATCH_GAMES)
-        .build()
-        .map_err(|error| parquet(&error))?;
     let mut games = Vec::new();
-    for batch in reader {
-        decode_batch(&batch.map_err(|error| parquet(&error))?, &mut games)?;
+    let mut batches = Batches::open(bytes, |_| true)?;
+    while let Some(batch) = batches.next()? {
+        decode_batch(&batch, &mut games)?;
     }
     Ok(games)
 }
@@ -90,25 +105,93 @@ pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
 /// # Errors
 /// As [`decode`].
 pub(crate) fn decode_ids(bytes: Bytes) -> Result<Vec<String>, ShardError> {
-    let parquet = |error: &dyn std::fmt::Display| ShardError::Parquet(error.to_string());
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| parquet(&error))?;
-    check_footer(builder.metadata().file_metadata())?;
-    let mask = ProjectionMask::columns(builder.parquet_schema(), ["game_id"]);
-    let reader = builder.with_projection(mask).build().map_err(|error| parquet(&error))?;
     let mut ids = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|error| parquet(&error))?;
-        let column = batch
-            .column_by_name("game_id")
-            .and_then(|column| column.as_string_opt::<i32>());
-        let column = column.ok_or_else(|| ShardError::Schema {
-            column: "game_id".to_owned(),
-            expected: "Utf8".to_owned(),
-            found: "something else".to_owned(),
-        })?;
+    let mut batches = Batches::open(bytes, |name| name == "game_id")?;
+    while let Some(batch) = batches.next()? {
+        let column = batch.column(0).as_string_view();
         ids.extend(column.iter().flatten().map(str::to_owned));
     }
     Ok(ids)
+}
+
+/// The rows of a shard, some games at a time.
+struct Batches(ParquetRecordBatchReader);
+
+impl Batches {
+    fn open(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Batches, ShardError> {
+        survive(|| open(bytes, wanted)).map(Batches)
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>, ShardError> {
+        survive(|| self.0.next().transpose().map_err(|error| not_parquet(&error)))
+    }
+}
+
+/// The library that reads Parquet panics where pages contradict each other in ways that it does not expect, such as
+/// indices into a dictionary that is not there. That is the shard's fault and no reason to end.
+fn survive<T>(read: impl FnOnce() -> Result<T, ShardError>) -> Result<T, ShardError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(ShardError::Parquet(format!(
+            "its pages contradict each other ({})",
+            text.unwrap_or_default()
+        )))
+    })
+}
+
+fn not_parquet(error: &dyn std::fmt::Display) -> ShardError {
+    ShardError::Parquet(error.to_string())
+}
+
+/// Opens a shard for reading those of its columns that are wanted, after checking all that its footer says. Columns that
+/// this version does not know are not read.
+fn open(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<ParquetRecordBatchReader, ShardError> {
+    let stated = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).map_err(|error| not_parquet(&error))?;
+    check_footer(stated.metadata().file_metadata())?;
+    check_schema(stated.schema())?;
+    let known = games_schema();
+    let is_read = |name: &str| known.field_with_name(name).is_ok() && wanted(name);
+    check_pages(&bytes, stated.metadata(), is_read).map_err(ShardError::Pages)?;
+    let options = ArrowReaderOptions::new().with_schema(texts_as_views(stated.schema()));
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(stated.metadata()), options);
+    let builder =
+        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata.map_err(|error| not_parquet(&error))?);
+    let fields = stated.schema().fields().iter().enumerate();
+    let roots = fields.filter(|(_, field)| is_read(field.name()));
+    let mask = ProjectionMask::roots(builder.parquet_schema(), roots.map(|(number, _)| number));
+    let reader = builder.with_projection(mask).with_batch_size(BATCH_GAMES);
+    reader.build().map_err(|error| not_parquet(&error))
+}
+
+/// The same columns with texts as views: one long text that every game refers to then lies in memory once.
+fn texts_as_views(schema: &Schema) -> SchemaRef {
+    let field = |field: &Arc<Field>| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    };
+    let fields: Vec<_> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Every column must be there with the type of the schema; those of a later version may lack.
+fn check_schema(found: &Schema) -> Result<(), ShardError> {
+    for field in games_schema().fields() {
+        let wrong = |found: String| ShardError::Schema {
+            column: field.name().clone(),
+            expected: field.data_type().to_string(),
+            found,
+        };
+        let mut columns = found.fields().iter().filter(|other| other.name() == field.name());
+        match (columns.next(), columns.next()) {
+            (Some(column), None) if column.data_type() == field.data_type() => {}
+            (Some(column), None) => return Err(wrong(column.data_type().to_string())),
+            (Some(_), Some(_)) => return Err(wrong("two columns of that name".to_owned())),
+            (None, _) if LATER_COLUMNS.contains(&field.name().as_str()) => {}
+            (None, _) => return Err(wrong("nothing".to_owned())),
+        }
+    }
+    Ok(())
 }
 
 fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
@@ -129,7 +212,7 @@ fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
     }
 }
 
-/// The columns of one batch, each with the type of the schema.
+/// The columns of one batch, each with the type of the schema, texts as views.
 struct Columns<'a> {
     batch: &'a RecordBatch,
 }
@@ -137,21 +220,20 @@ struct Columns<'a> {
 impl<'a> Columns<'a> {
     fn check(batch: &'a RecordBatch) -> Result<Columns<'a>, ShardError> {
         for field in games_schema().fields() {
-            let wrong = |found: String| ShardError::Schema {
-                column: field.name().clone(),
-                expected: field.data_type().to_string(),
-                found,
-            };
-            let column = match batch.column_by_name(field.name()) {
-                Some(column) => column,
-                None if LATER_COLUMNS.contains(&field.name().as_str()) => continue,
-                None => return Err(wrong("nothing".to_owned())),
-            };
-            if column.data_type() != field.data_type() {
-                return Err(wrong(column.data_type().to_string()));
+            let column = batch.column_by_name(field.name());
+            if !field.is_nullable() && column.is_some_and(|column| column.null_count() > 0) {
+                return Err(ShardError::Schema {
+                    column: field.name().clone(),
+                    expected: field.data_type().to_string(),
+                    found: "empty values".to_owned(),
+                });
             }
-            if !field.is_nullable() && column.null_count() > 0 {
-                return Err(wrong("empty values".to_owned()));
+        }
+        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            let texts = column.as_string_view_opt().into_iter().flatten().flatten();
+            if let Some(found) = texts.map(str::len).max().filter(|&found| found > LONGEST_TEXT) {
+                let column = field.name().clone();
+                return Err(ShardError::LongText { column, found });
             }
         }
         Ok(Columns { batch })
@@ -168,13 +250,13 @@ impl<'a> Columns<'a> {
         self.column(name).as_primitive()
     }
 
-    fn text(&self, name: &str) -> &'a StringArray {
-        self.column(name).as_string()
+    fn text(&self, name: &str) -> &'a StringViewArray {
+        self.column(name).as_string_view()
     }
 
     /// A text that may be null, or whose column an earlier version lacks.
     fn optional_text(&self, name: &str, row: usize) -> Option<&'a str> {
-        let column: &StringArray = self.batch.column_by_name(name)?.as_string();
+        let column = self.batch.column_by_name(name)?.as_string_view();
         column.is_valid(row).then(|| column.value(row))
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::changes::{Change, GameTotals, IMPORTED, MERGED, Merged};
+use crate::decode::decode_bytes;
 use crate::prune::old_generations;
 use crate::record::GameRecord;
 use crate::shards::{GamesOf, SealedShard, ShardInfo};
@@ -152,6 +153,12 @@ impl Store {
     fn put_shard_named(&self, beside: &ShardInfo, worker: &str, games: &[GameRecord]) -> Result<ShardInfo, StoreError> {
         let (time, sequence) = (beside.name.created_ms, beside.name.sequence);
         let shard = SealedShard::named(&beside.collection, time, worker, sequence, games)?;
+        // Others are deleted for it, so it must be one that every reader takes.
+        decode_bytes(shard.bytes.clone()).map_err(|error| StoreError::Damaged {
+            path: shard.info.path.clone(),
+            expected: "merged games that read back".to_owned(),
+            found: error.to_string(),
+        })?;
         self.publish(&shard)?;
         Ok(shard.info)
     }

@@ -3,8 +3,11 @@
 use crate::record::EndReason;
 use crate::sgf::{SgfGame, SgfResult};
 
-/// The file an imported game was read from and what the file says of it, in the file's own words. Nothing of it was
-/// checked; what was checked stands in the record itself.
+/// Bytes that are kept of a text of a file; names and events are shorter, broken files may hold megabytes there.
+const WORDS: usize = 4096;
+
+/// The file an imported game was read from and what the file says of it, in the first 4,096 bytes of the file's own words.
+/// Nothing of it was checked; what was checked stands in the record itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The file, with the name inside it when it is an archive.
@@ -32,17 +35,18 @@ pub struct Origin {
 impl Origin {
     /// What a file says of a game.
     pub(crate) fn of(game: &SgfGame, file: &str, number: u32) -> Origin {
+        let words = |text: &Option<String>| text.as_deref().map(first_words);
         Origin {
-            file: file.to_owned(),
+            file: first_words(file),
             game: number,
-            result: game.result.clone(),
-            komi: game.komi_text.clone(),
-            rules: game.rules.clone(),
+            result: words(&game.result),
+            komi: words(&game.komi_text),
+            rules: words(&game.rules),
             handicap: game.handicap,
-            black_rank: game.black_rank.clone(),
-            white_rank: game.white_rank.clone(),
-            date: game.date.clone(),
-            event: game.event.clone(),
+            black_rank: words(&game.black_rank),
+            white_rank: words(&game.white_rank),
+            date: words(&game.date),
+            event: words(&game.event),
         }
     }
 
@@ -62,4 +66,9 @@ impl SgfResult {
             SgfResult::Count { .. } | SgfResult::Won(_) | SgfResult::Void | SgfResult::Unknown => EndReason::Unfinished,
         }
     }
+}
+
+/// The text, or as much of its beginning as is kept.
+pub(crate) fn first_words(text: &str) -> String {
+    text[..text.floor_char_boundary(WORDS)].to_owned()
 }

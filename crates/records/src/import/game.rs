@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Position, Rules};
 
-use crate::origin::Origin;
+use crate::origin::{Origin, first_words};
 use crate::record::{EndReason, GameKind, GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 use crate::sgf::{SgfError, SgfGame, SgfResult};
 
@@ -189,7 +189,7 @@ fn rule_name(reason: IllegalMove) -> &'static str {
 
 /// A record of the game's start.
 fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<GameRecord, Refusal> {
-    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
+    let name = |name: &Option<String>| first_words(name.as_deref().unwrap_or("?"));
     Ok(GameRecord {
         game_id: String::new(),
         size: game.size,

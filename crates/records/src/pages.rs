@@ -1,0 +1,111 @@
+//! How much memory does a shard ask for? Its footer and the headers of its pages say so, and are checked before a page is
+//! unpacked: a few bytes can stand for gigabytes, by compression or by repetition.
+
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+
+use crate::thrift::{Page, read_page_header};
+
+/// Rows that a file of any size may have.
+const ROWS: u64 = 1 << 14;
+/// Bytes that a game takes at least: its id differs from all others.
+const BYTES_PER_ROW: u64 = 4;
+/// Values of one column, over all row groups, that a file of any size may have.
+const VALUES: u64 = 1 << 22;
+/// Values of one column for each byte of the file; 8 are more than a move that repeats another game's takes.
+const VALUES_PER_BYTE: u64 = 8;
+/// The same for the entries of policy targets, of which a turn has many.
+const POLICY_VALUES_PER_BYTE: u64 = 32;
+/// Bytes to which the pages of a file of any size may unpack.
+const UNPACKED: u64 = 64 << 20;
+/// Unpacked bytes for each byte of the file. Imported games, whose numbers of a search are all 0, unpack to 40.
+const UNPACKED_PER_BYTE: u64 = 128;
+
+/// Checks that the columns of a shard that are read unpack to a size in proportion to its own.
+///
+/// # Errors
+/// What was expected and found: too many rows, values or bytes, or a page that is not where the footer says.
+pub(crate) fn check_pages(
+    bytes: &[u8],
+    metadata: &ParquetMetaData,
+    is_read: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    let size = bytes.len() as u64;
+    let rows = metadata
+        .row_groups()
+        .iter()
+        .map(|group| u64::try_from(group.num_rows()));
+    let rows = sum(rows).ok_or("a row group has a negative number of rows")?;
+    within("games", rows, ROWS + size / BYTES_PER_ROW, size)?;
+    let columns = metadata.file_metadata().schema_descr().num_columns();
+    let mut unpacked = 0u64;
+    for column in 0..columns {
+        let path = metadata.file_metadata().schema_descr().column(column).path().clone();
+        let name = path.parts().first().map_or("", String::as_str);
+        if !is_read(name) {
+            continue;
+        }
+        let mut values = 0u64;
+        for group in metadata.row_groups() {
+            let chunk = group.columns().get(column).ok_or("a row group lacks a column")?;
+            let asked = check_chunk(bytes, chunk).map_err(|problem| format!("column {name}: {problem}"))?;
+            values = asked.values.saturating_add(values);
+            unpacked = asked.unpacked.saturating_add(unpacked);
+        }
+        let each = match name {
+            "policy_moves" | "policy_probabilities" => POLICY_VALUES_PER_BYTE,
+            _ => VALUES_PER_BYTE,
+        };
+        within(&format!("values in column {name}"), values, VALUES + each * size, size)?;
+    }
+    within("unpacked bytes", unpacked, UNPACKED + UNPACKED_PER_BYTE * size, size)
+}
+
+fn sum<E>(numbers: impl Iterator<Item = Result<u64, E>>) -> Option<u64> {
+    numbers
+        .map(Result::ok)
+        .try_fold(0u64, |sum, number| sum.checked_add(number?))
+}
+
+fn within(what: &str, found: u64, most: u64, size: u64) -> Result<(), String> {
+    if found <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "expected at most {most} {what} in a file of {size} bytes, found {found}"
+    ))
+}
+
+/// What the pages of a column chunk hold.
+#[derive(Default)]
+struct Asked {
+    values: u64,
+    unpacked: u64,
+}
+
+fn check_chunk(bytes: &[u8], chunk: &ColumnChunkMetaData) -> Result<Asked, String> {
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    let range = || {
+        let start = usize::try_from(start).ok()?;
+        let end = start.checked_add(usize::try_from(chunk.compressed_size()).ok()?)?;
+        bytes.get(start..end)
+    };
+    let mut rest = range().ok_or_else(|| {
+        let length = chunk.compressed_size();
+        format!("expected its pages inside the file, found them at byte {start} with {length} bytes")
+    })?;
+    let mut asked = Asked::default();
+    while !rest.is_empty() {
+        let (page, header) = read_page_header(rest).ok_or("a page has no readable header")?;
+        let Page {
+            values,
+            compressed,
+            unpacked,
+        } = page;
+        rest = rest[header..]
+            .get(compressed..)
+            .ok_or("a page is longer than its column")?;
+        asked.values = asked.values.saturating_add(values);
+        asked.unpacked = asked.unpacked.saturating_add(unpacked);
+    }
+    Ok(asked)
+}
