@@ -41,7 +41,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
     output::start_logging(cli.verbose);
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,

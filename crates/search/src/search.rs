@@ -1,12 +1,14 @@
 //! One search of one position.
 
+mod follow;
+mod intake;
+
 use tengen_records::Features;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{Evaluation, EvaluationCache, Kept};
 use crate::config::{SearchConfig, SearchMethod};
 use crate::frame::{Frames, View};
-use crate::numeric;
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
 use crate::puct::{Puct, RootMoves};
@@ -172,63 +174,6 @@ impl Search {
         self.path.clear();
         self.waiting = Waiting::Nothing;
         self.ownership.clear();
-    }
-
-    /// Goes on to another position with what is known of it, and returns the visits that are kept: those of the subtree
-    /// that the moves played since lead to. They count towards `visits`. Everything is kept when the position is the same
-    /// as before, nothing when it is no continuation of it or its komi, rules or board differ; the search then starts over.
-    ///
-    /// Under [`SearchMethod::Gumbel`] the candidates are chosen anew from priors and noise; the values of a kept tree take
-    /// part in the halving, which shares out only the visits still to be made.
-    ///
-    /// # Panics
-    /// When the game is over in `position`.
-    pub fn follow(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) -> u32 {
-        let Some(node) = self.node_of(position, komi) else {
-            self.restart(position, komi, visits, rng);
-            return 0;
-        };
-        if node != ROOT {
-            self.tree.keep_below(node);
-        }
-        self.begin(position, komi, visits, rng);
-        self.done = self.tree.visits(ROOT) - 1;
-        self.waiting = Waiting::KeptRoot;
-        self.view
-            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
-        self.done
-    }
-
-    /// Whether this is the position searched, with this komi: [`follow`](Self::follow) would keep everything.
-    pub fn is_at(&self, position: &Position, komi: Komi) -> bool {
-        self.node_of(position, komi) == Some(ROOT)
-    }
-
-    /// The node of a position that continues the one searched.
-    fn node_of(&self, position: &Position, komi: Komi) -> Option<NodeId> {
-        let known = self.position.moves();
-        let same = self.waiting == Waiting::Nothing
-            && !self.tree_is_empty()
-            && komi == self.komi
-            && position.size() == self.position.size()
-            && position.rules() == self.position.rules()
-            && position.start_to_move() == self.position.start_to_move()
-            && [Color::Black, Color::White].map(|color| position.start_stones(color))
-                == [Color::Black, Color::White].map(|color| self.position.start_stones(color));
-        let played = position.moves().strip_prefix(known).filter(|_| same)?;
-        let mut node = ROOT;
-        for mv in played {
-            let index = mv.index(position.size()) as u16;
-            let edge = self
-                .tree
-                .edges(node)
-                .find(|&edge| self.tree.move_index(edge) == index)?;
-            node = self.tree.child(edge);
-            if node == NO_NODE {
-                return None;
-            }
-        }
-        (!self.tree.is_end(node)).then_some(node)
     }
 
     /// Adds visits to the budget of a search by [`SearchMethod::Puct`], which may go on at any time: it will end with this
@@ -456,21 +401,6 @@ impl Search {
         self.back_up(node, outlook);
     }
 
-    /// Resolves what is waited for from the cache, or turns it into a request.
-    fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        let Some(kept) = cache.get(self.view.key, self.view.moves.len(), self.config.ownership) else {
-            return Some(Request { key: self.view.key });
-        };
-        self.priors.clear();
-        self.priors.extend_from_slice(kept.priors);
-        self.predicted_ownership.clear();
-        self.predicted_ownership
-            .extend_from_slice(kept.ownership.unwrap_or_default());
-        let evaluation = kept.evaluation;
-        self.settle(evaluation);
-        None
-    }
-
     /// Adds the node that was waited for, with the priors read, and counts the visit.
     fn settle(&mut self, evaluation: Evaluation) {
         let outlook = Outlook {
@@ -528,56 +458,6 @@ impl Search {
             };
             self.tree.count_visit(node, seen, self.utility);
         }
-    }
-
-    /// Reads the priors of the legal moves out of a prediction.
-    fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
-        let (size, canvas, logits) = (self.frames.size(), prediction.canvas, prediction.policy_logits);
-        let points = self.view.image_points.iter().map(|&point| usize::from(point));
-        self.priors.clear();
-        if size == canvas {
-            self.priors.extend(points.map(|point| logits[point]));
-        } else {
-            self.priors
-                .extend(points.map(|point| logits[tengen_records::canvas_index(size, canvas, point)]));
-        }
-        self.priors.push(logits[canvas.area()]);
-        if numeric::softmax(&mut self.priors) {
-            Ok(())
-        } else {
-            Err(PredictError::NotFinite {
-                array: "policy_logits",
-                row: 0,
-            })
-        }
-    }
-
-    /// Reads the ownership out of a prediction, where the settings ask for it and the network says it.
-    fn read_ownership(&mut self, prediction: Prediction<'_>) {
-        self.predicted_ownership.clear();
-        if self.config.ownership && !prediction.ownership.is_empty() {
-            let size = self.frames.size();
-            let on_canvas = |image| tengen_records::canvas_index(size, prediction.canvas, image);
-            let image = (0..size.area()).map(|image| prediction.ownership[on_canvas(image)]);
-            self.predicted_ownership.extend(image);
-        }
-    }
-
-    /// Counts the ownership of the position waited for, turned back to the frame of the board.
-    fn add_ownership(&mut self) {
-        if self.predicted_ownership.is_empty() {
-            return;
-        }
-        // The path holds one node for each ply between the root and the position.
-        let below = matches!(self.waiting, Waiting::Leaf { .. });
-        let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
-        let originals = self.frames.originals(self.view.symmetry).iter();
-        let map = originals.zip(&self.predicted_ownership);
-        self.ownership.add(
-            below,
-            self.frames.size().area(),
-            map.map(|(&original, &value)| (usize::from(original), sign * value)),
-        );
     }
 }
 

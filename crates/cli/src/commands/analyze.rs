@@ -1,14 +1,22 @@
 //! `tengen analyze`: KataGo's JSON analysis protocol on standard input and output, for KaTrain and other programs.
 
+mod katago;
 mod worker;
+
+pub(crate) use katago::with_two_hyphens;
 
 use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
 use crate::{arguments, output};
+use katago::Config;
+use std::path::PathBuf;
 use tengen_evaluator::PlayerSpec;
-use tengen_gtp::json::{Defaults, Desk, Identity, Settings, Viewpoint};
+use tengen_gtp::json::{Defaults, Desk, Identity, Viewpoint};
 use tengen_rules::{Komi, Rules};
 use worker::Worker;
+
+/// Positions searched side by side where nothing else is said.
+const USUAL_PARALLEL: u16 = 8;
 
 /// Analyze positions for programs that speak KataGo's JSON protocol, such as KaTrain
 ///
@@ -39,6 +47,9 @@ KaTrain: choose in its settings (F8) the engine 'custom' and give it, as the who
 them analyzed under ours, without it choose tromp-taylor there. One network serves all boards, but it plays well only on
 sizes like those it was trained on.
 
+Programs that start nothing but KataGo can start this program in its place: it takes the command line
+  tengen analysis -model MODEL -config FILE -override-config NAME=VALUE,... -quit-without-waiting
+
 MODEL is one of
   uniform            search without a network
   store:DIR          the champion of a run store (a store's folder alone works too)
@@ -48,15 +59,15 @@ pub(crate) struct Args {
     /// Who judges the positions; see below
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
-    /// Most visits where a query says nothing (maxVisits)
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    visits: u32,
+    /// Most visits where a query says nothing (maxVisits) [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    visits: Option<u32>,
     /// Most seconds for a position where a query says nothing (maxTime)
     #[arg(long, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
-    /// Whose winrates, scores and ownership are told where a query says nothing (reportAnalysisWinratesAs)
-    #[arg(long, value_enum, default_value_t = ViewpointName::Black)]
-    viewpoint: ViewpointName,
+    /// Whose winrates, scores and ownership are told where a query says nothing (reportAnalysisWinratesAs) [default: black]
+    #[arg(long, value_enum)]
+    viewpoint: Option<ViewpointName>,
     /// Analyze under these rules whatever queries say; a warning tells the client so
     #[arg(long, value_name = "NAME", value_parser = arguments::rules)]
     rules: Option<Rules>,
@@ -64,8 +75,15 @@ pub(crate) struct Args {
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
     /// Most positions searched side by side; more give the network larger batches and each position less of the machine
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    parallel: u16,
+    /// [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    parallel: Option<u16>,
+    /// A configuration file of KataGo's: what means something here is taken, what does not is named on stderr
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Settings that come before those of the file, such as maxVisits=50,reportAnalysisWinratesAs=WHITE
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    override_config: Vec<String>,
     /// End with the input, without finishing what was asked for
     #[arg(long)]
     quit_without_waiting: bool,
@@ -94,27 +112,44 @@ impl From<ViewpointName> for Viewpoint {
     }
 }
 
+impl Args {
+    /// The settings of the files and options; options of the command line come before all others.
+    fn config(&self) -> anyhow::Result<Config> {
+        let mut config = Config::default();
+        self.config.iter().try_for_each(|path| config.take_file(path))?;
+        self.override_config
+            .iter()
+            .try_for_each(|text| config.take_overrides(text))?;
+        let settings = &mut config.settings;
+        settings.visits = self.visits.unwrap_or(settings.visits);
+        settings.seconds = self.seconds.or(settings.seconds);
+        settings.viewpoint = self.viewpoint.map_or(settings.viewpoint, Viewpoint::from);
+        config.parallel = self.parallel.or(config.parallel);
+        Ok(config)
+    }
+}
+
 /// Answers queries.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let config = args.config()?;
+    if !config.unknown.is_empty() {
+        let names = config.unknown.join(", ");
+        output::say(format!("settings that mean nothing here and change nothing: {names}"));
+    }
     let loader = Loader::new(&args.device, args.rules.unwrap_or(Rules::tromp_taylor()))?;
     let Some(predictor) = loader.predictor(&args.model)? else {
         return Err(output::usage(
             "the random player has nothing to say about a position: --model names a network or uniform",
         ));
     };
-    let parallel = usize::from(args.parallel);
+    let parallel = usize::from(config.parallel.unwrap_or(USUAL_PARALLEL));
     let identity = Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         model: predictor.name(),
         batch: parallel,
     };
     let defaults = Defaults {
-        settings: Settings {
-            visits: args.visits,
-            seconds: args.seconds,
-            viewpoint: args.viewpoint.into(),
-            ..Settings::default()
-        },
+        settings: config.settings,
         komi: args.komi,
         rules: args.rules,
     };

@@ -21,6 +21,8 @@ mod tournament;
 mod train;
 mod verify;
 
+pub(crate) use analyze::with_two_hyphens;
+
 /// What the program can do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -35,6 +37,7 @@ pub(crate) enum Command {
     Match(match_::Args),
     Tournament(tournament::Args),
     Gtp(gtp::Args),
+    #[command(visible_alias = "analysis")]
     Analyze(analyze::Args),
     #[command(subcommand)]
     Data(data::Data),

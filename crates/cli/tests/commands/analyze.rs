@@ -274,6 +274,34 @@ fn the_end_of_input_ends_at_once_only_where_asked_for() {
 }
 
 #[test]
+fn it_can_be_started_as_katago_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("analysis.cfg");
+    std::fs::write(
+        &path,
+        "logDir = logs\nmaxVisits = 9\nreportAnalysisWinratesAs = SIDETOMOVE\n",
+    )
+    .unwrap();
+    let mut child = command(&["analysis", "-model", "uniform", "-config"])
+        .arg(&path)
+        .args(["-override-config", "maxVisits=5,homeDataDir=/home/me"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let asked = query("a", json!({"maxVisits": null}));
+    writeln!(child.stdin.take().unwrap(), "{asked}").unwrap();
+    let answer = answer(child.wait_with_output().unwrap());
+    assert_eq!(read(&answer)[0]["rootInfo"]["visits"], 5, "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("change nothing: logDir, homeDataDir"),
+        "{}",
+        answer.stderr
+    );
+}
+
+#[test]
 fn a_client_that_goes_away_ends_the_engine() {
     let mut child = start(&[]);
     let mut stdin = child.stdin.take().unwrap();
@@ -296,5 +324,7 @@ fn wrong_use_is_said_in_one_sentence() {
     tengen(&["analyze", "--model", "uniform", "--visits", "0"]).refuses(2, "--visits");
     tengen(&["analyze", "--model", "uniform", "--parallel", "0"]).refuses(2, "--parallel");
     tengen(&["analyze", "--model", "uniform", "--viewpoint", "red"]).refuses(2, "side-to-move");
+    tengen(&["analyze", "--model", "uniform", "--config", "/no/such.cfg"]).refuses(1, "/no/such.cfg");
+    tengen(&["analyze", "--model", "uniform", "--override-config", "maxVisits"]).refuses(1, "name = value");
     tengen(&["analyze", "--model", "store:/no/such/store"]).refuses(1, "/no/such/store");
 }

@@ -1,0 +1,73 @@
+//! What does a search take from a prediction, fresh or from the cache?
+
+use super::{Request, Search, Waiting};
+use crate::cache::EvaluationCache;
+use crate::numeric;
+use crate::predictor::{PredictError, Prediction};
+
+impl Search {
+    /// Resolves what is waited for from the cache, or turns it into a request.
+    pub(super) fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
+        let Some(kept) = cache.get(self.view.key, self.view.moves.len(), self.config.ownership) else {
+            return Some(Request { key: self.view.key });
+        };
+        self.priors.clear();
+        self.priors.extend_from_slice(kept.priors);
+        self.predicted_ownership.clear();
+        self.predicted_ownership
+            .extend_from_slice(kept.ownership.unwrap_or_default());
+        let evaluation = kept.evaluation;
+        self.settle(evaluation);
+        None
+    }
+
+    /// Reads the priors of the legal moves out of a prediction.
+    pub(super) fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
+        let (size, canvas, logits) = (self.frames.size(), prediction.canvas, prediction.policy_logits);
+        let points = self.view.image_points.iter().map(|&point| usize::from(point));
+        self.priors.clear();
+        if size == canvas {
+            self.priors.extend(points.map(|point| logits[point]));
+        } else {
+            self.priors
+                .extend(points.map(|point| logits[tengen_records::canvas_index(size, canvas, point)]));
+        }
+        self.priors.push(logits[canvas.area()]);
+        if numeric::softmax(&mut self.priors) {
+            Ok(())
+        } else {
+            Err(PredictError::NotFinite {
+                array: "policy_logits",
+                row: 0,
+            })
+        }
+    }
+
+    /// Reads the ownership out of a prediction, where the settings ask for it and the network says it.
+    pub(super) fn read_ownership(&mut self, prediction: Prediction<'_>) {
+        self.predicted_ownership.clear();
+        if self.config.ownership && !prediction.ownership.is_empty() {
+            let size = self.frames.size();
+            let on_canvas = |image| tengen_records::canvas_index(size, prediction.canvas, image);
+            let image = (0..size.area()).map(|image| prediction.ownership[on_canvas(image)]);
+            self.predicted_ownership.extend(image);
+        }
+    }
+
+    /// Counts the ownership of the position waited for, turned back to the frame of the board.
+    pub(super) fn add_ownership(&mut self) {
+        if self.predicted_ownership.is_empty() {
+            return;
+        }
+        // The path holds one node for each ply between the root and the position.
+        let below = matches!(self.waiting, Waiting::Leaf { .. });
+        let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
+        let originals = self.frames.originals(self.view.symmetry).iter();
+        let map = originals.zip(&self.predicted_ownership);
+        self.ownership.add(
+            below,
+            self.frames.size().area(),
+            map.map(|(&original, &value)| (usize::from(original), sign * value)),
+        );
+    }
+}
