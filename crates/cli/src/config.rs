@@ -256,6 +256,11 @@ impl RunConfig {
             ),
             (pace.spool_mib > 1 << 30, "loop.spool_mib must be at most 2^30"),
             (
+                !(0.0..=1.0).contains(&self.window.fraction),
+                "window.fraction must be 0 to 1",
+            ),
+            (pace.workers > 4096, "loop.workers must be at most 4096"),
+            (
                 !(0.0..1e9).contains(&self.budget.minutes),
                 "budget.minutes must be 0 or more",
             ),
@@ -347,6 +352,33 @@ mod tests {
         }
     }
 
+    /// Any value of any key is taken or refused; what is taken can be used.
+    #[test]
+    fn odd_values_are_refused_or_bearable() {
+        let odd = "-1 0 1 9223372036854775807 -9223372036854775808 -0.5 1e300 inf nan true 'x' '' [] {}";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let table: toml::Table = toml::from_str(&text).expect("TOML");
+        let of_section = |(section, value): (&String, &toml::Value)| match value.as_table() {
+            Some(inner) => inner.keys().map(|key| format!("{section}.{key}")).collect(),
+            None => vec![section.clone()],
+        };
+        let mut taken = 0;
+        for key in table.iter().flat_map(of_section) {
+            for value in odd.split(' ') {
+                match RunConfig::load(&path, &[format!("{key}={value}")]) {
+                    Err(error) => assert!(!format!("{error:#}").is_empty()),
+                    Ok(config) => {
+                        taken += 1;
+                        let _ = (config.sizes(), config.id(), config.budget.is_limited());
+                        let _ = [0, 1, 1000, u64::MAX].map(|positions| config.visits_at(positions));
+                    }
+                }
+            }
+        }
+        assert!(taken > 100, "{taken}");
+    }
+
     /// Every key a config can hold stands, with a comment, in the shipped files.
     #[test]
     fn shipped_configs_state_every_key() {
@@ -398,6 +430,9 @@ mod tests {
             "rules=japanese",
             "rules=\"aga,button=yes\"",
             "selfplay.end_when_settled=1",
+            "window.fraction=-0.1",
+            "window.fraction=nan",
+            "loop.workers=100000",
             "selfplay.boards=[{size=\"5x\"}]",
         ] {
             assert!(load(bad).is_err(), "{bad}");

@@ -336,12 +336,12 @@ proptest! {
     }
 }
 
-/// The same with every byte of the footer and of the pages' headers set to values that are often trouble.
+/// The same with bytes all over the file set to values that are often trouble.
 #[test]
-fn every_byte_of_a_shard_may_lie() {
+fn bytes_all_over_a_shard_may_lie() {
     let sound = encode(&random_games(2, 2));
     let mut random = Random::new(1);
-    for place in 0..sound.len() {
+    for place in (0..sound.len()).step_by(3) {
         let value = [0, 1, 0x7f, 0x80, 0xff, random.below(256) as u8][random.below(6)];
         read_altered(&sound, &[(place as u16, value)]);
     }
