@@ -1,5 +1,7 @@
 //! Exports for tests, and their rows.
 
+#![allow(dead_code, reason = "every test file uses its own part")]
+
 use std::fs;
 use std::path::Path;
 
