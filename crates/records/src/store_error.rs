@@ -30,7 +30,7 @@ pub enum StoreError {
         location: String,
     },
     /// The location is written in a way that nobody understands.
-    #[error("{location}: expected a folder or an address that begins with file://, s3://, gs:// or az://")]
+    #[error("{location}: expected a folder or an address that begins with file:///, s3://, gs:// or az://")]
     UnsupportedLocation {
         /// Where.
         location: String,

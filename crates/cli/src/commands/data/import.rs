@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use tengen_records::{
-    Create, ImportReport, ImportRules, Importer, MissingTurns, Rejection, Store, find_sources, read_source, sha256_hex,
+    Create, ImportReport, ImportRules, Importer, MissingTurns, Rejection, Store, StoreError, find_sources, read_source,
+    sha256_hex,
 };
 use tengen_rules::{Komi, Rules};
 
@@ -40,8 +41,8 @@ pub(crate) struct Args {
     /// SGF files, archives of them, and folders
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
-    /// The store to import into: its folder; made if there is none
-    #[arg(long, required_unless_present = "dry_run", value_name = "DIR")]
+    /// The store to import into: its folder, made if there is none, or address
+    #[arg(long, required_unless_present = "dry_run", value_name = "STORE")]
     store: Option<String>,
     /// The rule set to replay under
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
@@ -97,15 +98,15 @@ struct Done<'a> {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let files = find_sources(&args.files)?;
     let interrupt = Interrupt::listen("Stopping after this game; the same command goes on later…")?;
-    let is_new = args.store.as_deref().is_some_and(|store| !Path::new(store).exists());
-    let store = open_store(&args)?;
+    let (store, is_new) = open_store(&args)?;
     let mut unreadable = Vec::new();
     let report = take_files(&args, &files, store.as_ref(), &interrupt, &mut unreadable)?;
     let report_file = match report.kept + report.duplicates {
         0 => write_report(args.report.as_deref(), None, &report)?,
         _ => write_report(args.report.as_deref(), store.as_ref(), &report)?,
     };
-    if let (true, true, Some(folder)) = (is_new, report.kept == 0, &args.store) {
+    let folder = store.as_ref().and_then(Store::local_path);
+    if let (true, true, Some(folder)) = (is_new, report.kept == 0, folder) {
         // Made for nothing; a folder that holds something stays.
         let _ = std::fs::remove_dir(folder);
     }
@@ -126,12 +127,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     verdict(&done)
 }
 
-fn open_store(args: &Args) -> anyhow::Result<Option<Store>> {
-    match &args.store {
-        Some(store) if !args.dry_run => Ok(Some(Store::open(store, Create::Always)?)),
-        // A dry run compares with the games that are there, if there are any.
-        Some(store) if Path::new(store).exists() => Ok(Some(Store::open(store, Create::Never)?)),
-        _ => Ok(None),
+/// The store, if there is one or is to be one, and whether its folder was made now. A dry run makes none and compares with
+/// the games that are there, if there are any.
+fn open_store(args: &Args) -> anyhow::Result<(Option<Store>, bool)> {
+    let Some(location) = &args.store else {
+        return Ok((None, false));
+    };
+    match Store::open(location, Create::Never) {
+        Ok(store) => Ok((Some(store), false)),
+        Err(StoreError::Missing { .. }) if args.dry_run => Ok((None, false)),
+        Err(StoreError::Missing { .. }) => Ok((Some(Store::open(location, Create::Always)?), true)),
+        // A place that holds nothing yet.
+        Err(StoreError::NotAStore { .. }) => Ok((Some(Store::open(location, Create::Always)?), false)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -204,7 +212,9 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
     };
     // Named by its content: the same import again adds nothing.
     let path = format!("imports/{}.jsonl", &sha256_hex(&lines)[..16]);
-    store.put_new(&path, lines)?;
+    if store.size_of(&path)?.is_none() {
+        store.put_new(&path, lines)?;
+    }
     Ok(Some(format!("{}/{path}", store.location())))
 }
 
