@@ -9,6 +9,9 @@ const ENDINGS: [&str; 6] = [".sgf", ".gz", ".tgz", ".tar", ".zip", ".mgt"];
 /// The largest file, or content of an archive, that is read: more is taken for a trap.
 const MOST_BYTES: u64 = 2 << 30;
 
+/// Bytes of a block of a tar archive. The last ones of a whole archive are empty.
+const TAR_BLOCK: usize = 512;
+
 /// A file of games, or one out of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SgfSource {
@@ -164,6 +167,10 @@ fn unzip(archive: &str, bytes: Vec<u8>) -> Result<Vec<SgfSource>, String> {
 }
 
 fn untar(archive: &str, bytes: &[u8]) -> Result<Vec<SgfSource>, String> {
+    let last_block = &bytes[bytes.len().saturating_sub(TAR_BLOCK)..];
+    if last_block.iter().any(|&byte| byte != 0) {
+        return Err("it does not end with the empty block that ends a whole archive".to_owned());
+    }
     let mut tar = tar::Archive::new(bytes);
     let mut sources = Sources::new(archive);
     for entry in tar.entries().map_err(|error| error.to_string())? {
