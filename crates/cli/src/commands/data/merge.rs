@@ -13,7 +13,8 @@ use tengen_records::{CompactSettings, Create, Gather, Store};
 /// counted twice, and the same command again finishes the work.
 ///
 /// With --into: the games of every STORE, checked one by one, are copied into a store of games alone, without models,
-/// matches' files or a run. A game whose id is there already is left out. The same command again goes on.
+/// matches' files or a run. A game whose id is there already is left out. The same command again goes on. Let no other
+/// merge into that store, nor an import, run at the same moment: a game that both bring would be there twice.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data merge data/runs/nine
