@@ -447,7 +447,18 @@ fn what_cannot_be_is_refused_with_a_reason() {
             filter,
             ..positions.clone()
         },
-        "none of the 27 games",
+        "the games read are on 5x5, 3x4, 9x9, under tromp_taylor, with komi ",
+    );
+    let filter = DatasetFilter {
+        generations: Some((7, 9)),
+        ..DatasetFilter::default()
+    };
+    check(
+        ExportOptions {
+            filter,
+            ..positions.clone()
+        },
+        "no self-play of generations 7 to 9; it has some of 0 to 1",
     );
     let filter = DatasetFilter {
         games: GamesOf::Match("final".to_owned()),
@@ -458,7 +469,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
             filter,
             ..positions.clone()
         },
-        "no such games",
+        "no games of a match final to take",
     );
     let filter = DatasetFilter {
         fraction: 0.0,

@@ -202,6 +202,7 @@ fn a_full_disk_leaves_nothing_half_written() {
             .stdin(Stdio::null());
         let refused = answer(shell.output().unwrap());
         refused.refuses(1, "cannot write");
+        assert!(!refused.stderr.contains("finalize"), "{}", refused.stderr);
         assert!(!out.exists(), "{format}: {}", refused.stderr);
     }
 }

@@ -37,20 +37,35 @@ pub enum DatasetError {
         reason: String,
     },
     /// The store has no games of the kind asked for.
-    #[error("the store at {location} has no {games} games to take")]
+    #[error("the store at {location} has no {games} to take")]
     NoGames {
         /// The store.
         location: String,
-        /// `self-play`, `match` or nothing.
-        games: &'static str,
+        /// The games asked for.
+        games: String,
+    },
+    /// The store has self-play of other generations only.
+    #[error(
+        "the store at {location} has no self-play of generations {} to {}; it has some of {} to {}",
+        .asked.0, .asked.1, .held.0, .held.1
+    )]
+    NoGenerations {
+        /// The store.
+        location: String,
+        /// First and last generation asked for.
+        asked: (u32, u32),
+        /// First and last generation there is.
+        held: (u32, u32),
     },
     /// Nothing passes the filters.
-    #[error("none of the {games} games and {positions} positions read passes the filters; nothing was written")]
+    #[error("none of the {games} games and {positions} positions read passes the filters{held}; nothing was written")]
     NothingMatches {
         /// Games read.
         games: u64,
         /// Their positions.
         positions: u64,
+        /// What these games are, as a clause.
+        held: String,
     },
     /// The options contradict each other.
     #[error("{0}")]

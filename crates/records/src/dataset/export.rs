@@ -318,10 +318,7 @@ impl<'a> Export<'a> {
 
     fn finish(self, read: Read) -> Result<Dataset, DatasetError> {
         if self.rows == 0 {
-            return Err(DatasetError::NothingMatches {
-                games: read.games,
-                positions: read.positions,
-            });
+            return Err(read.nothing_matches());
         }
         let options = self.options;
         let mut selection = options.filter.describe();

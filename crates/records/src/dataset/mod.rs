@@ -13,6 +13,7 @@ mod error;
 mod export;
 mod filter;
 mod games;
+mod held;
 mod kept;
 mod manifest;
 mod npz_file;

@@ -4,7 +4,7 @@
 //! in a row beside `<name>_offsets` `[N + 1]`. A column that can be null is 0 there, and `<name>_known` `[N]` tells.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Cursor, Write};
 use std::path::Path;
 
 use tengen_rules::Size;
@@ -21,16 +21,19 @@ const LARGE: usize = 1 << 30;
 /// Bytes that are compressed at a time.
 const PIECE: usize = 1 << 16;
 
-type Archive = ZipWriter<BufWriter<File>>;
+type Archive = ZipWriter<Cursor<Vec<u8>>>;
 
-/// Writes rows of one board size as a compressed `.npz` and makes it durable.
+/// Writes rows of one board size as a compressed `.npz` and makes it durable. The archive is made in memory, beside the
+/// table that is there anyway: one that meets a full disk would try to finish itself when it is given up.
 pub(crate) fn write_npz(path: &Path, table: &Table, size: Size) -> Result<(), DatasetError> {
     let write = || -> io::Result<()> {
-        let mut archive = ZipWriter::new(BufWriter::new(File::create(path)?));
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         for cells in &table.columns {
             write_column(&mut archive, cells, table.rows, size)?;
         }
-        let file = archive.finish()?.into_inner()?;
+        let bytes = archive.finish()?.into_inner();
+        let mut file = File::create(path)?;
+        file.write_all(&bytes)?;
         file.sync_all()
     };
     write().map_err(|error| cannot_write(path, error))

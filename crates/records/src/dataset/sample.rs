@@ -44,10 +44,7 @@ impl Store {
             watch(progress)
         })?;
         if chosen.is_empty() {
-            return Err(DatasetError::NothingMatches {
-                games: read.games,
-                positions: read.positions,
-            });
+            return Err(read.nothing_matches());
         }
         let wanted: Vec<_> = chosen.keys().map(|&number| (number, &shards[number])).collect();
         scan(self, &wanted, |number, games| {

@@ -1,9 +1,12 @@
 //! How are the games of a store gone through with little memory? A few shards at a time, in order, read in parallel.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use super::error::DatasetError;
 use super::filter::DatasetFilter;
+use super::held::Held;
 use crate::record::GameRecord;
 use crate::shards::{GamesOf, ShardInfo};
 use crate::store::Store;
@@ -35,27 +38,48 @@ pub(crate) struct Read {
     pub(crate) positions: u64,
     /// Paths and reasons of shards that could not be taken.
     pub(crate) damaged: Vec<(String, String)>,
+    held: Held,
+}
+
+impl Read {
+    /// That nothing of it passed the filters.
+    pub(crate) fn nothing_matches(&self) -> DatasetError {
+        DatasetError::NothingMatches {
+            games: self.games,
+            positions: self.positions,
+            held: self.held.in_words(),
+        }
+    }
 }
 
 /// The shards that games passing the filter can be in, oldest first.
 ///
 /// # Errors
-/// [`DatasetError::NoGames`] when the store has no shards of these games; [`DatasetError::Store`].
+/// [`DatasetError::NoGames`] when the store has no shards of these games, [`DatasetError::NoGenerations`] when it has them of
+/// other generations only; [`DatasetError::Store`].
 pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<ShardInfo>, DatasetError> {
     let mut shards = store.list_shards(&filter.games)?;
     if shards.is_empty() {
         return Err(DatasetError::NoGames {
             location: store.location().to_owned(),
-            games: match filter.games {
-                GamesOf::SelfPlay => "self-play",
-                GamesOf::Imported => "imported",
-                GamesOf::All => "sound",
-                _ => "such",
+            games: match &filter.games {
+                GamesOf::SelfPlay => "self-play games".to_owned(),
+                GamesOf::Imported => "imported games".to_owned(),
+                GamesOf::All => "games".to_owned(),
+                GamesOf::Match(id) => format!("games of a match {id}"),
             },
         });
     }
+    let generations: BTreeSet<u32> = shards.iter().map(ShardInfo::generation).collect();
     shards.retain(|shard| filter.takes_shard(shard));
-    Ok(shards)
+    match (filter.generations, generations.first(), generations.last()) {
+        (Some(asked), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
+            location: store.location().to_owned(),
+            asked,
+            held: (first, last),
+        }),
+        _ => Ok(shards),
+    }
 }
 
 /// Reads shards in order and gives each one's number and games to `take`, which says whether to go on.
@@ -78,6 +102,7 @@ pub(crate) fn scan(
                 Ok(games) => {
                     read.games += games.len() as u64;
                     read.positions += shard.positions();
+                    games.iter().for_each(|game| read.held.note(game));
                     take(number, games)?;
                 }
                 Err(ShardReadError::Quarantined { shard, reason }) => read.damaged.push((shard, reason)),

@@ -24,6 +24,7 @@ pub use error::{SgfError, SgfPlace};
 pub use game::{SgfGame, SgfGames, read_sgf, read_sgf_bytes};
 pub(crate) use parse::no_game;
 pub use parse::{SgfTrees, parse_sgf};
+pub(crate) use record::date_text;
 pub use record::{write_sgf, write_sgf_collection};
 pub use result::SgfResult;
 pub use tree::{SgfNode, SgfNodeId, SgfProperty, SgfTree};

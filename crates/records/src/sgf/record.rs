@@ -145,7 +145,8 @@ fn move_text(size: Size, mv: Move) -> String {
     }
 }
 
-fn date_text(ms: i64) -> Option<String> {
+/// The day of a time in milliseconds since 1970-01-01 UTC.
+pub(crate) fn date_text(ms: i64) -> Option<String> {
     let time = Timestamp::from_millisecond(ms).ok()?;
     Some(time.strftime("%Y-%m-%d").to_string())
 }
