@@ -43,9 +43,9 @@ const USUAL_PARALLEL: u16 = 8;
 
 KaTrain: choose in its settings (F8) the engine 'custom' and give it, as the whole command line,
   exec /path/to/tengen analyze --model store:/path/to/run --rules tromp_taylor
-(exec, because KaTrain ends only the shell it starts; with files instead: engine.altcommand in ~/.katrain/config.json). New games of KaTrain have Japanese rules; --rules has
-them analyzed under ours, without it choose tromp-taylor there. One network serves all boards, but it plays well only on
-sizes like those it was trained on.
+(exec, for KaTrain ends only the shell it starts; the same line is engine.altcommand in ~/.katrain/config.json). New games
+of KaTrain have Japanese rules: --rules has them analyzed under ours; without it choose tromp-taylor in KaTrain. One
+network serves all boards, but plays well only on sizes like those it was trained on.
 
 Programs that start nothing but KataGo can start this program in its place: it takes the command line
   tengen analysis -model MODEL -config FILE -override-config NAME=VALUE,... -quit-without-waiting
