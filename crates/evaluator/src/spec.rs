@@ -1,12 +1,20 @@
 //! How is a player named in one line of text?
 
-use std::borrow::Cow;
+mod command;
+mod error;
+mod options;
+
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use tengen_gtp::{CommandLine, CommandLineError};
-use tengen_search::SearchMethod;
+use tengen_gtp::CommandLine;
+
+use command::split_command;
+pub use error::SpecError;
+use error::nearest;
+pub use options::PlayerOptions;
+use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 
 /// A player in one line of text: its kind, then options.
 ///
@@ -65,112 +73,7 @@ pub enum PlayerKind {
     Uniform,
 }
 
-/// How a player plays; `None` = the usual value of the kind.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PlayerOptions {
-    /// Visits per move, at least 1.
-    pub visits: Option<u32>,
-    /// How visits are shared out.
-    pub method: Option<SearchMethod>,
-    /// Moves tried at the root, at least 1.
-    pub candidates: Option<u32>,
-    /// Whether Gumbel noise explores at the root.
-    pub noise: Option<bool>,
-    /// Temperature at which moves are drawn, 0 or more; 0 = always the best.
-    pub temperature: Option<f32>,
-    /// Plies of the game in which the temperature holds.
-    pub temperature_plies: Option<usize>,
-    /// Seconds of the machine for each move, in place of visits.
-    pub time: Option<f64>,
-    /// Gives a game up when three turns in a row have a value of at most minus this, 0 to 1; `None` = never.
-    pub resign: Option<f32>,
-    /// The search's c_scale.
-    pub c_scale: Option<f32>,
-    /// The share of the margin in what the search maximises, 0 to 1.
-    pub margin_share: Option<f32>,
-    /// Seconds an engine may take for a move.
-    pub move_s: Option<f64>,
-    /// Seconds an engine may think in a whole game.
-    pub game_s: Option<f64>,
-    /// Seconds an engine may take to start.
-    pub start_s: Option<f64>,
-    /// Engine processes side by side, at least 1.
-    pub engines: Option<usize>,
-    /// Name in results and records.
-    pub name: Option<String>,
-}
-
-/// Why a text names no player.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SpecError {
-    /// The kind is unknown.
-    #[error("'{text}' names no player{}; expected model:PATH, store:DIR, store:DIR@g000012, gtp:COMMAND, random, uniform, or an existing path", did_you_mean(.nearest))]
-    UnknownKind {
-        /// The text given.
-        text: String,
-        /// The nearest known form.
-        nearest: Option<&'static str>,
-    },
-    /// What follows the colon is missing.
-    #[error("'{0}' lacks what must follow the colon")]
-    Empty(&'static str),
-    /// An option is unknown, or is none of this kind of player.
-    #[error("'{key}' is no option of {kind} players{}", did_you_mean(.nearest))]
-    UnknownOption {
-        /// The option given.
-        key: String,
-        /// The kind of player.
-        kind: &'static str,
-        /// The nearest known option.
-        nearest: Option<&'static str>,
-    },
-    /// The value of an option is wrong.
-    #[error("'{value}' is no value for the option {key}: expected {expected}")]
-    BadValue {
-        /// The option.
-        key: String,
-        /// The value given.
-        value: String,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// A generation must look like `g000012`.
-    #[error("'{0}' is no generation: expected a form such as g000012")]
-    BadGeneration(String),
-    /// The engine's command line cannot be split.
-    #[error(transparent)]
-    Command(#[from] CommandLineError),
-    /// Something other than options follows the quoted command line.
-    #[error("'{0}' follows the quoted command line: expected nothing or ,key=value")]
-    AfterQuote(String),
-    /// Options follow a command line that is not quoted.
-    #[error(
-        "'{0}' looks like options of the player, but belongs to the command line as it stands: quote the command line, gtp:\"…\"{0}"
-    )]
-    UnquotedOptions(String),
-}
-
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
-}
-
 const FORMS: &[&str] = &["model:", "store:", "gtp:", "random", "uniform"];
-const SEARCH_KEYS: &[&str] = &[
-    "visits",
-    "method",
-    "candidates",
-    "noise",
-    "temperature",
-    "temperature_plies",
-    "time",
-    "resign",
-    "c_scale",
-    "margin_share",
-    "name",
-];
-const GTP_KEYS: &[&str] = &["move_s", "game_s", "start_s", "engines", "name"];
-const RANDOM_KEYS: &[&str] = &["name"];
-
 impl PlayerKind {
     fn word(&self) -> &'static str {
         match self {
@@ -257,220 +160,6 @@ fn parse_store(store: &str) -> Result<PlayerKind, SpecError> {
         }
         _ => Ok(whole()),
     }
-}
-
-/// The options are all `,key=value` at the end; a comma that is followed by anything else belongs to the path.
-fn split_options(text: &str) -> (&str, &str) {
-    let mut end = text.len();
-    while let Some(comma) = text[..end].rfind(',') {
-        let (key, has_value) = match text[comma + 1..end].split_once('=') {
-            Some((key, _)) => (key, true),
-            None => ("", false),
-        };
-        if !has_value
-            || !key
-                .trim()
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-        {
-            break;
-        }
-        end = comma;
-    }
-    (&text[..end], &text[end..])
-}
-
-/// A command line in quotes may be followed by options; any other has none.
-fn split_command(rest: &str) -> Result<(Cow<'_, str>, &str), SpecError> {
-    let whole = || {
-        let (_, options) = split_options(rest);
-        let key = options.split(['=', ',']).nth(1).unwrap_or_default();
-        match GTP_KEYS.contains(&key.trim()) {
-            true => Err(SpecError::UnquotedOptions(options.to_owned())),
-            false => Ok((Cow::Borrowed(rest), "")),
-        }
-    };
-    let Some(quote) = rest.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else {
-        return whole();
-    };
-    let end = closing_quote(rest, quote).ok_or(CommandLineError::OpenQuote(quote))?;
-    let (inside, after) = (&rest[1..end], &rest[end + 1..]);
-    match after.chars().next() {
-        None | Some(',') if quote == '"' => Ok((Cow::Owned(unescaped(inside)), after)),
-        None | Some(',') => Ok((Cow::Borrowed(inside), after)),
-        // Only the program was quoted.
-        Some(next) if next.is_whitespace() => whole(),
-        Some(_) => Err(SpecError::AfterQuote(after.to_owned())),
-    }
-}
-
-/// Where the quote at the start of the text is closed. Backslashes escape inside double quotes.
-fn closing_quote(text: &str, quote: char) -> Option<usize> {
-    let mut chars = text.char_indices().skip(1);
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' if quote == '"' => drop(chars.next()),
-            c if c == quote => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-fn unescaped(text: &str) -> String {
-    let mut plain = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, chars.clone().next()) {
-            ('\\', Some(escaped @ ('"' | '\\'))) => {
-                plain.push(escaped);
-                chars.next();
-            }
-            (c, _) => plain.push(c),
-        }
-    }
-    plain
-}
-
-fn with_options(kind: PlayerKind, text: &str) -> Result<PlayerSpec, SpecError> {
-    let mut options = PlayerOptions::default();
-    for option in text.split(',').skip(1) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        let (key, value) = (key.trim(), value.trim());
-        if !kind.keys().contains(&key) {
-            let nearest = nearest(key, kind.keys());
-            return Err(SpecError::UnknownOption {
-                key: key.to_owned(),
-                kind: kind.word(),
-                nearest,
-            });
-        }
-        options.set(key, value)?;
-    }
-    Ok(PlayerSpec { kind, options })
-}
-
-impl PlayerOptions {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
-        match key {
-            "visits" => self.visits = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
-            "method" => self.method = Some(method(key, value)?),
-            "candidates" => self.candidates = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
-            "noise" => self.noise = Some(switch(key, value)?),
-            "temperature" => {
-                self.temperature = Some(number(key, value, "a number from 0 to 10", |t| {
-                    (0.0..=10.0).contains(t)
-                })?);
-            }
-            "temperature_plies" => self.temperature_plies = Some(number(key, value, "a whole number", |_| true)?),
-            "time" => self.time = Some(seconds(key, value.strip_suffix('s').unwrap_or(value))?),
-            "resign" => {
-                self.resign = Some(number(key, value, "a number above 0, at most 1", |v: &f32| {
-                    *v > 0.0 && *v <= 1.0
-                })?);
-            }
-            "c_scale" => {
-                self.c_scale = Some(number(key, value, "a positive number", |c: &f32| {
-                    *c > 0.0 && c.is_finite()
-                })?)
-            }
-            "margin_share" => {
-                self.margin_share = Some(number(key, value, "a number from 0 to 1", |s| (0.0..=1.0).contains(s))?);
-            }
-            "move_s" => self.move_s = Some(seconds(key, value)?),
-            "game_s" => self.game_s = Some(seconds(key, value)?),
-            "start_s" => self.start_s = Some(seconds(key, value)?),
-            "engines" => {
-                self.engines = Some(number(key, value, "a whole number from 1 to 1024", |n| {
-                    (1..=1024).contains(n)
-                })?);
-            }
-            _ => self.name = Some(number(key, value, "some text", |name: &String| !name.is_empty())?),
-        }
-        Ok(())
-    }
-
-    fn written(&self) -> Vec<(&'static str, Option<String>)> {
-        fn text<T: fmt::Display>(value: &Option<T>) -> Option<String> {
-            value.as_ref().map(T::to_string)
-        }
-        vec![
-            ("visits", text(&self.visits)),
-            ("method", self.method.map(|method| method_name(method).to_owned())),
-            ("candidates", text(&self.candidates)),
-            (
-                "noise",
-                self.noise.map(|noise| if noise { "on" } else { "off" }.to_owned()),
-            ),
-            ("temperature", text(&self.temperature)),
-            ("temperature_plies", text(&self.temperature_plies)),
-            ("time", text(&self.time)),
-            ("resign", text(&self.resign)),
-            ("c_scale", text(&self.c_scale)),
-            ("margin_share", text(&self.margin_share)),
-            ("move_s", text(&self.move_s)),
-            ("game_s", text(&self.game_s)),
-            ("start_s", text(&self.start_s)),
-            ("engines", text(&self.engines)),
-            ("name", text(&self.name)),
-        ]
-    }
-}
-
-fn number<T: FromStr>(
-    key: &str,
-    value: &str,
-    expected: &'static str,
-    fits: impl Fn(&T) -> bool,
-) -> Result<T, SpecError> {
-    let bad = || SpecError::BadValue {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        expected,
-    };
-    value.parse().ok().filter(fits).ok_or_else(bad)
-}
-
-fn seconds(key: &str, value: &str) -> Result<f64, SpecError> {
-    number(key, value, "seconds from 0.01 to 1000000", |s| (0.01..=1e6).contains(s))
-}
-
-fn switch(key: &str, value: &str) -> Result<bool, SpecError> {
-    match value {
-        "on" | "true" => Ok(true),
-        "off" | "false" => Ok(false),
-        _ => Err(SpecError::BadValue {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            expected: "on or off",
-        }),
-    }
-}
-
-fn method(key: &str, value: &str) -> Result<SearchMethod, SpecError> {
-    let methods = [SearchMethod::Gumbel, SearchMethod::Puct];
-    let found = methods.into_iter().find(|&method| method_name(method) == value);
-    found.ok_or_else(|| SpecError::BadValue {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        expected: "gumbel or puct",
-    })
-}
-
-fn method_name(method: SearchMethod) -> &'static str {
-    match method {
-        SearchMethod::Gumbel => "gumbel",
-        SearchMethod::Puct => "puct",
-    }
-}
-
-fn nearest(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(&text.to_ascii_lowercase(), known);
-    known
-        .iter()
-        .copied()
-        .min_by_key(|known| distance(known))
-        .filter(|known| distance(known) <= 3)
 }
 
 /// Writes the player so that parsing it again gives the same.
