@@ -63,7 +63,7 @@ impl PredictorLoader for NoModels {
 /// play the same game again and again without. An engine gets as many processes as the machine has threads.
 ///
 /// # Errors
-/// [`PlayerError::Load`], [`PlayerError::Engine`] or [`PlayerError::Settings`].
+/// [`PlayerError::Load`], [`PlayerError::Start`] or [`PlayerError::Settings`].
 pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Result<Box<dyn Player>, PlayerError> {
     let options = &spec.options;
     let mut load = |source: ModelSource| {
@@ -83,7 +83,11 @@ pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Resu
         }),
         PlayerKind::Gtp(command) => {
             let engines = options.engines.unwrap_or_else(usual_engines);
-            let player = GtpPlayer::start(command.clone(), timeouts(options), engines, options.name.clone())?;
+            let player = GtpPlayer::start(command.clone(), timeouts(options), engines, options.name.clone());
+            let player = player.map_err(|reason| PlayerError::Start {
+                player: spec.to_string(),
+                reason,
+            })?;
             Ok(Box::new(player))
         }
     }

@@ -52,13 +52,13 @@ impl GtpPlayer {
     /// Starts one engine to see that it works, and asks for its name. More are started as games need them, `engines` at most.
     ///
     /// # Errors
-    /// [`PlayerError::Engine`] when it cannot be started or does not speak GTP 2.
+    /// [`ControllerError`] when it cannot be started or does not speak GTP 2.
     pub fn start(
         command: CommandLine,
         timeouts: Timeouts,
         engines: usize,
         name: Option<String>,
-    ) -> Result<GtpPlayer, PlayerError> {
+    ) -> Result<GtpPlayer, ControllerError> {
         let controller = Controller::start(&command, timeouts)?;
         let info = controller.info().clone();
         let name = name.unwrap_or_else(|| name_of(&info, &command));

@@ -201,9 +201,17 @@ pub enum PlayerError {
         /// The failure.
         reason: tengen_search::PredictError,
     },
-    /// An engine could not be started.
+    /// An engine could not be started again.
     #[error(transparent)]
     Engine(#[from] tengen_gtp::ControllerError),
+    /// An engine could not be started.
+    #[error("player '{player}': {reason}{}", hint(.reason))]
+    Start {
+        /// The player as it was given.
+        player: String,
+        /// The failure.
+        reason: tengen_gtp::ControllerError,
+    },
     /// An engine cannot play on this board or with this komi.
     #[error("{player} cannot play this match: {reason}")]
     Unsupported {
@@ -228,4 +236,15 @@ pub enum PlayerError {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// What to do about a program that runs but does not answer as an engine does.
+fn hint(reason: &tengen_gtp::ControllerError) -> &'static str {
+    use tengen_gtp::ControllerError::{Exited, Nonsense, TimedOut};
+    match reason {
+        Exited { during, .. } | TimedOut { during, .. } | Nonsense { during, .. } if during == "protocol_version" => {
+            "; does it need an option to speak GTP, such as gnugo's --mode gtp?"
+        }
+        _ => "",
+    }
 }

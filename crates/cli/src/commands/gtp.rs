@@ -52,10 +52,10 @@ pub(crate) struct Args {
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
     /// Most visits per move; 0 plays the network's first choice [default: 100 without a clock]
-    #[arg(long, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
     visits: Option<u32>,
     /// Most seconds per move
-    #[arg(long, value_name = "S", value_parser = arguments::seconds_or_none)]
+    #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
     /// Capture dead stones and take neutral points before passing
     #[arg(long)]
@@ -67,10 +67,10 @@ pub(crate) struct Args {
     #[arg(long)]
     ponder: bool,
     /// Draw moves by their visits to the power of 1/T, for variety; 0 plays the best
-    #[arg(long, value_name = "T", default_value = "0", value_parser = temperature)]
+    #[arg(long, allow_negative_numbers = true, value_name = "T", default_value = "0", value_parser = temperature)]
     temperature: f64,
     /// Turns of a game, both players', in which --temperature holds
-    #[arg(long, value_name = "N", default_value_t = USUAL_TEMPERATURE_PLIES)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = USUAL_TEMPERATURE_PLIES)]
     temperature_plies: usize,
     /// The name told to the controller
     #[arg(long, default_value = "Tengen")]
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
     /// Seed of the random player, of --temperature and of the random games behind --finish; also set_random_seed
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     device: DeviceArgs,

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
     b: Box<PlayerSpec>,
     /// Games to play; the most when --sprt or --until-clear may end the match [default: 100; then 2000]
-    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     games: Option<u32>,
     /// Stop as soon as it is clear (5 % errors) whether A is ELO0 or ELO1 stronger
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, value_parser = sprt)]

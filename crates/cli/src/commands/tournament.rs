@@ -42,13 +42,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STORE", conflicts_with = "out")]
     store: Option<String>,
     /// With --store: every N-th model only; the first and the newest always
-    #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "N", requires = "store")]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1, value_parser = arguments::count, value_name = "N", requires = "store")]
     every: u32,
     /// With --store: visits per move of the models
-    #[arg(long, default_value_t = 32, value_parser = arguments::count, value_name = "N", requires = "store")]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 32, value_parser = arguments::count, value_name = "N", requires = "store")]
     visits: u32,
     /// Games of each pair of players
-    #[arg(long, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
     games: u32,
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: 9, with --store the run's first]
     #[arg(long, value_parser = arguments::size)]
@@ -116,6 +116,9 @@ impl Args {
         }
         match (&self.store, &self.out) {
             (Some(location), _) => Ok(Some(Store::open(location, Create::Never)?)),
+            (None, Some(location)) if location.trim().is_empty() => {
+                Err(usage("--out names no folder: give one such as data/matches/first"))
+            }
             (None, Some(location)) => {
                 let store = Store::open(location, Create::Always)?;
                 let others = store.local_path().is_some_and(|folder| {

@@ -17,16 +17,16 @@ pub(crate) struct GameArgs {
     #[arg(long, default_value = "random:4")]
     openings: Openings,
     /// Turns taken of each line of a book [default: the whole line]
-    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     book_plies: Option<u32>,
     /// Seed of openings and players
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
     /// Games played side by side
-    #[arg(long, default_value_t = 64, value_parser = arguments::count, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, default_value_t = 64, value_parser = arguments::count, value_name = "N")]
     concurrency: u32,
     /// Plies after which a game stops without a result [default: 4 per point and 40]
-    #[arg(long, value_parser = arguments::count, value_name = "N")]
+    #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     max_plies: Option<u32>,
     /// What it costs an engine to refuse a legal move, as many do with suicide
     #[arg(long, value_enum, default_value_t = Refused::Loss)]

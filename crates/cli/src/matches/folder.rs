@@ -335,6 +335,9 @@ fn number_of(game_id: &str) -> Option<usize> {
 
 /// Refuses a local folder that has something in it but no match.
 fn refuse_strangers(location: &str) -> anyhow::Result<()> {
+    if location.trim().is_empty() {
+        return Err(usage("--out names no folder: give one such as data/matches/first"));
+    }
     let folder = std::path::Path::new(location);
     let Ok(mut entries) = std::fs::read_dir(folder) else {
         return Ok(());

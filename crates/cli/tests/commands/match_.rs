@@ -273,6 +273,13 @@ fn wrong_use_is_said_in_one_sentence() {
         (vec!["--sprt", "0,50", "--a-color", "black"], "pairs"),
         (vec!["--openings", "some"], "names no openings"),
         (vec!["--games", "0"], "at least 1"),
+        (vec!["--games", "-3"], "no whole number from 1"),
+        (vec!["--seed", "-1"], "invalid value '-1' for '--seed"),
+        (vec!["--concurrency", "-1"], "no whole number from 1"),
+        (vec!["--komi", "-82"], "larger than the board"),
+        (vec!["--rules", "japanese"], "japanese2008"),
+        (vec!["--rules", "tromp"], "there are no rules named 'tromp'"),
+        (vec!["--out", ""], "--out names no folder"),
     ] {
         let args = ["match", "--a", "uniform", "--b", "random"];
         let args: Vec<&str> = match more[0] {
@@ -288,7 +295,19 @@ fn players_that_cannot_play_are_named() {
     for (player, message) in [
         ("model:/no/such/model", "/no/such/model"),
         ("store:/no/such/store", "/no/such/store"),
-        ("gtp:no-such-engine --mode gtp", "no such program"),
+        (
+            "gtp:no-such-engine --mode gtp",
+            "player 'gtp:no-such-engine --mode gtp': cannot start the engine",
+        ),
+        (
+            "gtp:true",
+            "player 'gtp:true': the engine ended with exit code 0 during 'protocol_version'; does it need",
+        ),
+        (
+            "gtp:cat",
+            "with nonsense: \"1 protocol_version\"; does it need an option to speak GTP",
+        ),
+        ("gtp:\"sleep 60\",start_s=0.2", "within 0.2 s; does it need"),
     ] {
         tengen(&["match", "--a", player, "--b", "random", "--games", "2", "--size", "3"]).refuses(1, message);
     }

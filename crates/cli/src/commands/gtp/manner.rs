@@ -221,10 +221,11 @@ mod tests {
 
     #[test]
     fn warm_moves_are_drawn_and_cold_ones_are_the_best() {
-        let size = Size::square(3).unwrap();
+        // The middle of three points is the best move.
+        let size = Size::new(1, 3).unwrap();
         let config = SearchConfig {
             method: SearchMethod::Puct,
-            ..SearchConfig::for_play(60)
+            ..SearchConfig::for_play(200)
         };
         let mut search = Search::new(
             config,
@@ -238,14 +239,18 @@ mod tests {
             .unwrap();
         let result = search.result();
         let mut rng = rng::stream(5, &[]);
+        let share = |mv: Move| {
+            let index = mv.index(size) as u16;
+            let known = result.policy.iter().find(|&&(other, _)| other == index);
+            known.map_or(0.0, |&(_, share)| share)
+        };
         let mut others = |value: f64, ply: usize| {
             let temperature = Temperature { value, plies: 2 };
-            (0..200)
-                .filter(|_| temperature.draw(&result, size, ply, &mut rng) != result.best)
-                .count()
+            let drawn = (0..200).map(|_| temperature.draw(&result, size, ply, &mut rng));
+            drawn.filter(|&mv| share(mv) < share(result.best)).count()
         };
         assert_eq!([others(0.0, 0), others(10.0, 2), others(0.01, 0)], [0, 0, 0]);
-        let (cool, hot) = (others(0.5, 1), others(10.0, 1));
+        let (cool, hot) = (others(1.0, 1), others(10.0, 1));
         assert!(0 < cool && cool < hot, "{cool} {hot}");
     }
 }

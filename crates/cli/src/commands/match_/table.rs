@@ -139,13 +139,17 @@ fn sprt(result: &MatchResult) -> Option<String> {
 
 /// Says what did not go its usual way.
 fn exceptions(result: &MatchResult) {
-    for (count, what) in [
-        (result.unfinished, "games met the ply limit and have no result"),
-        (result.void, "games do not count"),
-        (result.resigned, "games were resigned"),
+    for (count, one, more) in [
+        (
+            result.unfinished,
+            "game met the ply limit and has no result",
+            "games met the ply limit and have no result",
+        ),
+        (result.void, "game does not count", "games do not count"),
+        (result.resigned, "game was resigned", "games were resigned"),
     ] {
         if count > 0 {
-            output::result(format!("\n{count} {what}"));
+            output::result(format!("\n{count} {}", if count == 1 { one } else { more }));
         }
     }
     for report in result.fault_reports.iter().take(FAULTS_TOLD) {
