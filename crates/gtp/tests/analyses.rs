@@ -182,7 +182,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_field() {
     check(json!({"moves": [["B", "F1"]]}), "moves", "on a 5x5 board");
     check(json!({"moves": [["B", "(5,0)"]]}), "moves", "not on a 5x5 board");
     let twice = json!([["B", "C3"], ["W", "C3"]]);
-    check(json!({"moves": twice}), "moves", "Illegal move 1: W C3");
+    check(json!({"moves": twice}), "moves", "Illegal move 1: W C3: ");
     check(json!({"rules": null}), "rules", "'rules' is missing");
     check(json!({"rules": 3}), "rules", "found 3");
     check(json!({"rules": "japanese"}), "rules", "japanese2008");

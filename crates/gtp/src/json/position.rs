@@ -5,7 +5,7 @@ use tengen_rules::{Color, Handicap, Komi, Move, Point, Position, Rules, Setup, S
 
 use super::fields::{Complaint, Fields, shown};
 use crate::analysis::{Restrictions, parse_color};
-use crate::game::Game;
+use crate::game::{Game, GameError};
 use crate::rules::read_rules;
 
 /// Half points beyond which KataGo takes no komi.
@@ -66,7 +66,11 @@ impl Described {
             };
             game.play(color, mv).map_err(|error| {
                 let (letter, name) = (color.letter().to_ascii_uppercase(), mv.format(game.size()));
-                Complaint::about("moves", format!("Illegal move {turn}: {letter} {name}: {error}"))
+                let reason = match error {
+                    GameError::Illegal(reason) => reason.to_string(),
+                    other => other.to_string(),
+                };
+                Complaint::about("moves", format!("Illegal move {turn}: {letter} {name}: {reason}"))
             })?;
             to_move = color.opposite();
         }
