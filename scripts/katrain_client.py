@@ -50,6 +50,7 @@ def start(katrain, *more):
     # KaTrain runs the line in a shell and ends only that: exec puts the engine in its place.
     command = "exec " + shlex.join([sys.argv[1], "analyze", "--model", sys.argv[2], *more])
     settings = {"backend": "custom", "altcommand": command, "max_visits": VISITS, "fast_visits": FAST_VISITS}
+    settings["allow_recovery"] = False  # There is no window for KaTrain to ask what to do about an engine that ends.
     return KataGoEngine(katrain, {**katrain.config("engine"), **settings})
 
 
