@@ -184,7 +184,8 @@ impl Status {
             (None, Some(time)) => format!("the store is away for {} s", time.as_secs()),
             (None, None) => return None,
         };
-        let selfplay = match self.selfplay_waits {
+        // It stands at its lead for a moment whenever games are about to be published: only who does nothing waits.
+        let selfplay = match self.selfplay_waits && self.speed.evaluations_per_second == 0.0 {
             true => "self-play has its lead over the trainer and waits",
             false => "self-play goes on",
         };
