@@ -1,6 +1,6 @@
 //! Any bytes are read as lines of GTP by a session whose engine plays the first legal point: every line is answered as
 //! the protocol says, the game never breaks. Its twins in the default tests: `any_bytes_are_answered` and
-//! `any_words_are_answered` in `crates/gtp/tests/session.rs`.
+//! `any_words_are_answered` in `crates/gtp/tests/session/robust.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
