@@ -1,9 +1,11 @@
 //! How does an engine end when this program is killed outright and can do nothing itself?
 //!
 //! In two ways at once. The kernel kills the engine when the thread ends that started it (Linux only, and only the engine itself,
-//! not what it has started). And a guard, a small shell process with a pipe from this program, kills the engine's whole process
-//! group as soon as the pipe is closed, which the kernel does for every program however it ends.
+//! not what it has started). And a guard, a small shell process with a pipe from this program that stands before the engine starts,
+//! kills all that bears the engine's mark, and its whole process group, as soon as the pipe is closed, which the kernel does for every
+//! program however it ends.
 
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -11,30 +13,34 @@ use rustix::process::Pid;
 
 use crate::strays;
 
-/// Waits for the end of its input, which never holds anything, and kills the group given as its first argument; then all processes
-/// that have left it but bear the mark given as its second, for as long as there are any (as in `strays`).
-const SCRIPT: &str = r#"trap '' HUP INT TERM QUIT; read -r line
-kill -s KILL -- "-$0"
-rounds=0
-while [ $rounds -lt 200 ]; do
-  rounds=$((rounds + 1))
-  marked=$(grep -lzxF -- "$1" /proc/[0-9]*/environ 2>/dev/null)
-  [ -n "$marked" ] || exit
-  for file in $marked; do file=${file%/environ}; kill -s KILL "${file#/proc/}"; done
+/// Waits for the end of its input, kills the group named there, if one is, and all processes that bear the mark given as its first
+/// argument. It looks until it finds none three times: one that starts another, or another program, may be missed once.
+const SCRIPT: &str = r#"trap '' HUP INT TERM QUIT
+read -r group && read -r rest
+[ -z "$group" ] || kill -s KILL -- "-$group"
+rounds=0 quiet=0
+while [ $rounds -lt 200 ] && [ $quiet -lt 3 ]; do
+  rounds=$((rounds + 1)) quiet=$((quiet + 1))
+  for file in $(grep -lzxF -- "$0" /proc/[0-9]*/environ 2>/dev/null); do
+    quiet=0 file=${file%/environ}
+    kill -s KILL "${file#/proc/}"
+  done
+  [ $quiet -eq 0 ] || sleep 0.02
 done"#;
 
-/// A process that kills a process group when this program ends without having done so. Dropping it lets the group be.
+/// A process that kills an engine and all that it has started when this program ends without having done so. Dropping it lets them
+/// be.
 pub(crate) struct Guard {
     shell: Child,
 }
 
 impl Guard {
-    /// Sets a guard over the group and what bears the mark. `None` where there is no shell: then only the engine itself is sure to
-    /// end with this program.
-    pub(crate) fn over(group: Pid, mark: &str) -> Option<Guard> {
+    /// Sets a guard over all that will bear the mark. `None` where there is no shell: then only the engine itself is sure to end with
+    /// this program.
+    pub(crate) fn over(mark: &str) -> Option<Guard> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", SCRIPT, &group.as_raw_nonzero().to_string(), &strays::entry(mark)])
+            .args(["-c", SCRIPT, &strays::entry(mark)])
             // A guard inside another engine must outlive that engine.
             .env_remove(strays::MARK)
             .stdin(Stdio::piped())
@@ -43,6 +49,14 @@ impl Guard {
             // Ctrl-C in a terminal reaches the whole group of this program; the guard must outlive it.
             .process_group(0);
         command.spawn().ok().map(|shell| Guard { shell })
+    }
+
+    /// Names the engine's process group, which is killed even where its members have put off the mark, or nobody can see it.
+    pub(crate) fn watch_group(&mut self, group: Pid) {
+        if let Some(pipe) = &mut self.shell.stdin {
+            // So short a line comes whole or not at all; a guard that is gone cannot be helped.
+            let _ = pipe.write_all(format!("{}\n", group.as_raw_nonzero()).as_bytes());
+        }
     }
 }
 

@@ -46,8 +46,13 @@ impl EngineProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        // Before the engine: this program may be killed at any moment.
+        let mut guard = Guard::over(&mark);
         let mut child = spawn_from_lasting_thread(command)?;
         let group = Pid::from_child(&child);
+        if let Some(guard) = &mut guard {
+            guard.watch_group(group);
+        }
         let stdin = child.stdin.take().expect("standard input is piped");
         let stdout = child.stdout.take().expect("standard output is piped");
         let stderr = Tail::collect(child.stderr.take().expect("standard error is piped"));
@@ -55,7 +60,7 @@ impl EngineProcess {
             EngineProcess {
                 child,
                 group,
-                guard: Guard::over(group, &mark),
+                guard,
                 mark,
                 stderr,
                 exit: None,

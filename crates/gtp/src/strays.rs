@@ -48,16 +48,16 @@ mod linux {
         let entry = super::entry(mark);
         let deadline = Instant::now() + HUNT_FOR;
         let mut killed = BTreeSet::new();
-        loop {
+        let mut quiet = 0;
+        // One that starts another, or another program, may be missed once.
+        while quiet < 2 && Instant::now() < deadline {
             // The dead lose their environment and are not found again.
             let marked: Vec<Pid> = processes().filter(|&pid| is_marked(pid, &entry)).collect();
             for &pid in &marked {
                 let _ = kill_process(pid, Signal::KILL);
             }
             killed.extend(marked.iter().map(|pid| pid.as_raw_nonzero()));
-            if marked.is_empty() || Instant::now() >= deadline {
-                break;
-            }
+            quiet = if marked.is_empty() { quiet + 1 } else { 0 };
         }
         let dead = processes().filter(|&pid| is_dead_stray(pid));
         killed.extend(dead.map(|pid| pid.as_raw_nonzero()));
