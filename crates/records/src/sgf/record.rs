@@ -1,13 +1,13 @@
 //! How does a game become SGF, the text every Go program reads?
 
 use jiff::Timestamp;
-use tengen_rules::{Color, Move, Setup, Size};
+use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::import::Comparison;
 use crate::origin::Origin;
 use crate::record::{GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 
-use super::tree::SgfTree;
+use super::tree::{SgfNodeId, SgfTree};
 use super::value::SgfPoint;
 
 /// One game as SGF (fourth format, UTF-8): who played, komi, rules, result, every turn; turns that were searched carry the
@@ -21,21 +21,15 @@ pub fn write_sgf(game: &GameRecord) -> String {
     write_header(&mut tree, game);
     let mut node = tree.root().id();
     for (ply, record) in game.plies.iter().enumerate() {
-        node = tree.add_node(node);
-        write_ply(&mut tree, game, ply, record);
+        node = tree.add_turn(node, game.size, game.mover(ply), record.mv);
+        write_comment(&mut tree, game, ply, record);
     }
     tree.to_string()
 }
 
 fn write_header(tree: &mut SgfTree, game: &GameRecord) {
+    tree.add_header(game.size, game.komi, &game.rules);
     let mut add = |name: &str, value: &str| tree.add(name, [plain(value).as_str()]);
-    add("GM", "1");
-    add("FF", "4");
-    add("CA", "UTF-8");
-    add("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION")));
-    add("SZ", &size_text(game.size));
-    add("KM", &game.komi.to_string());
-    add("RU", &game.rules);
     add("PB", &game.black_model);
     add("PW", &game.white_model);
     add("RE", &game.result_text());
@@ -54,7 +48,7 @@ fn write_header(tree: &mut SgfTree, game: &GameRecord) {
         }
     }
     add("GN", &game.game_id);
-    write_start(tree, game.size, &game.setup);
+    tree.add_start(game.size, &game.setup);
 }
 
 /// Where an imported game comes from, what its file claims, and what the count says to that.
@@ -82,33 +76,12 @@ fn claims_text(game: &GameRecord, origin: &Origin) -> String {
     )
 }
 
-/// Handicap, stones on the board before the first turn, and who takes it where that is White.
-fn write_start(tree: &mut SgfTree, size: Size, setup: &Setup) {
-    if setup.handicap.stones() > 0 {
-        tree.add("HA", [setup.handicap.stones().to_string().as_str()]);
-    }
-    for (name, stones) in ["AB", "AW"].into_iter().zip(setup.stones) {
-        if !stones.is_empty() {
-            let points: Vec<_> = stones.iter().map(|point| move_text(size, Move::Play(point))).collect();
-            tree.add(name, points.iter().map(String::as_str));
-        }
-    }
-    if setup.to_move == Color::White {
-        tree.add("PL", ["W"]);
-    }
-}
-
 /// Many games in one file.
 pub fn write_sgf_collection(games: &[GameRecord]) -> String {
     games.iter().map(write_sgf).collect()
 }
 
-fn write_ply(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &PlyRecord) {
-    let color = match game.mover(ply) {
-        Color::Black => "B",
-        Color::White => "W",
-    };
-    tree.add(color, [move_text(game.size, record.mv).as_str()]);
+fn write_comment(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &PlyRecord) {
     if record.has(OPENING) || ply < usize::from(game.opening_plies) {
         tree.add("C", ["opening"]);
     } else if record.root_visits > 0 {
@@ -117,6 +90,50 @@ fn write_ply(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &PlyReco
             "C",
             [format!("value {value:+.3} margin {margin:+.1} visits {visits}").as_str()],
         );
+    }
+}
+
+impl SgfTree {
+    /// Adds to the last node what every game of Go says first: the format, the program, the board, komi and the rules' name.
+    pub fn add_header(&mut self, size: Size, komi: Komi, rules: &str) {
+        for (name, value) in [
+            ("GM", "1"),
+            ("FF", "4"),
+            ("CA", "UTF-8"),
+            ("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION"))),
+            ("SZ", &size_text(size)),
+            ("KM", &komi.to_string()),
+            ("RU", &plain(rules)),
+        ] {
+            self.add(name, [value]);
+        }
+    }
+
+    /// Adds to the last node the handicap, the stones on the board before the first turn, and who takes it where that is White.
+    pub fn add_start(&mut self, size: Size, start: &Setup) {
+        if start.handicap.stones() > 0 {
+            self.add("HA", [start.handicap.stones().to_string().as_str()]);
+        }
+        for (name, stones) in ["AB", "AW"].into_iter().zip(start.stones) {
+            if !stones.is_empty() {
+                let points: Vec<_> = stones.iter().map(|point| move_text(size, Move::Play(point))).collect();
+                self.add(name, points.iter().map(String::as_str));
+            }
+        }
+        if start.to_move == Color::White {
+            self.add("PL", ["W"]);
+        }
+    }
+
+    /// Adds a turn below a node, and says which node it is.
+    pub fn add_turn(&mut self, below: SgfNodeId, size: Size, color: Color, mv: Move) -> SgfNodeId {
+        let node = self.add_node(below);
+        let name = match color {
+            Color::Black => "B",
+            Color::White => "W",
+        };
+        self.add(name, [move_text(size, mv).as_str()]);
+        node
     }
 }
 

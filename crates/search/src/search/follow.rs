@@ -11,7 +11,7 @@ impl Search {
     /// that the moves played since lead to. They count towards `visits`. Everything is kept when the position is the same
     /// as before, nothing when it is no continuation of it or its komi, rules or board differ; the search then starts over.
     ///
-    /// Under [`SearchMethod::Gumbel`] the candidates are chosen anew from priors and noise; the values of a kept tree take
+    /// Under [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel) the candidates are chosen anew from priors and noise; the values of a kept tree take
     /// part in the halving, which shares out only the visits still to be made.
     ///
     /// # Panics

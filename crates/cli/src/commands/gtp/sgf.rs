@@ -5,8 +5,8 @@ use crate::report::replace;
 use anyhow::Context;
 use std::path::Path;
 use tengen_gtp::{Game, LoadedGame};
-use tengen_records::{SgfPoint, SgfTree, read_sgf_bytes};
-use tengen_rules::{Color, Move, Point, PointSet, Rules, Size};
+use tengen_records::{SgfTree, read_sgf_bytes};
+use tengen_rules::{Color, Handicap, Move, Point, PointSet, Rules};
 
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
@@ -54,53 +54,23 @@ pub(super) fn save(game: &Game, result: &str, path: Option<&str>) -> anyhow::Res
 }
 
 fn text_of(game: &Game, result: &str) -> String {
-    let (size, start) = (game.size(), game.start());
     let mut tree = SgfTree::new();
-    let board = match size.width() == size.height() {
-        true => size.width().to_string(),
-        false => format!("{}:{}", size.width(), size.height()),
-    };
-    for (name, value) in [
-        ("GM", "1"),
-        ("FF", "4"),
-        ("CA", "UTF-8"),
-        ("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION"))),
-        ("SZ", &board),
-        ("KM", &game.komi().to_string()),
-        ("RU", &game.rules().to_string()),
-        ("RE", result),
-    ] {
-        if !value.is_empty() {
-            tree.add(name, [value]);
-        }
+    tree.add_header(game.size(), game.komi(), &game.rules().to_string());
+    if !result.is_empty() {
+        tree.add("RE", [result]);
     }
     // Handicap stones are turns in a session; files have them on the board.
     let (given, played) = game.turns().split_at(game.handicap_turns());
-    let handicap = given.len().max(start.handicap.stones() as usize);
-    if handicap > 0 {
-        tree.add("HA", [handicap.to_string().as_str()]);
+    let mut start = game.start();
+    start.stones[Color::Black.index()] = start.stones[Color::Black.index()] | points_of(given);
+    start.to_move = played.first().map_or(game.position().to_move(), |&(color, _)| color);
+    if !given.is_empty() {
+        start.handicap = Handicap::Fixed(given.len() as u16);
     }
-    let mut stones = start.stones;
-    stones[Color::Black.index()] = stones[Color::Black.index()] | points_of(given);
-    for (name, stones) in ["AB", "AW"]
-        .into_iter()
-        .zip(stones)
-        .filter(|(_, stones)| !stones.is_empty())
-    {
-        let points: Vec<String> = stones.iter().map(|point| letters(size, Move::Play(point))).collect();
-        tree.add(name, points.iter().map(String::as_str));
-    }
-    let first = played.first().map_or(game.position().to_move(), |&(color, _)| color);
-    if first == Color::White {
-        tree.add("PL", ["W"]);
-    }
+    tree.add_start(game.size(), &start);
     let mut node = tree.root().id();
     for &(color, mv) in played {
-        node = tree.add_node(node);
-        tree.add(
-            if color == Color::Black { "B" } else { "W" },
-            [letters(size, mv).as_str()],
-        );
+        node = tree.add_turn(node, game.size(), color, mv);
     }
     tree.to_string()
 }
@@ -113,16 +83,4 @@ fn points_of(turns: &[(Color, Move)]) -> PointSet {
         }
     };
     turns.iter().filter_map(point).collect()
-}
-
-/// Column and row from the top as letters; nothing for a pass.
-fn letters(size: Size, mv: Move) -> String {
-    match mv {
-        Move::Pass => String::new(),
-        Move::Play(point) => SgfPoint {
-            column: point.column(size) as u8,
-            row: point.row(size) as u8,
-        }
-        .to_string(),
-    }
 }
