@@ -29,9 +29,8 @@ fn legal_positions_of_square_grids() {
     check_square(7, "83677847847984287628595");
 }
 
-/// `cargo test --release -p tengen-rules --test suite_counts -- --ignored`
 #[test]
-#[ignore = "a quarter of a minute; run it with the command above"]
+#[ignore = "a quarter of a minute; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
 fn legal_positions_of_large_square_grids() {
     check_square(8, "990966953618170260281935463385");
     check_square(9, "103919148791293834318983090438798793469");
@@ -58,9 +57,8 @@ fn games() {
 }
 
 /// Known since Tromp and Farnebäck 2007.
-/// `cargo test --release -p tengen-rules --test suite_counts -- --ignored`
 #[test]
-#[ignore = "a quarter of a minute; run it with the command above"]
+#[ignore = "a quarter of a minute; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
 fn games_of_1x4() {
     let size = Size::new(1, 4).unwrap();
     assert_eq!(count_games(size, Rules::tromp_taylor()), Ok(2_098_407_841));

@@ -26,9 +26,8 @@ fn best_play() {
     check_best_play(6);
 }
 
-/// `cargo test --release -p tengen-rules --test suite_solutions -- --ignored`
 #[test]
-#[ignore = "2x4 and 3x3 take seconds; run it with the command above"]
+#[ignore = "2x4 and 3x3 take seconds; run: cargo test --release -p tengen-rules --test suite_solutions -- --ignored"]
 fn best_play_on_all_grids() {
     check_best_play(9);
 }

@@ -66,9 +66,8 @@ fn solve_finds_best_play_on_tiny_boards() {
     assert_eq!((&after["margin"], &after["turns"]), (&(-3).into(), &2.into()));
 }
 
-/// `cargo test --release -p tengen-cli --test commands -- --ignored solve_finds_best_play_on_3x3`
 #[test]
-#[ignore = "takes seconds; run it with the command above"]
+#[ignore = "takes seconds; run: cargo test --release -p tengen-cli --test commands -- --ignored solve_finds_best_play_on_3x3"]
 fn solve_finds_best_play_on_3x3() {
     check_best_play("3x3", 9);
 }
