@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tengen_records::{SgfGames, SgfText, SgfTrees, parse_sgf};
+use tengen_sgf::{SgfGames, SgfText, SgfTrees, parse_sgf};
 
 fuzz_target!(|bytes: &[u8]| {
     let decoded = SgfText::decode(bytes);

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tengen_records::decode;
+use tengen_store::decode;
 
 /// A released shard.
 const SOUND: &[u8] = include_bytes!("../../crates/records/tests/data/golden-v1.1.parquet");

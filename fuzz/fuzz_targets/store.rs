@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/records/tests/common/ask.rs"]
+#[path = "../../crates/datasets/tests/common/ask.rs"]
 mod ask;
 
 fuzz_target!(|input: &[u8]| {

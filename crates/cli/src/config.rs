@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tengen_evaluator::GateConfig;
-use tengen_network::NetworkConfig;
-use tengen_records::{SampleConfig, SymmetryMode, WindowConfig};
+use tengen_model::NetworkConfig;
 use tengen_rules::{Rules, Size};
+use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
 
@@ -211,7 +211,7 @@ impl RunConfig {
 
     /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
     pub(crate) fn id(&self) -> anyhow::Result<String> {
-        Ok(tengen_records::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
+        Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
     }
 
     fn check(&self) -> anyhow::Result<()> {

@@ -12,13 +12,10 @@ mod config;
 mod interrupt;
 mod lines;
 mod matches;
-mod metrics;
 mod output;
 mod players;
-mod report;
 #[cfg(feature = "torch")]
 mod run;
-mod scratch;
 mod table;
 mod theory;
 

@@ -1,5 +1,7 @@
 //! What the program prints: results on stdout, everything for people on stderr.
 
+pub(crate) use tengen_report::{duration, thousands};
+
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
@@ -95,45 +97,4 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         last = cause;
     }
     say(line);
-}
-
-/// A count with thousands separated, such as `1,234,567`.
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A duration such as `1 h 02 min`, `3 min 04 s` or `5.6 s`.
-pub(crate) fn duration(seconds: f64) -> String {
-    if seconds < 60.0 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = seconds.round() as u64;
-    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-    match hours {
-        0 => format!("{minutes} min {rest:02} s"),
-        _ => format!("{hours} h {minutes:02} min"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_for_people() {
-        for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(thousands(n), text);
-        }
-        for (seconds, text) in [(5.55, "5.5 s"), (184.0, "3 min 04 s"), (3720.0, "1 h 02 min")] {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 }

@@ -4,9 +4,9 @@ use crate::output;
 use anyhow::{Context, bail};
 use std::path::Path;
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
-use tengen_records::{Create, Store};
 use tengen_rules::{Komi, Rules, Size};
 use tengen_search::{Predictor, UniformPredictor};
+use tengen_store::{Create, Store};
 
 /// Where networks compute.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -320,16 +320,16 @@ impl Files {
 
     /// The weights, after every check that they belong to the description and to this version.
     #[cfg(feature = "torch")]
-    fn to_weights(&self) -> anyhow::Result<tengen_network::Weights> {
+    fn to_weights(&self) -> anyhow::Result<tengen_model::Weights> {
         let Some(info) = &self.info else {
-            return Ok(tengen_network::Weights::from_safetensors(&self.weights)?);
+            return Ok(tengen_model::Weights::from_safetensors(&self.weights)?);
         };
         let mut info = info.clone();
         for added_by_store in ["store_format", "model_id", "generation", "weights_bytes"] {
             info.remove(added_by_store);
         }
         let text = serde_json::to_vec(&info)?;
-        Ok(tengen_network::Model::from_files(&self.weights, &text)?.weights)
+        Ok(tengen_model::Model::from_files(&self.weights, &text)?.weights)
     }
 }
 
@@ -381,7 +381,7 @@ mod tests {
         assert!(refuse(&ModelSource::Path(path.clone())).contains("model.json"));
         assert!(refuse(&ModelSource::Path("/no/such/file".to_owned())).contains("/no/such/file"));
         let store = Store::open(&format!("{path}/store"), Create::Always).unwrap();
-        let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
+        let run = tengen_store::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
         store.put_run_info(&run).unwrap();
         let source = |generation| ModelSource::Store {
             location: store.location().to_owned(),

@@ -288,7 +288,7 @@ fn ask(player: &mut dyn Player, positions: &[&Position], komi: Komi, seed: u64) 
         Turn {
             slot,
             game,
-            seed: tengen_search::rng::fold(seed, &[game]),
+            seed: tengen_rng::fold(seed, &[game]),
             position: positions[slot],
             komi,
         }

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-use tengen_records::{Create, GamesOf, Store};
+use tengen_store::{Create, GamesOf, Store};
 
 /// A small, quick experiment: a tiny network on 3x3 that publishes, checkpoints and gates many times a second.
 const SETTINGS: [&str; 15] = [
@@ -97,7 +97,7 @@ fn check(folder: &Path) -> Contents {
     for model in store.list_models().expect("a listing") {
         let files = store.load_model(&model.id).expect("a model that is listed is whole");
         let info = serde_json::to_vec(&files.info).expect("JSON");
-        tengen_network::Model::from_files(&files.weights, &info).expect("a model that is listed can be used");
+        tengen_model::Model::from_files(&files.weights, &info).expect("a model that is listed can be used");
     }
     for (number, (stated, promotion)) in store.promotions().expect("whole promotions").into_iter().enumerate() {
         assert_eq!(number as u32, stated, "promotions have no gaps");

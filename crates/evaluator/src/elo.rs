@@ -93,7 +93,7 @@ pub fn likelihood_of_superiority(score: f64, results: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use tengen_search::rng;
+    use tengen_rng as rng;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Does a candidate replace the champion?
 
 use serde::{Deserialize, Serialize};
+use tengen_rng as rng;
 use tengen_rules::{Komi, Rules, Size};
-use tengen_search::rng;
 
 use crate::openings::Openings;
 use crate::play::{MatchContext, MatchError, Observer, run_match};

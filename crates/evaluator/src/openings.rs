@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tengen_rng as rng;
 use tengen_rules::{Move, Point, Position, Rules, Size, Symmetry};
-use tengen_search::rng;
 
 use crate::book::Book;
 

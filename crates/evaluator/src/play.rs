@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use tengen_search::rng;
+use tengen_rng as rng;
 
 use crate::game::{FinishedGame, GameScore, LiveGame};
 use crate::player::{Answer, EngineReport, Player, PlayerCost, PlayerError, Turn};

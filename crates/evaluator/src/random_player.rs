@@ -1,7 +1,7 @@
 //! The weakest opponent that still finishes its games.
 
+use tengen_rng as rng;
 use tengen_rules::{Color, Ending, Judge, Move, Point, Position};
-use tengen_search::rng;
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Turn};
 

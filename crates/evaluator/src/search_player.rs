@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use tengen_rng as rng;
 use tengen_rules::Move;
 use tengen_search::{
-    EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchMethod,
-    SearchResult, rng,
+    EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchMethod, SearchResult,
 };
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Thought, Turn};

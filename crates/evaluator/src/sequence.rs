@@ -101,7 +101,7 @@ fn log_wealth(counts: &[f64; 5], bets: &Bets) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use tengen_search::rng;
+    use tengen_rng as rng;
 
     use super::*;
 

@@ -143,7 +143,7 @@ fn most_likely(counts: &[f64; 5], mean: f64) -> [f64; 5] {
 
 #[cfg(test)]
 mod tests {
-    use tengen_search::rng;
+    use tengen_rng as rng;
 
     use super::*;
 

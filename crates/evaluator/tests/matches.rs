@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use tengen_encoding::{BIT_PLANES, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
 use tengen_evaluator::{
     AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, MatchConfig, MatchContext,
     MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, SprtConfig, SprtState, Turn,
     build_player, continue_match, known_match, run_gate, run_match,
 };
-use tengen_records::{BIT_PLANES, EndReason, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
+use tengen_records::EndReason;
 use tengen_rules::{Color, HandicapBonus, Komi, Move, Rules, Scoring, Size};
 use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor, SearchConfig};
 

@@ -4,7 +4,8 @@
 
 use std::error::Error;
 
-use tengen_network::{Engine, NetworkConfig, PredictorOptions, TorchPredictor, Weights, raw_inference};
+use tengen_model::{NetworkConfig, Weights};
+use tengen_network::{Engine, PredictorOptions, TorchPredictor, raw_inference};
 
 /// The allocator of the `tengen` program: glibc's gives large blocks back after each operation and is much slower.
 #[global_allocator]

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tengen_records::{Features, InputBatch, PlaneSet};
+use tengen_encoding::{Features, InputBatch, PlaneSet};
+use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::{PredictError, Predictions, Predictor, rng};
+use tengen_search::{PredictError, Predictions, Predictor};
 
 /// The speed of one batch size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -6,9 +6,8 @@ use tengen_rules::Size;
 use crate::fused::{After, FusedError, PackedConv};
 use crate::heads::LastLayers;
 use crate::inputs::{Boards, NetworkInputs, sides};
-use crate::parameters::EPSILON;
 use crate::tower::Layers;
-use crate::weights::Weights;
+use tengen_model::{EPSILON, Weights};
 
 /// Batch for which fused weights are packed; other batches work too.
 const PACKED_BATCH: i64 = 64;

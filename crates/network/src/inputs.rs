@@ -1,7 +1,7 @@
 //! How does a batch of packed bits become tensors on a device?
 
 use tch::{Device, Kind, Tensor};
-use tengen_records::{GLOBALS, InputBatch};
+use tengen_encoding::{GLOBALS, InputBatch};
 use tengen_rules::Size;
 
 use crate::device::Precision;
@@ -146,7 +146,7 @@ pub(crate) fn sides(size: Size) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_records::{Features, PlaneSet};
+    use tengen_encoding::{Features, PlaneSet};
     use tengen_rules::{Komi, Move, Position};
 
     fn batch(plane_set: PlaneSet, canvas: &str, boards: &[&str]) -> InputBatch {

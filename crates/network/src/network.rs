@@ -4,13 +4,11 @@ use std::convert::Infallible;
 
 use tch::{Device, Kind, Tensor};
 
-use crate::config::NetworkConfig;
 use crate::device::Precision;
 use crate::heads::{LastLayers, Outputs};
 use crate::inputs::{Boards, Mask, NetworkInputs};
-use crate::parameters::{EPSILON, Parameter, Role};
 use crate::tower::{Layers, forward};
-use crate::weights::{Weights, WeightsError};
+use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
 
 /// How much each training batch moves the running statistics of batch normalisation.
 const STATISTICS_RATE: f64 = 0.1;

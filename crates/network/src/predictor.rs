@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
-use tengen_records::{InputBatch, PlaneSet};
+use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
@@ -13,7 +13,7 @@ use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
 use crate::tower::forward;
 use crate::value::Value;
-use crate::weights::Weights;
+use tengen_model::Weights;
 
 /// How a predictor computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -268,7 +268,7 @@ impl From<FusedError> for PredictorError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::NetworkConfig;
+    use tengen_model::NetworkConfig;
 
     /// The two ways of reading results agree.
     #[test]

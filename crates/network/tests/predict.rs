@@ -4,11 +4,11 @@ mod common;
 
 use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 use tch::{Device, Tensor};
+use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{
-    Engine, Mode, Network, NetworkConfig, NetworkInputs, Precision, PredictorOptions, TorchPredictor, Value, Weights,
-    limit_threads,
+    Engine, Mode, Network, NetworkInputs, Precision, PredictorOptions, TorchPredictor, Value, limit_threads,
 };
-use tengen_records::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use tengen_search::{Predictions, Predictor};
 
@@ -76,7 +76,7 @@ fn pass_alive_planes_are_seen_on_every_way() {
     for index in [0, 8, 1, 8, 2, 8, 3, 8, 5, 8, 6, 8] {
         position.play(tengen_rules::Move::from_index(board, index).expect("on the board"));
     }
-    let features = tengen_records::Features::of(&position, tengen_rules::Komi::ZERO);
+    let features = tengen_encoding::Features::of(&position, tengen_rules::Komi::ZERO);
     assert_eq!(features.pass_alive().map(|area| area.len()), [8, 0]);
     let mut inputs = InputBatch::with_planes(board, PlaneSet::PassAlive);
     inputs.push(&features);
@@ -247,7 +247,7 @@ fn half_a_point_of_komi_is_told_apart() {
     let board = size("5x5");
     let mut inputs = InputBatch::new(board);
     for komi in [49, 50, 51] {
-        inputs.push(&tengen_records::Features::of(
+        inputs.push(&tengen_encoding::Features::of(
             &tengen_rules::Position::new(board),
             tengen_rules::Komi::from_half_points(komi),
         ));

@@ -16,7 +16,7 @@ pub const EXPLORED: u8 = 4;
 
 /// The start of a game of which nobody says when it began, as in an SGF file without a date: 1970-01-01, which is told
 /// nowhere as a date.
-pub(crate) const UNKNOWN_TIME: i64 = 0;
+pub const UNKNOWN_TIME: i64 = 0;
 
 /// The largest number of handicap stones a record can state.
 const MAX_HANDICAP: u16 = 255;

@@ -396,6 +396,7 @@ fn lengths(games: &BTreeMap<usize, u64>) -> Lengths {
     }
 }
 
-pub(crate) fn share(part: f64, whole: u64) -> f64 {
+/// A part of a whole, 0 where the whole is 0.
+pub fn share(part: f64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part / whole as f64 }
 }

@@ -8,9 +8,9 @@ use crate::cache::EvaluationCache;
 use crate::config::SearchConfig;
 use crate::lockstep::Lockstep;
 use crate::predictor::PredictError;
-use crate::rng::{self, Rng};
 use crate::search::Search;
 use crate::stand_ins::UniformPredictor;
+use tengen_rng::{self as rng, Rng};
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use tengen_rules::Judge;
 
 /// Predictions by position, in bounded memory.
 ///
-/// Keys are [`Features::key`](tengen_records::Features::key) of the canonical image, mixed with the rule set. Two
+/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. Two
 /// generations are kept: when the younger is full the older is dropped and the younger takes its place, so that
 /// what was used lately stays. It answers only for the network that filled it: [`clear`](Self::clear) it when
 /// another one takes over.

@@ -5,10 +5,9 @@
 //! games to the end, which know nothing but spare one-point eyes: at the end of a game that is enough, and it needs no
 //! network.
 
-use tengen_rules::playout::light_playout;
-use tengen_rules::{Color, Move, Point, PointSet, Position};
+use tengen_rules::{Color, Move, Point, PointSet, Position, playout::light_playout};
 
-use crate::rng::{self, Rng};
+use tengen_rng::{self as rng, Rng};
 
 /// Random games that judge the board.
 const JUDGING_GAMES: u32 = 200;

@@ -1,9 +1,9 @@
 //! The frame in which positions are shown to the network: how its moves map to those of the board.
 
-use tengen_records::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
+use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
 use tengen_rules::{Handicap, Komi, Position, Rules, Size, Suicide, Symmetry};
 
-use crate::rng;
+use tengen_rng as rng;
 
 /// For one board size: the board point behind each point of each symmetric image.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ fn rules_salt(rules: Rules) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::below;
+    use tengen_rng::below;
     use tengen_rules::Move;
 
     #[test]

@@ -22,7 +22,6 @@ mod ownership;
 mod predictor;
 mod puct;
 mod result;
-pub mod rng;
 mod root;
 mod search;
 mod select;

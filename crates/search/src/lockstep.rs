@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use tengen_records::{Features, InputBatch, PlaneSet};
+use tengen_encoding::{Features, InputBatch, PlaneSet};
 use tengen_rules::Size;
 
 use crate::cache::{EvaluationCache, KeyHasher};

@@ -1,6 +1,6 @@
 //! The seam between search and network: a batch of encoded positions in, a batch of predictions out.
 
-use tengen_records::{InputBatch, PlaneSet};
+use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use thiserror::Error;
 

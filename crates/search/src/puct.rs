@@ -4,8 +4,8 @@
 //! (2018), with an exploration constant that grows slowly with the visits and a lowered value for moves without a visit.
 
 use crate::config::SearchConfig;
-use crate::rng::{self, Rng};
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, PointSet, Size};
 
 /// Share of the root's priors that is noise, where noise is asked for (Silver et al., 2018).

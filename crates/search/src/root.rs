@@ -4,9 +4,9 @@
 
 use crate::config::SearchConfig;
 use crate::numeric;
-use crate::rng::{self, Rng};
 use crate::select::{Parts, Sigma};
 use crate::tree::{NO_NODE, ROOT, Tree};
+use tengen_rng::{self as rng, Rng};
 
 /// The root's part of a search; its vectors keep their memory between searches.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 mod follow;
 mod intake;
 
-use tengen_records::Features;
+use tengen_encoding::Features;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{Evaluation, EvaluationCache, Kept};
@@ -12,10 +12,10 @@ use crate::frame::{Frames, View};
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
 use crate::puct::{Puct, RootMoves};
-use crate::rng::Rng;
 use crate::root::Root;
 use crate::select::{Selector, Sigma};
 use crate::tree::{NO_NODE, NodeId, Outlook, ROOT, Tree, Utility};
+use tengen_rng::Rng;
 
 /// The search of one position, driven from outside so that many can share each call of the network.
 ///
@@ -27,7 +27,8 @@ use crate::tree::{NO_NODE, NodeId, Outlook, ROOT, Tree, Utility};
 ///
 /// ```
 /// use tengen_rules::{Komi, Position, Size};
-/// use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, UniformPredictor, rng};
+/// use tengen_rng as rng;
+/// use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, UniformPredictor};
 ///
 /// let position = Position::new(Size::new(1, 3).unwrap());
 /// let komi = Komi::from_half_points(0);

@@ -1,9 +1,9 @@
 //! Predictors without a network: one that knows nothing, one that is made up but always the same.
 
-use tengen_records::InputBatch;
+use tengen_encoding::InputBatch;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
-use crate::rng;
+use tengen_rng as rng;
 
 /// Knows nothing: every move equally likely, every game a tie with margin 0.
 ///
@@ -93,7 +93,7 @@ impl Predictor for ScriptedPredictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_records::Features;
+    use tengen_encoding::Features;
     use tengen_rules::{Komi, Position, Size};
 
     fn predict(canvas: Size, boards: &[Size]) -> Predictions {

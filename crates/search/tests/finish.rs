@@ -1,8 +1,9 @@
 //! Playing on until the board needs no judgement.
 
+use tengen_rng as rng;
 use tengen_rules::{Color, Komi, Move, PointSet, Position, Size};
 use tengen_search::{
-    EvaluationCache, Lockstep, Search, SearchConfig, UniformPredictor, finishing_move, playout_ownership, rng,
+    EvaluationCache, Lockstep, Search, SearchConfig, UniformPredictor, finishing_move, playout_ownership,
 };
 
 fn play(position: &mut Position, moves: &str) {

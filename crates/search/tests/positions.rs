@@ -1,9 +1,10 @@
 //! The search on small positions whose best play is known.
 
+use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size, Symmetry};
 use tengen_search::{
     EvaluationCache, Lockstep, ScriptedPredictor, Search, SearchConfig, SearchMethod, SearchResult, Step,
-    UniformPredictor, rng,
+    UniformPredictor,
 };
 
 fn play(position: &mut Position, moves: &str) {

@@ -1,10 +1,11 @@
 //! PUCT, and the tree that is kept from move to move.
 
-use tengen_records::InputBatch;
+use tengen_encoding::InputBatch;
+use tengen_rng as rng;
 use tengen_rules::{Color, Komi, Move, PointSet, Position, Size};
 use tengen_search::{
     EvaluationCache, Lockstep, PredictError, Predictions, Predictor, RootMoves, ScriptedPredictor, Search,
-    SearchConfig, SearchMethod, UniformPredictor, rng,
+    SearchConfig, SearchMethod, UniformPredictor,
 };
 
 const KOMI: Komi = Komi::from_half_points(3);

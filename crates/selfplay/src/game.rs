@@ -1,8 +1,8 @@
 //! One self-play game while it is played.
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Position, Rules};
-use tengen_search::rng::{self, Rng};
 use tengen_search::{Search, SearchResult};
 
 use crate::config::Settings;

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tengen_records::{GameRecord, PlaneSet};
+use tengen_encoding::PlaneSet;
+use tengen_records::GameRecord;
+use tengen_rng as rng;
 use tengen_rules::Komi;
-use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step, rng};
+use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step};
 
 use crate::config::{ConfigError, SelfPlayConfig, Settings};
 use crate::counters::Counters;

@@ -1,7 +1,7 @@
 //! How a game begins: its board, its random plies, its komi.
 
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::rng::{self, Rng};
 
 use crate::config::{KomiConfig, OpeningConfig, Settings};
 

@@ -196,7 +196,7 @@ fn a_new_model_takes_over_games_in_flight() {
 struct Failing(u32);
 
 impl Predictor for Failing {
-    fn predict(&mut self, inputs: &tengen_records::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+    fn predict(&mut self, inputs: &tengen_encoding::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         self.0 += 1;
         if self.0 == 3 {
             return Err(PredictError::Failed("out of memory".to_owned()));
@@ -213,7 +213,7 @@ impl Predictor for Failing {
 struct Hopeful;
 
 impl Predictor for Hopeful {
-    fn predict(&mut self, inputs: &tengen_records::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+    fn predict(&mut self, inputs: &tengen_encoding::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         out.reset(inputs.len(), inputs.canvas());
         out.margin
             .iter_mut()

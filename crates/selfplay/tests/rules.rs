@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{config, run, scripted};
-use tengen_records::{EndReason, GameRecord, SampleConfig, SampleSource, SymmetryMode, decode, encode};
+use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{LongCycle, Outcome, Rules, Scoring, Suicide};
+use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_search::ScriptedPredictor;
 use tengen_selfplay::{Counters, GenerateSetup, Group, GroupSetup, RunIdentity, SelfPlayConfig, Snapshot, generate};
+use tengen_store::{decode, encode};
 
 fn identity(rules: Rules) -> RunIdentity {
     RunIdentity { rules, ..run(21) }

@@ -41,7 +41,7 @@ fn generated_games_are_the_same_bytes_for_any_number_of_threads() {
     assert_eq!(one.len(), 50);
     let ids: HashSet<&str> = one.iter().map(|game| game.game_id.as_str()).collect();
     assert_eq!(ids.len(), 50);
-    let bytes = |games: &[GameRecord]| tengen_records::encode(games);
+    let bytes = |games: &[GameRecord]| tengen_store::encode(games);
     let expected = bytes(&one);
     for threads in [2, 4] {
         assert!(bytes(&generated(50, threads)) == expected, "{threads} threads");
@@ -245,7 +245,7 @@ fn settled_games_end_where_wanted() {
     assert_eq!(settled(&off), 0);
     assert!(settled(&on) > 0, "{}", settled(&on));
     assert!(
-        tengen_records::encode(&on) == tengen_records::encode(&ends(true, 3)),
+        tengen_store::encode(&on) == tengen_store::encode(&ends(true, 3)),
         "any threads"
     );
     let plies = |games: &[GameRecord]| games.iter().map(|game| game.plies.len()).sum::<usize>();

@@ -5,10 +5,11 @@
 use std::error::Error;
 use std::time::Instant;
 
-use tengen_network::{DeviceChoice, NetworkConfig};
-use tengen_records::{Features, InputBatch, TrainingBatch};
+use tengen_encoding::{Features, InputBatch, TrainingBatch};
+use tengen_model::NetworkConfig;
+use tengen_network::DeviceChoice;
+use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::rng;
 use tengen_trainer::{Trainer, TrainerConfig};
 
 /// The allocator of the `tengen` program: glibc's gives large blocks back after each operation and is much slower.

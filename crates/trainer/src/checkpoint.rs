@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
-use tengen_network::{DeviceChoice, NamedTensor, Network, Role, Weights, WeightsError, decode, encode};
+use tengen_model::{NamedTensor, Role, Weights, WeightsError, decode, encode};
+use tengen_network::{DeviceChoice, Network};
 
 use crate::config::TrainerConfig;
 use crate::trainer::{Trainer, TrainerError};

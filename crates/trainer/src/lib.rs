@@ -1,6 +1,6 @@
 //! The trainer: losses, optimisers, the learning-rate schedule, one training step, and checkpoints that resume exactly.
 //!
-//! A [`Trainer`] takes one [`TrainingBatch`](tengen_records::TrainingBatch) per step and hands out the moving average of
+//! A [`Trainer`] takes one [`TrainingBatch`](tengen_encoding::TrainingBatch) per step and hands out the moving average of
 //! its weights, which is what plays and what is published.
 //!
 //! Never here: reading games, choosing samples, self-play, matches, threads. The caller decides when to train on what.

@@ -1,7 +1,7 @@
 //! What should the network have said? A training batch's targets as tensors.
 
 use tch::{Device, Tensor};
-use tengen_records::TrainingBatch;
+use tengen_encoding::TrainingBatch;
 
 /// Targets of `B` samples on a canvas of `A` points, from the mover's view, all fp32 but the margins.
 #[derive(Debug)]

@@ -1,10 +1,9 @@
 //! What happens in one training step?
 
 use tch::{Device, Tensor};
-use tengen_network::{
-    DeviceChoice, DeviceError, Mode, Network, NetworkConfig, NetworkInputs, ThreadLimit, Weights, WeightsError,
-};
-use tengen_records::{PlaneSet, TrainingBatch};
+use tengen_encoding::{PlaneSet, TrainingBatch};
+use tengen_model::{NetworkConfig, Weights, WeightsError};
+use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};
 
 use crate::config::{TrainerConfig, TrainerConfigError};
 use crate::loss::{Losses, Terms};

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use tch::Device;
-use tengen_network::{DeviceChoice, Mode, Network, NetworkConfig, NetworkInputs, Precision};
-use tengen_records::{Features, InputBatch, PlaneSet, TrainingBatch};
+use tengen_encoding::{Features, InputBatch, PlaneSet, TrainingBatch};
+use tengen_model::NetworkConfig;
+use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};
+use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::rng;
 use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};
 
 /// A checkpoint.

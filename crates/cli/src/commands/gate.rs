@@ -34,7 +34,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Done {
     champion: Option<String>,
-    verdicts: Vec<crate::metrics::Gate>,
+    verdicts: Vec<tengen_report::metrics::Gate>,
 }
 
 /// Judges candidates.

@@ -10,8 +10,8 @@ use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader};
 use progress::Progress;
 use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
-use tengen_records::{Create, Store};
 use tengen_rules::{Komi, Size};
+use tengen_store::{Create, Store};
 
 /// Let two players play many games and say who is stronger, and how sure that is
 ///

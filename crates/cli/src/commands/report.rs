@@ -1,9 +1,9 @@
 //! `tengen report`: one HTML page about a store.
 
 use crate::output::{json, result, say, usage};
-use crate::report::{Refresh, write_report};
 use std::path::PathBuf;
-use tengen_records::{Create, Store};
+use tengen_report::{Refresh, write_report};
+use tengen_store::{Create, Store};
 
 /// Write one self-contained HTML page about a store: curves, verdicts, costs, games to click through
 #[derive(clap::Args)]

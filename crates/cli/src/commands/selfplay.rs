@@ -10,9 +10,10 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tengen_network::ModelInfo;
-use tengen_records::{Collection, GameRecord, GamesOf, SealedShard, ShardInfo};
+use tengen_model::ModelInfo;
+use tengen_records::GameRecord;
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
+use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
 
 /// Play self-play games of the store's champion and publish them there
 ///

@@ -14,8 +14,8 @@ use entrants::{Entrant, pairings};
 use indicatif::{ProgressBar, ProgressStyle};
 use rating::{Pairing, Standing};
 use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
-use tengen_records::{Create, Store};
 use tengen_rules::{Komi, Size};
+use tengen_store::{Create, Store};
 
 /// Let many players meet and rate them all on one scale
 ///

@@ -9,7 +9,7 @@ use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use tengen_records::CachePlace;
+use tengen_samples::CachePlace;
 
 /// How often the store is looked at for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -4,8 +4,8 @@ use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tengen_evaluator::{Book, Openings};
-use tengen_records::{SgfGame, read_sgf_bytes};
 use tengen_rules::{Color, Move, Size};
+use tengen_sgf::{SgfGame, read_sgf_bytes};
 
 /// Reads the book that the openings name, if they name one; every line is cut to `plies` turns if a number is given.
 ///

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tengen_evaluator::{EngineReport, Fault, FinishedGame, GameScore, MatchConfig, MatchResult, Player, PlayerCost};
-use tengen_records::{
-    Collection, Create, GameRecord, GamesOf, RunLock, ShardReadError, Store, StoreError, now_ms, sha256_hex, write_sgf,
-};
+use tengen_records::{GameRecord, now_ms};
+use tengen_sgf::write_sgf;
+use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
 
 /// Who plays, and how: equal specs have equal games.
 #[derive(Clone, Debug, PartialEq)]

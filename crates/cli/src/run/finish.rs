@@ -2,16 +2,16 @@
 //! again from the store, so an end that was cut short goes on at the next start.
 
 use crate::interrupt::Interrupt;
-use crate::metrics::{Event, Measured, Metrics};
 use crate::output::{bars, say};
-use crate::report::{Refresh, write_report};
 use crate::run::gating::{Gating, left_over};
 use crate::run::summary::Summary;
 use crate::run::training::Training;
 use crate::run::{Ledger, Opened};
 use indicatif::ProgressBar;
 use std::time::Duration;
-use tengen_network::ModelInfo;
+use tengen_model::ModelInfo;
+use tengen_report::metrics::{Event, Measured, Metrics};
+use tengen_report::{Refresh, write_report};
 
 /// Ends a run whose budget is spent; `None` when somebody stopped it before.
 pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Option<Summary>> {

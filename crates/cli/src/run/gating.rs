@@ -4,7 +4,6 @@
 //! A match is named by its two models. Its `result.json` is written after its games and before the promotion, so that
 //! after a crash either the match is played again or the verdict that stands is carried out.
 
-use crate::metrics::{Gate, Rating};
 use crate::run::Opened;
 use anyhow::Context;
 use serde::Deserialize;
@@ -15,10 +14,14 @@ use tengen_evaluator::{
     GateVerdict, MatchConfig, MatchContext, MatchEvent, PoolConfig, PoolGames, SearchPlayer, rate_pool, run_gate,
     run_match,
 };
-use tengen_network::{ModelInfo, TorchPredictor, Weights};
-use tengen_records::{Collection, GameRecord, GamesOf, MatchFile, Promotion, Put, now_ms};
+use tengen_model::{ModelInfo, Weights};
+use tengen_network::TorchPredictor;
+use tengen_records::{GameRecord, now_ms};
+use tengen_report::metrics::{Gate, Rating};
+use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
-use tengen_search::{SearchConfig, rng};
+use tengen_search::SearchConfig;
+use tengen_store::{Collection, GamesOf, MatchFile, Promotion, Put};
 
 /// A model that wants to be champion.
 pub(crate) struct Candidate {
@@ -318,7 +321,7 @@ impl<'a> Gating<'a> {
         if let Some(result) = &verdict.result {
             let older = verdict.older.iter().flat_map(|older| &older.result.records);
             let records: Vec<GameRecord> = result.records.iter().chain(older).cloned().collect();
-            let sgf = tengen_records::write_sgf_collection(&records);
+            let sgf = tengen_sgf::write_sgf_collection(&records);
             store.put_match_file(id, MatchFile::Games, sgf)?;
             let collection = Collection::Match { id: id.to_owned() };
             // Remains of a gate that was killed before its verdict; the same games are played again.

@@ -6,12 +6,13 @@ use crate::output::{duration, say};
 use crate::players::DeviceArgs;
 use crate::run::Outbox;
 use crate::run::training::publish_model;
-use crate::scratch;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tengen_network::{Model, NetworkConfig, PredictorOptions, Weights};
-use tengen_records::{Create, Patience, Promotion, RunInfo, RunLock, Store, now_ms};
+use tengen_model::{Model, NetworkConfig, Weights};
+use tengen_network::PredictorOptions;
+use tengen_records::now_ms;
+use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
 /// A run, opened: what its parts share.
 pub(crate) struct Opened {
@@ -59,7 +60,7 @@ impl Opened {
         let stored = store
             .run_info()?
             .context("run.json was written a moment ago and is gone")?;
-        let scratch = scratch.map_or_else(|| scratch::folder(store.location()), Path::to_owned);
+        let scratch = scratch.map_or_else(|| tengen_store::scratch_folder(store.location()), Path::to_owned);
         let run = Opened {
             store,
             config: config.clone(),

@@ -7,7 +7,7 @@ use anyhow::Context;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tengen_records::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
+use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
 
 /// How often a store that is away is asked again.
 const ASK_EVERY: Duration = Duration::from_secs(2);

@@ -4,7 +4,8 @@ use crate::config::LoopConfig;
 use crate::run::outbox::Outbox;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tengen_records::{Collection, GameRecord, SealedShard, ShardInfo};
+use tengen_records::GameRecord;
+use tengen_store::{Collection, SealedShard, ShardInfo};
 
 /// Gathers games and publishes them as shards when they are old enough or many enough.
 pub(crate) struct Publisher {

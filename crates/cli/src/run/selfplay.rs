@@ -2,7 +2,8 @@
 
 use crate::run::Opened;
 use std::sync::Arc;
-use tengen_network::{PredictorOptions, TorchPredictor, Weights};
+use tengen_model::Weights;
+use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_records::now_ms;
 use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};

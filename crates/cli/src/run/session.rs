@@ -2,9 +2,7 @@
 //! or somebody stops it.
 
 use crate::interrupt::Interrupt;
-use crate::metrics::{self, Event, Measured, Metrics};
 use crate::output::say;
-use crate::report::{Refresh, write_report};
 use crate::run::gating::{self, Candidate, Gating};
 use crate::run::ledger::Clock;
 use crate::run::publisher::Publisher;
@@ -18,9 +16,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
-use tengen_network::Weights;
-use tengen_records::{GameRecord, ShardInfo};
+use tengen_model::Weights;
+use tengen_records::GameRecord;
+use tengen_report::metrics::{self, Event, Measured, Metrics};
+use tengen_report::{Refresh, write_report};
 use tengen_selfplay::{FinishedGame, Generator};
+use tengen_store::ShardInfo;
 
 /// How often the screen is drawn and ends are looked for.
 const TICK: Duration = Duration::from_millis(100);

@@ -1,6 +1,5 @@
 //! Where a run stands: what the screen shows and the metrics record.
 
-use crate::metrics::{Measured, Selfplay, Train};
 use crate::output::thousands;
 use crate::run::Opened;
 use crate::run::ledger::Ledger;
@@ -8,6 +7,7 @@ use crate::run::screen::View;
 use crate::run::training::Training;
 use std::time::Instant;
 use tengen_records::GameRecord;
+use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::Losses;

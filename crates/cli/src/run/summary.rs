@@ -1,7 +1,6 @@
 //! What a run has learned, in plain words: strength over cost, the first move, and results against simple players.
 
 use crate::interrupt::Interrupt;
-use crate::metrics::Rating;
 use crate::output::{duration, thousands};
 use crate::run::training::Training;
 use crate::run::{Ledger, Opened};
@@ -11,10 +10,13 @@ use std::ops::ControlFlow;
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
 };
-use tengen_network::{ModelInfo, TorchPredictor, Weights};
+use tengen_model::{ModelInfo, Weights};
+use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
+use tengen_report::metrics::Rating;
+use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
-use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, rng};
+use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
 
 /// Visits of the champion in everything measured here.
 const VISITS: u32 = 64;

@@ -7,11 +7,14 @@ use crate::run::ledger::Ledger;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
-use tengen_network::{CostLedger, DeviceChoice, Model, Provenance, Weights};
-use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardInfo, Store, TrainingBatch, Window};
+use tengen_encoding::TrainingBatch;
+use tengen_model::{CostLedger, Model, Provenance, Weights};
+use tengen_network::DeviceChoice;
+use tengen_rng as rng;
 use tengen_rules::Komi;
-use tengen_search::rng;
+use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
+use tengen_store::{CheckpointFiles, GamesOf, ModelEntry, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer};
 
 /// File of a checkpoint that says what the loop, not the trainer, has to remember.

@@ -2,7 +2,8 @@
 
 use crate::common::{finished_game, tengen};
 use std::path::{Path, PathBuf};
-use tengen_records::{Collection, Create, GameRecord, Store};
+use tengen_records::GameRecord;
+use tengen_store::{Collection, Create, Store};
 
 /// A finished game on 2x2, every turn trained on.
 fn game(number: usize) -> GameRecord {
@@ -129,7 +130,7 @@ fn run_store(folder: &Path) -> String {
     let location = folder.join("run").to_str().unwrap().to_owned();
     let store = Store::open(&location, Create::Always).unwrap();
     let config = serde_json::json!({ "window": { "base_positions": 10, "fraction": 0.0 } });
-    let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", vec!["2x2".to_owned()], config);
+    let run = tengen_store::RunInfo::new("test", 0, "tromp_taylor", vec!["2x2".to_owned()], config);
     store.put_run_info(&run).unwrap();
     for number in 0..8 {
         let games: Vec<GameRecord> = (0..3).map(|part| game(3 * number + part)).collect();

@@ -3,7 +3,8 @@
 use crate::common::{answer, command, finished_game, tengen};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tengen_records::{Collection, Create, GameRecord, Store};
+use tengen_records::GameRecord;
+use tengen_store::{Collection, Create, Store};
 
 /// A finished game on 3x3.
 fn game(number: usize) -> GameRecord {

@@ -107,9 +107,9 @@ fn gnu_go_finds_nothing_dead_on_final_boards() {
         for game in 0..3u64 {
             let (mut judge, mut other) = (start(&command), start(&command));
             let mut opening = Vec::new();
-            let mut random = tengen_search::rng::stream(game, &[side as u64]);
+            let mut random = tengen_rng::stream(game, &[side as u64]);
             for color in [Color::Black, Color::White].into_iter().cycle().take(side) {
-                let point = tengen_rules::Point::from_index(size, tengen_search::rng::below(&mut random, size.area()));
+                let point = tengen_rules::Point::from_index(size, tengen_rng::below(&mut random, size.area()));
                 let mv = Move::Play(point.unwrap());
                 if !opening.contains(&(color, mv)) && !opening.contains(&(color.opposite(), mv)) {
                     opening.push((color, mv));

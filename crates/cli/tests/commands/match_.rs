@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use tengen_records::{Create, GameRecord, GamesOf, Store};
+use tengen_records::GameRecord;
+use tengen_store::{Create, GamesOf, Store};
 
 const QUICK: [&str; 10] = [
     "match",
@@ -73,14 +74,14 @@ fn the_folder_holds_the_whole_match() {
     assert_eq!(leftovers, ["first"], "nothing else lies beside the match");
     // The same match inside a run store.
     let store = Store::open(folder.path().join("store").to_str().unwrap(), Create::Always).unwrap();
-    let run = tengen_records::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
+    let run = tengen_store::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
     store.put_run_info(&run).unwrap();
     let inside = quick(&["--games", "4", "--store", store.location()]);
     assert_eq!((inside.code, &inside.stdout), (0, &answer.stdout), "{}", inside.stderr);
     let id = store.list_matches().unwrap().remove(0);
     assert!(
         store
-            .match_file(&id, tengen_records::MatchFile::Result)
+            .match_file(&id, tengen_store::MatchFile::Result)
             .unwrap()
             .is_some()
     );

@@ -3,8 +3,8 @@
 use crate::common::{Answer, command, tengen};
 use std::io::Write;
 use std::process::Stdio;
-use tengen_network::{Model, NetworkConfig, Weights};
-use tengen_records::{Create, Promotion, Store};
+use tengen_model::{Model, NetworkConfig, Weights};
+use tengen_store::{Create, Promotion, Store};
 
 /// A network that has learned nothing.
 fn model() -> Model {

@@ -2,8 +2,9 @@
 
 use crate::common::{Answer, tengen};
 use std::path::Path;
-use tengen_records::{Create, EndReason, GameRecord, GamesOf, Store};
+use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{LongCycle, Rules};
+use tengen_store::{Create, GamesOf, Store};
 
 /// The games in a folder, after the verifying command has found them sound.
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use crate::common::{Answer, tengen};
 #[cfg(feature = "torch")]
-use tengen_records::{Create, Store};
+use tengen_store::{Create, Store};
 
 const QUICK: [&str; 13] = [
     "tournament",
@@ -63,8 +63,8 @@ fn a_later_call_plays_only_what_new_players_add() {
     let out = out.to_str().unwrap();
     let first = quick(&["--json", "--out", out]).json();
     let shards = || {
-        let store = tengen_records::Store::open(out, tengen_records::Create::Never).unwrap();
-        let shards = store.list_shards(&tengen_records::GamesOf::All).unwrap();
+        let store = tengen_store::Store::open(out, tengen_store::Create::Never).unwrap();
+        let shards = store.list_shards(&tengen_store::GamesOf::All).unwrap();
         shards.into_iter().map(|shard| shard.path).collect::<Vec<_>>()
     };
     let before = shards();
@@ -93,11 +93,11 @@ fn wrong_use_is_said_in_one_sentence() {
 #[cfg(feature = "torch")]
 #[test]
 fn the_models_of_a_store_are_rated_as_they_appear() {
-    use tengen_network::{Model, NetworkConfig, Weights};
+    use tengen_model::{Model, NetworkConfig, Weights};
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().join("store").to_str().unwrap().to_owned();
     let store = Store::open(&location, Create::Always).unwrap();
-    let run = tengen_records::RunInfo::new("r", 0, "tromp_taylor", vec!["3x3".to_owned()], serde_json::Value::Null);
+    let run = tengen_store::RunInfo::new("r", 0, "tromp_taylor", vec!["3x3".to_owned()], serde_json::Value::Null);
     store.put_run_info(&run).unwrap();
     let publish = |generation: u32| {
         let mut model = Model::new(Weights::random(&NetworkConfig::new(1, 8), u64::from(generation)).unwrap());

@@ -1,9 +1,9 @@
 //! Networks and positions for the tests of this folder.
 
-use tengen_network::{NetworkConfig, Role, Weights};
-use tengen_records::{Features, InputBatch, PlaneSet};
+use tengen_encoding::{Features, InputBatch, PlaneSet};
+use tengen_model::{NetworkConfig, Role, Weights};
+use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::rng;
 
 /// A board from text such as `5x5`.
 pub(crate) fn size(text: &str) -> Size {

@@ -3,8 +3,8 @@
 use tengen_rules::{Color, Komi, Position};
 
 use super::{Search, Waiting};
-use crate::rng::Rng;
 use crate::tree::{NO_NODE, NodeId, ROOT};
+use tengen_rng::Rng;
 
 impl Search {
     /// Goes on to another position with what is known of it, and returns the visits that are kept: those of the subtree

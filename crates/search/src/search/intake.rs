@@ -30,7 +30,7 @@ impl Search {
             self.priors.extend(points.map(|point| logits[point]));
         } else {
             self.priors
-                .extend(points.map(|point| logits[tengen_records::canvas_index(size, canvas, point)]));
+                .extend(points.map(|point| logits[tengen_encoding::canvas_index(size, canvas, point)]));
         }
         self.priors.push(logits[canvas.area()]);
         if numeric::softmax(&mut self.priors) {
@@ -48,7 +48,7 @@ impl Search {
         self.predicted_ownership.clear();
         if self.config.ownership && !prediction.ownership.is_empty() {
             let size = self.frames.size();
-            let on_canvas = |image| tengen_records::canvas_index(size, prediction.canvas, image);
+            let on_canvas = |image| tengen_encoding::canvas_index(size, prediction.canvas, image);
             let image = (0..size.area()).map(|image| prediction.ownership[on_canvas(image)]);
             self.predicted_ownership.extend(image);
         }

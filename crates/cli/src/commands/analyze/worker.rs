@@ -8,8 +8,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_gtp::PositionAnalysis;
 use tengen_gtp::json::{Desk, Job, Query};
+use tengen_rng as rng;
 use tengen_rules::Move;
-use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod, rng};
+use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod};
 
 /// Memory for evaluations that come up again, bytes.
 const CACHE_BYTES: usize = 64 << 20;

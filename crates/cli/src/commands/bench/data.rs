@@ -5,8 +5,10 @@ use crate::{arguments, output};
 use anyhow::Context;
 use indicatif::ProgressBar;
 use std::time::Duration;
-use tengen_records::{CachePlace, GameRecord, SampleConfig, SampleSource, SymmetryMode, decode, encode};
+use tengen_records::GameRecord;
 use tengen_rules::Size;
+use tengen_samples::{CachePlace, SampleConfig, SampleSource, SymmetryMode};
+use tengen_store::{decode, encode};
 
 /// Write games as shards, read them back, and draw training samples from them
 ///

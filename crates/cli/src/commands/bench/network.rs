@@ -7,7 +7,8 @@ use anyhow::Context;
 use serde_json::json;
 use std::thread;
 use std::time::Instant;
-use tengen_network::{BatchSpeed, NetworkConfig, TorchPredictor, Weights, raw_inference};
+use tengen_model::{NetworkConfig, Weights};
+use tengen_network::{BatchSpeed, TorchPredictor, raw_inference};
 use tengen_rules::Size;
 
 /// Ask a network about whole batches of positions, with no search around it

@@ -2,8 +2,8 @@
 
 use super::{Common, Figures};
 use crate::arguments;
+use tengen_rng as rng;
 use tengen_rules::{Position, Size, playout};
-use tengen_search::rng;
 
 /// Play random games by the exact rules, without search or network, on one thread
 ///

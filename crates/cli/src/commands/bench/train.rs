@@ -4,9 +4,10 @@ use super::{Common, Figures, games};
 use crate::arguments;
 use crate::players::DeviceArgs;
 use anyhow::Context;
-use tengen_network::NetworkConfig;
-use tengen_records::{SampleConfig, SampleSource, SymmetryMode, TrainingBatch};
+use tengen_encoding::TrainingBatch;
+use tengen_model::NetworkConfig;
 use tengen_rules::Size;
+use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_trainer::{Trainer, TrainerConfig};
 
 /// Train a network on sample games, as a run does

@@ -6,9 +6,11 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::PathBuf;
-use tengen_records::{
-    Create, Dataset, DatasetError, DatasetManifest, ExportOptions, ExportProgress, FileFormat, SplitShares, Store, What,
+use tengen_datasets::{
+    Dataset, DatasetError, DatasetManifest, ExportOptions, ExportProgress, FileFormat, SplitShares, What, export,
+    export_kept,
 };
+use tengen_store::{Create, Store};
 
 /// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
 ///
@@ -116,8 +118,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         rows_per_part: args.rows_per_part,
     };
     let dataset = with_progress(|watch| match (&args.out, &args.name) {
-        (Some(folder), _) => store.export(folder, &options, watch),
-        (None, Some(name)) => store.export_kept(name, &options, watch),
+        (Some(folder), _) => export(&store, folder, &options, watch),
+        (None, Some(name)) => export_kept(&store, name, &options, watch),
         (None, None) => Err(DatasetError::Options("give --out DIR or --name NAME".to_owned())),
     })?;
     report(&dataset, args.json)

@@ -1,8 +1,9 @@
 //! Which games and positions of a store a command takes: the same options everywhere.
 
 use crate::arguments;
-use tengen_records::{DatasetFilter, GamesOf};
+use tengen_datasets::DatasetFilter;
 use tengen_rules::{Komi, Rules, Size};
+use tengen_store::GamesOf;
 
 /// Conditions; several of one kind are alternatives, different kinds must all hold.
 #[derive(clap::Args)]

@@ -3,12 +3,12 @@
 use super::filters::Filters;
 use crate::output;
 use serde_json::{Value, json};
+use tengen_datasets::{DatasetFilter, shards_of};
 use tengen_gtp::show_board;
-use tengen_records::{
-    Create, DatasetFilter, EXPLORED, FULL_SEARCH, GameRecord, OPENING, PlyRecord, ShardReadError, Store,
-    write_sgf_collection,
-};
+use tengen_records::{EXPLORED, FULL_SEARCH, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Color, Move, Size, format_point};
+use tengen_sgf::write_sgf_collection;
+use tengen_store::{Create, ShardReadError, Store};
 
 /// Moves of a policy target that the table of positions shows.
 const POLICY_MOVES: usize = 3;
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 /// The newest games, newest first. Damaged shards are skipped.
 fn newest(store: &Store, filter: &DatasetFilter, wanted: usize) -> anyhow::Result<Vec<GameRecord>> {
-    let (mut shards, _) = store.shards_of(filter)?;
+    let (mut shards, _) = shards_of(&store, filter)?;
     shards.sort_by_key(|shard| shard.name.created_ms);
     let mut games = Vec::new();
     for shard in shards.iter().rev() {

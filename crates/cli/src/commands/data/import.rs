@@ -5,11 +5,9 @@ use crate::output::{self, result, say, thousands};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use tengen_records::{
-    Create, ImportReport, ImportRules, Importer, MissingTurns, Rejection, Store, StoreError, find_sources, read_source,
-    sha256_hex,
-};
+use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, Rejection, find_sources, read_source};
 use tengen_rules::{Komi, Rules};
+use tengen_store::{Create, Store, StoreError, sha256_hex};
 
 /// Games left out that are shown; the report has all.
 const SHOWN: usize = 10;
@@ -204,7 +202,7 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
         lines.push(b'\n');
     }
     if let Some(path) = file {
-        crate::report::replace(path, &lines).with_context(|| format!("cannot write {}", path.display()))?;
+        tengen_report::replace(path, &lines).with_context(|| format!("cannot write {}", path.display()))?;
         return Ok(Some(path.display().to_string()));
     }
     let Some(store) = store.filter(|_| !lines.is_empty()) else {

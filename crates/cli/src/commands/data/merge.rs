@@ -4,7 +4,7 @@ use super::prune::totals;
 use super::retention::keep_positions;
 use crate::output::{self, bars, usage};
 use indicatif::ProgressBar;
-use tengen_records::{CompactSettings, Create, Gather, Store};
+use tengen_store::{CompactSettings, Create, Gather, Store};
 
 /// Compact the old games of a store into few large shards, or gather the games of several stores in one
 ///

@@ -3,7 +3,7 @@
 use super::retention::keep_positions;
 use crate::output::{self, thousands};
 use serde::Serialize;
-use tengen_records::{Create, GameTotals, PrunePlan, Store};
+use tengen_store::{Create, GameTotals, PrunePlan, Store};
 
 /// Drop whole generations of self-play games that lie far outside the training window
 ///
@@ -62,7 +62,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn answer(plan: &PrunePlan, keep_positions: u64, done: bool) -> Answer {
-    let generation = |pruned: &tengen_records::PrunedGeneration| Generation {
+    let generation = |pruned: &tengen_store::PrunedGeneration| Generation {
         generation: pruned.generation,
         totals: pruned.totals,
     };

@@ -3,7 +3,8 @@
 use crate::output::usage;
 use anyhow::{Context, bail};
 use serde::Deserialize;
-use tengen_records::{GamesOf, Store, WindowConfig};
+use tengen_samples::WindowConfig;
+use tengen_store::{GamesOf, Store};
 
 /// How many windows are kept unless the user says otherwise: one that is trained on, and as much again.
 const WINDOWS_KEPT: u64 = 2;

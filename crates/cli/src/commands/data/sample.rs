@@ -7,8 +7,11 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use tengen_records::{Create, DatasetFilter, ExportOptions, GameRecord, PlyRecord, Sampled, Store, What, write_sgf};
+use tengen_datasets::{DatasetFilter, ExportOptions, Sampled, What, export, sample};
+use tengen_records::{GameRecord, PlyRecord};
 use tengen_rules::{Move, Position, Size, format_point};
+use tengen_sgf::write_sgf;
+use tengen_store::{Create, Store};
 
 /// Moves of a policy that people are shown.
 const BEST_MOVES: usize = 5;
@@ -60,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             distinct: false,
             rows_per_part: None,
         };
-        let dataset = with_progress(|watch| store.export(folder, &options, watch))?;
+        let dataset = with_progress(|watch| export(&store, folder, &options, watch))?;
         return report(&dataset, args.json);
     }
     if what == What::Games && filter.full_search_only {
@@ -95,7 +98,7 @@ fn draw(store: &Store, wanted: (What, u64), filter: &DatasetFilter) -> anyhow::R
         });
         replayed.expect("the store has replayed this game");
     };
-    store.sample(wanted, filter, &mut |_| !interrupt.requested(), &mut show)?;
+    sample(&store, wanted, filter, &mut |_| !interrupt.requested(), &mut show)?;
     Ok((objects, texts))
 }
 

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
-use tengen_records::{SolveOptions, SolveProgress, solve_dataset};
+use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
 use tengen_rules::{Rules, Size};
 
 /// The largest boards that are tried; see `tengen rules solve`.

@@ -3,7 +3,9 @@
 use super::filters::Filters;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use tengen_records::{Create, GameStats, OpeningNode, OpeningTree, Others, Store, StoreStats, TreeShape};
+use tengen_datasets::{StoreStats, stats};
+use tengen_records::{GameStats, OpeningNode, OpeningTree, Others, TreeShape};
+use tengen_store::{Create, Store};
 
 /// Komis and generations that the table shows; the JSON has all.
 const ROWS: usize = 12;
@@ -47,7 +49,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let bar = output::bars().add(ProgressBar::new(0));
     let style = ProgressStyle::with_template("reading shards [{bar:40}] {human_pos}/{human_len}, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let stats = store.stats(&filter, shape, |done, all| {
+    let stats = stats(&store, &filter, shape, |done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     })?;

@@ -2,7 +2,7 @@
 
 use crate::output;
 use anyhow::bail;
-use tengen_records::{Create, Store, VerifyReport};
+use tengen_store::{Create, Store, VerifyReport};
 
 /// Check every file of a store anew: hashes, schema, and every game replayed under its rules
 ///

@@ -4,9 +4,8 @@ use super::system::loaded_library;
 use crate::output;
 use anyhow::Context;
 use serde::Serialize;
-use tengen_network::{
-    DeviceChoice, LibtorchInfo, NetworkConfig, Precision, PredictorOptions, TorchPredictor, Weights, raw_inference,
-};
+use tengen_model::{NetworkConfig, Weights};
+use tengen_network::{DeviceChoice, LibtorchInfo, Precision, PredictorOptions, TorchPredictor, raw_inference};
 use tengen_rules::Size;
 
 /// libtorch and its measured speed.

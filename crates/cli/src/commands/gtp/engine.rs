@@ -12,8 +12,8 @@ use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
     Watcher,
 };
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
-use tengen_search::rng::{self, Rng};
 use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
 
 /// Visits of a move where neither visits nor a time are given.

@@ -1,8 +1,8 @@
 //! How the engine plays: limits, chance, giving up; and how a session changes that (`kata-set-param`).
 
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, Size};
 use tengen_search::SearchResult;
-use tengen_search::rng::{self, Rng};
 
 /// Turns of the game in which moves are drawn where nobody says how many.
 pub(super) const USUAL_TEMPERATURE_PLIES: usize = 8;

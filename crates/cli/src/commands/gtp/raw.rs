@@ -1,7 +1,7 @@
 //! `kata-raw-nn`: what the network says of a position, without a search.
 
+use tengen_encoding::Features;
 use tengen_gtp::{EngineError, RawNetwork, Turn};
-use tengen_records::Features;
 use tengen_rules::{Color, Point, Symmetry};
 use tengen_search::{Batch, Prediction, Predictor};
 

@@ -1,12 +1,12 @@
 //! `loadsgf` and `printsgf`: the main line of a game file, and the game of a session as one.
 
 use crate::output::say;
-use crate::report::replace;
 use anyhow::Context;
 use std::path::Path;
 use tengen_gtp::{Game, LoadedGame};
-use tengen_records::{SgfTree, read_sgf_bytes};
+use tengen_report::replace;
 use tengen_rules::{Color, Handicap, Move, Point, PointSet, Rules};
+use tengen_sgf::{SgfTree, read_sgf_bytes};
 
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 use tengen_gtp::EngineError;
+use tengen_rng as rng;
 use tengen_rules::{Komi, Position};
-use tengen_search::{EvaluationCache, Lockstep, Predictor, RootMoves, Search, SearchConfig, SearchMethod, rng};
+use tengen_search::{EvaluationCache, Lockstep, Predictor, RootMoves, Search, SearchConfig, SearchMethod};
 
 /// Memory for evaluations that come up again, bytes.
 const CACHE_BYTES: usize = 64 << 20;

@@ -5,8 +5,8 @@ use crate::output;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::PathBuf;
-use tengen_records::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
 use tengen_rules::{Judge, Komi, LIFE_NODES, Position, Rules, format_point};
+use tengen_sgf::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
 
 /// Replay the games of an SGF file under exact rules and count them
 ///

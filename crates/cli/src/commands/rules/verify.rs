@@ -4,7 +4,7 @@ use crate::output;
 use anyhow::bail;
 use serde_json::json;
 use std::path::PathBuf;
-use tengen_records::{OracleReport, check_oracle_file};
+use tengen_facts::{OracleReport, check_oracle_file};
 
 /// Check the rules core against files of facts that other programs computed
 ///

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
-use tengen_records::{MatchFile, Store};
 use tengen_rules::{Komi, Size};
+use tengen_store::{MatchFile, Store};
 
 /// A player of a tournament.
 pub(super) struct Entrant {

@@ -1,11 +1,11 @@
 //! What a tournament showed: ratings of all players, and every pairing.
 
 use super::entrants::Entrant;
-use crate::metrics::{self, Event, Measured, Metrics, Rating};
 use anyhow::Context;
 use serde::Serialize;
 use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
-use tengen_records::Store;
+use tengen_report::metrics::{self, Event, Measured, Metrics, Rating};
+use tengen_store::Store;
 
 /// The match of two players of a tournament.
 pub(super) struct Pairing {

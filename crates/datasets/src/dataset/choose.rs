@@ -1,0 +1,74 @@
+//! Which N games or positions are drawn from a store? Those with the smallest draws: uniform, in one pass.
+
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::error::DatasetError;
+use super::export::What;
+use super::filter::{DatasetFilter, draw};
+use super::scan::{Read, scan};
+use tengen_records::{FULL_SEARCH, GameRecord};
+use tengen_store::{ShardInfo, Store};
+
+/// Chosen games by number of shard and number in it, each with its chosen plies; none for a whole game.
+pub(crate) type Chosen = BTreeMap<usize, BTreeMap<usize, Vec<usize>>>;
+
+/// Draws `count` games or positions without replacement, uniformly among those that pass the filter; fewer when there
+/// are fewer. `watch` gets the positions read so far and says whether to go on.
+///
+/// # Errors
+/// [`DatasetError::Store`], [`DatasetError::Stopped`].
+pub(crate) fn choose(
+    store: &Store,
+    shards: &[ShardInfo],
+    filter: &DatasetFilter,
+    (what, count): (What, u64),
+    watch: &mut dyn FnMut(u64) -> bool,
+) -> Result<(Chosen, Read), DatasetError> {
+    let mut heap = BinaryHeap::new();
+    let mut offer = |entry: (u64, usize, usize, Option<usize>)| {
+        heap.push(entry);
+        if heap.len() as u64 > count {
+            heap.pop();
+        }
+    };
+    let all: Vec<_> = shards.iter().enumerate().collect();
+    let mut positions = 0;
+    let read = scan(store, &all, |shard, games| {
+        for (number, game) in games.iter().enumerate().filter(|(_, game)| filter.takes_game(game)) {
+            match what {
+                What::Games if filter.draws(&game.game_id, None) => {
+                    offer((draw("choose", filter.seed, &game.game_id, None), shard, number, None));
+                }
+                What::Games => {}
+                What::Positions => taken_plies(filter, game).for_each(|ply| {
+                    let draw = draw("choose", filter.seed, &game.game_id, Some(ply));
+                    offer((draw, shard, number, Some(ply)));
+                }),
+            }
+        }
+        positions += shards[shard].positions();
+        if watch(positions) {
+            Ok(())
+        } else {
+            Err(DatasetError::Stopped)
+        }
+    })?;
+    let mut chosen = Chosen::new();
+    for (_, shard, number, ply) in heap {
+        let plies = chosen.entry(shard).or_default().entry(number).or_default();
+        plies.extend(ply);
+    }
+    chosen
+        .values_mut()
+        .flat_map(BTreeMap::values_mut)
+        .for_each(|plies| plies.sort_unstable());
+    Ok((chosen, read))
+}
+
+/// The plies of a game whose positions pass the filter.
+pub(crate) fn taken_plies(filter: &DatasetFilter, game: &GameRecord) -> impl Iterator<Item = usize> {
+    let taken = |ply: &usize| {
+        (!filter.full_search_only || game.plies[*ply].has(FULL_SEARCH)) && filter.draws(&game.game_id, Some(*ply))
+    };
+    (0..game.plies.len()).filter(taken)
+}

@@ -1,0 +1,126 @@
+//! Which positions are the same seen in a mirror? Those with one key, of which only the first is kept.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use sha2::{Digest, Sha256};
+use tengen_rules::{Color, ImageTable, Komi, Move, Position, image};
+
+/// A key of everything two positions must share to be the same: board size, rules, komi, side to move, consecutive
+/// passes, whether a pass is legal, and, up to one symmetry of the board, the stones of both colors and the points
+/// banned by the ko rule. The first 16 bytes of a SHA-256.
+pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128 {
+    let size = position.size();
+    let table = ImageTable::of(size);
+    let sets = [
+        position.stones(Color::Black),
+        position.stones(Color::White),
+        position.superko_banned(),
+    ];
+    let image_of = |number: usize| {
+        let map = table.map(number);
+        sets.map(|set| *image(map, &set).words())
+    };
+    let smallest = (0..table.symmetries().len()).map(image_of).min();
+    let smallest = smallest.expect("every board has the symmetry that changes nothing");
+    let mut hash = Sha256::new();
+    hash.update(rules.as_bytes());
+    hash.update([0, size.width() as u8, size.height() as u8]);
+    hash.update(komi.half_points().to_le_bytes());
+    hash.update([
+        position.to_move().index() as u8,
+        position.consecutive_passes() as u8,
+        position.is_legal(Move::Pass).into(),
+    ]);
+    let words = size.area().div_ceil(64);
+    for set in &smallest {
+        set[..words].iter().for_each(|word| hash.update(word.to_le_bytes()));
+    }
+    let bytes: [u8; 16] = hash.finalize()[..16].try_into().expect("a SHA-256 has 32 bytes");
+    u128::from_le_bytes(bytes)
+}
+
+/// Keys that were seen.
+#[derive(Default)]
+pub(crate) struct Seen(HashSet<u128, BuildHasherDefault<LowHalf>>);
+
+impl Seen {
+    /// Whether the key is new.
+    pub(crate) fn insert(&mut self, key: u128) -> bool {
+        self.0.insert(key)
+    }
+
+    /// Bytes the keys take: 16 and one byte of the table for each place there is room for.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.capacity() as u64 * 8 / 7 * 17
+    }
+}
+
+/// The keys are random already.
+#[derive(Default)]
+pub(crate) struct LowHalf(u64);
+
+impl Hasher for LowHalf {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("positions have keys of 128 bits");
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_rules::{Size, Symmetry, parse_point};
+
+    fn played(size: Size, moves: &[&str]) -> Position {
+        let mut position = Position::new(size);
+        for text in moves {
+            position.play(Move::parse(size, text).unwrap());
+        }
+        position
+    }
+
+    #[test]
+    fn images_have_one_key_and_nothing_else_has() {
+        let size = Size::new(5, 5).unwrap();
+        let position = played(size, &["B2", "C4", "A1", "pass"]);
+        let key = |position: &Position| position_key(position, "tromp_taylor", Komi::ZERO);
+        for &symmetry in Symmetry::all(size) {
+            assert_eq!(key(&position.transformed(symmetry)), key(&position), "{symmetry:?}");
+        }
+        let others = [
+            played(size, &["B2", "C4", "A1"]),
+            played(size, &["B2", "C4", "A1", "pass", "pass"]),
+            played(size, &["C4", "B2", "pass", "A1"]),
+            played(size, &["B2", "C4", "B1", "pass"]),
+        ];
+        for other in &others {
+            assert_ne!(key(other), key(&position));
+        }
+        assert_ne!(
+            position_key(&position, "tromp_taylor", Komi::from_half_points(1)),
+            key(&position)
+        );
+        assert_ne!(position_key(&position, "aga", Komi::ZERO), key(&position));
+    }
+
+    #[test]
+    fn a_ko_ban_tells_positions_apart() {
+        let size = Size::new(4, 3).unwrap();
+        // The same stones with White to move: Black has just taken the ko at B2, or nothing was ever taken.
+        let taken = played(size, &["B3", "C3", "A2", "D2", "B1", "C1", "A3", "B2", "C2"]);
+        let quiet = played(size, &["B3", "C3", "A2", "D2", "B1", "C1", "A3", "pass", "C2"]);
+        assert_eq!((taken.hash(), taken.to_move()), (quiet.hash(), quiet.to_move()));
+        let ko = parse_point(size, "B2").unwrap();
+        assert!(taken.superko_banned().contains(ko) && !quiet.superko_banned().contains(ko));
+        let key = |position: &Position| position_key(position, "tromp_taylor", Komi::ZERO);
+        assert_ne!(key(&taken), key(&quiet));
+    }
+}

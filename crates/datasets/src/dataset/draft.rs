@@ -1,0 +1,119 @@
+//! How does a dataset appear whole or not at all? It grows in a folder beside its place and is renamed at the end.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::error::{DatasetError, cannot_write};
+
+/// Folder of datasets of this major version, inside the dataset's own folder.
+const VERSION: &str = "v1";
+/// The folder while it grows.
+const UNFINISHED: &str = "v1.unfinished";
+pub(crate) use tengen_store::DATASET_MANIFEST as MANIFEST;
+
+/// A dataset that is being written; dropped before [`Draft::commit`], it leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    folder: PathBuf,
+    /// Whether the dataset's own folder was made for it.
+    is_new: bool,
+    /// Remains of an interrupted dataset were removed.
+    pub(crate) cleaned: bool,
+    committed: bool,
+    /// Locked until the end, so that two processes never write one dataset.
+    _lock: File,
+}
+
+impl Draft {
+    /// Begins a dataset at `folder`/v1. The folder may exist if it is empty or holds only remains of an interrupted
+    /// dataset, which are removed.
+    ///
+    /// # Errors
+    /// [`DatasetError::Complete`], [`DatasetError::NotEmpty`], [`DatasetError::InUse`], [`DatasetError::Write`].
+    pub(crate) fn begin(folder: &Path) -> Result<Draft, DatasetError> {
+        let is_new = !folder.exists();
+        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
+        let lock = File::open(folder).map_err(|error| cannot_write(folder, error))?;
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(DatasetError::InUse(folder.to_owned()));
+        }
+        if folder.join(VERSION).join(MANIFEST).exists() {
+            return Err(DatasetError::Complete(folder.join(VERSION)));
+        }
+        let cleaned = check_empty(folder)?;
+        let mut draft = Draft {
+            folder: folder.to_owned(),
+            is_new,
+            cleaned,
+            committed: false,
+            _lock: lock,
+        };
+        draft.cleaned = draft.remove_unfinished()?;
+        fs::create_dir(draft.path()).map_err(|error| cannot_write(&draft.path(), error))?;
+        Ok(draft)
+    }
+
+    /// Where files go until the dataset is complete.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(UNFINISHED)
+    }
+
+    /// Where the complete dataset will be.
+    pub(crate) fn place(&self) -> PathBuf {
+        self.folder.join(VERSION)
+    }
+
+    /// Makes the dataset appear. Its files must be synced already.
+    pub(crate) fn commit(mut self) -> Result<PathBuf, DatasetError> {
+        let place = self.place();
+        sync_folder(&self.path())?;
+        fs::rename(self.path(), &place).map_err(|error| cannot_write(&place, error))?;
+        self.committed = true;
+        sync_folder(&self.folder)?;
+        Ok(place)
+    }
+
+    fn remove_unfinished(&self) -> Result<bool, DatasetError> {
+        match fs::remove_dir_all(self.path()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(cannot_write(&self.path(), error)),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.committed {
+            // What cannot be removed now is removed by the next try.
+            let _ = self.remove_unfinished();
+            if self.is_new {
+                let _ = fs::remove_dir(&self.folder);
+            }
+        }
+    }
+}
+
+/// Demands that nothing but an unfinished dataset is there; tells whether that is.
+fn check_empty(folder: &Path) -> Result<bool, DatasetError> {
+    let entries = fs::read_dir(folder).map_err(|error| cannot_write(folder, error))?;
+    let mut unfinished = false;
+    for entry in entries {
+        let name = entry.map_err(|error| cannot_write(folder, error))?.file_name();
+        if name != UNFINISHED {
+            return Err(DatasetError::NotEmpty {
+                folder: folder.to_owned(),
+                found: name.to_string_lossy().into_owned(),
+            });
+        }
+        unfinished = true;
+    }
+    Ok(unfinished)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), DatasetError> {
+    let sync = File::open(folder).and_then(|file| file.sync_all());
+    sync.map_err(|error| cannot_write(folder, error))
+}

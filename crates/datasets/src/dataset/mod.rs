@@ -1,0 +1,39 @@
+//! Games as frozen datasets for other people's tools: Parquet, NumPy arrays, SGF.
+//!
+//! A dataset is a folder `v1` with parts of rows, a README that explains every column, and MANIFEST.json. Rows are built
+//! in memory column by column ([`table`]), from one list of described columns for each kind of row ([`positions`],
+//! [`games`], [`solved_rows`]), and written by [`writer`] into a draft that appears whole at the end ([`draft`]).
+
+mod choose;
+mod column;
+mod distinct;
+mod draft;
+mod error;
+mod export;
+mod filter;
+mod games;
+mod held;
+mod kept;
+mod manifest;
+mod npz_file;
+mod parquet_file;
+mod positions;
+mod readme;
+mod sample;
+mod scan;
+mod shared;
+mod solved;
+mod solved_rows;
+mod source;
+mod table;
+mod writer;
+
+pub use error::DatasetError;
+pub use export::{Dataset, ExportOptions, What, export};
+pub use filter::{DatasetFilter, Split, SplitShares};
+pub use kept::export_kept;
+pub use manifest::DatasetManifest;
+pub use sample::{Sampled, sample};
+pub use scan::ExportProgress;
+pub use solved::{SolveOptions, SolveProgress, solve_dataset};
+pub use writer::{DatasetFile, FileFormat};

@@ -1,0 +1,205 @@
+//! Which columns has a dataset of positions, and how does a game fill them?
+
+use tengen_rules::{Color, Move, Position};
+
+use super::column::Kind::{Bool, Float32, Int16, Int32};
+use super::column::Shape::Moves;
+use super::column::{Column, Field, fields};
+use super::shared::{BOARD, CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
+use super::source::GameSource;
+use super::table::{Cells, Table};
+use tengen_records::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
+use tengen_store::GamesOf;
+
+/// One position of a game, before its turn.
+pub(crate) struct PositionRow<'a> {
+    pub(crate) game: &'a GameSource<'a>,
+    pub(crate) position: &'a Position,
+    pub(crate) ply: usize,
+    pub(crate) turn: &'a PlyRecord,
+}
+
+type Put = fn(&PositionRow<'_>, &mut Cells);
+
+const NO_SEARCH: &str = "the turn was not chosen by a search";
+
+/// The number of a position in its game.
+const PLY: &[Column<Put>] = &[Column::new(
+    Field::one(
+        "ply",
+        Int32,
+        "turns, 0 at the start",
+        "Turns taken before this position; with `game_id` it names the position.",
+    ),
+    |row, out| out.int(row.ply as i64),
+)];
+
+/// The columns that only a dataset of positions has, but for [`PLY`].
+const POSITION_COLUMNS: &[Column<Put>] = &[
+    Column::new(
+        Field::one(
+            "move",
+            Int16,
+            "point index, height * width = pass",
+            "The turn that was taken.",
+        ),
+        |row, out| out.int(row.turn.mv.index(row.position.size()) as i64),
+    ),
+    Column::new(
+        Field::one(
+            "opening",
+            Bool,
+            "",
+            "Whether the turn was given or drawn at random before play began; such turns were not trained on.",
+        ),
+        |row, out| out.flag(row.is_opening()),
+    ),
+    Column::new(
+        Field::one(
+            "full_search",
+            Bool,
+            "",
+            "Whether the search before the turn had its full number of visits.",
+        ),
+        |row, out| out.flag(row.turn.has(FULL_SEARCH)),
+    ),
+    Column::new(
+        Field::one(
+            "explored",
+            Bool,
+            "",
+            "Whether the turn was chosen for exploration, not because it was thought best.",
+        ),
+        |row, out| out.flag(row.turn.has(EXPLORED)),
+    ),
+    Column::new(
+        Field::one(
+            "weight",
+            Float32,
+            "0 or more",
+            "Weight of the position in training; 0 = not trained on.",
+        ),
+        |row, out| out.float(row.turn.weight),
+    ),
+    Column::new(
+        Field::new(
+            "policy",
+            Float32,
+            Moves,
+            "probability, 0 to 1, sums to 1, the mover's moves",
+            "Policy target: the search's improved policy; illegal moves have 0.",
+        )
+        .null("there was no policy target"),
+        put_policy,
+    ),
+    Column::new(
+        Field::one(
+            "root_value",
+            Float32,
+            "P(win) - P(loss), -1 to 1, mover's view",
+            "The search's value of the move it chose.",
+        )
+        .null(NO_SEARCH),
+        |row, out| row.searched(out, row.turn.root_value),
+    ),
+    Column::new(
+        Field::one(
+            "root_score",
+            Float32,
+            "points after komi, mover's view",
+            "The search's expected margin at the end of the game.",
+        )
+        .null(NO_SEARCH),
+        |row, out| row.searched(out, row.turn.root_margin),
+    ),
+    Column::new(
+        Field::one(
+            "root_visits",
+            Int32,
+            "visits",
+            "Visits of the root; 0 without a search.",
+        ),
+        |row, out| out.int(row.turn.root_visits),
+    ),
+    Column::new(
+        Field::one(
+            "network_value",
+            Float32,
+            "P(win) - P(loss), -1 to 1, mover's view",
+            "The network's value of the position without a search.",
+        )
+        .null(NO_SEARCH),
+        |row, out| row.searched(out, row.turn.network_value),
+    ),
+    Column::new(
+        Field::one("game_plies", Int32, "turns", "Length of the game."),
+        |row, out| out.int(row.game.record.plies.len() as i64),
+    ),
+];
+
+/// The columns of a dataset of positions of such games, in order.
+pub(crate) fn position_fields(games: &GamesOf) -> Vec<Field> {
+    let before = [fields(NAME), fields(SIZE), fields(PLY), fields(BOARD)].concat();
+    let after = [fields(RESULT), fields(PROVENANCE), fields(claims(games))].concat();
+    [before, fields(POSITION_COLUMNS), after].concat()
+}
+
+/// Adds a position to a table of [`position_fields`].
+pub(crate) fn push_position(table: &mut Table, row: &PositionRow<'_>) {
+    let cells = &mut table.columns.iter_mut();
+    fill(NAME, cells, |put, cells| put(row.game, cells));
+    fill(SIZE, cells, |put, cells| put(row.position.size(), cells));
+    fill(PLY, cells, |put, cells| put(row, cells));
+    fill(BOARD, cells, |put, cells| put(row.position, cells));
+    fill(POSITION_COLUMNS, cells, |put, cells| put(row, cells));
+    for columns in [RESULT, PROVENANCE, CLAIMS] {
+        fill(columns, cells, |put, cells| put(row.game, cells));
+    }
+    table.rows += 1;
+}
+
+/// 1 for Black, -1 for White.
+pub(crate) fn sign(color: Color) -> i64 {
+    match color {
+        Color::Black => 1,
+        Color::White => -1,
+    }
+}
+
+impl PositionRow<'_> {
+    pub(crate) fn is_opening(&self) -> bool {
+        self.turn.has(OPENING) || self.ply < usize::from(self.game.record.opening_plies)
+    }
+
+    fn searched(&self, out: &mut Cells, value: f32) {
+        match self.turn.root_visits {
+            0 => out.missing(),
+            _ => out.float(value),
+        }
+    }
+}
+
+/// The stones, one number per point.
+pub(crate) fn put_board(position: &Position, out: &mut Cells) {
+    out.points(
+        position.size(),
+        &position.stones(Color::Black),
+        &position.stones(Color::White),
+    );
+}
+
+/// The legal moves, one number per move.
+pub(crate) fn put_legal(position: &Position, out: &mut Cells) {
+    out.moves(position.size(), &position.legal_points(), position.is_legal(Move::Pass));
+}
+
+fn put_policy(row: &PositionRow<'_>, out: &mut Cells) {
+    if row.turn.policy.is_empty() {
+        return out.missing();
+    }
+    let mut dense = vec![0.0; row.position.size().area() + 1];
+    for &(index, probability) in &row.turn.policy {
+        dense[usize::from(index)] = probability;
+    }
+    out.floats(dense);
+}

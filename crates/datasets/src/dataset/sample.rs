@@ -1,0 +1,59 @@
+//! How are a few games or positions of a store looked at? Drawn as for a dataset, then shown one by one.
+
+use super::choose::choose;
+use super::error::DatasetError;
+use super::export::What;
+use super::filter::DatasetFilter;
+use super::scan::{ExportProgress, scan, shards_for};
+use tengen_records::GameRecord;
+use tengen_store::{ShardInfo, Store};
+
+/// A game that was drawn, or from which positions were drawn.
+#[derive(Debug)]
+pub struct Sampled<'a> {
+    /// The game.
+    pub game: &'a GameRecord,
+    /// The shard it comes from.
+    pub shard: &'a ShardInfo,
+    /// The plies of the drawn positions, ascending; empty when games were drawn.
+    pub plies: &'a [usize],
+}
+
+/// Draws `count` games or positions uniformly, without replacement, among those that pass the filter, the same ones
+/// that [`export`](super::export::export) takes with that count and filter, and shows them in the order of the store. `watch` is told
+/// the progress and says whether to go on.
+///
+/// # Errors
+/// [`DatasetError::NoGames`], [`DatasetError::NothingMatches`], [`DatasetError::Stopped`], [`DatasetError::Store`].
+pub fn sample(
+    store: &Store,
+    (what, count): (What, u64),
+    filter: &DatasetFilter,
+    watch: &mut dyn FnMut(ExportProgress) -> bool,
+    show: &mut dyn FnMut(Sampled<'_>),
+) -> Result<(), DatasetError> {
+    let shards = shards_for(store, filter)?;
+    let mut progress = ExportProgress {
+        all_positions: shards.iter().map(ShardInfo::positions).sum(),
+        ..ExportProgress::default()
+    };
+    let (chosen, read) = choose(store, &shards, filter, (what, count), &mut |positions| {
+        progress.positions = positions;
+        watch(progress)
+    })?;
+    if chosen.is_empty() {
+        return Err(read.nothing_matches());
+    }
+    let wanted: Vec<_> = chosen.keys().map(|&number| (number, &shards[number])).collect();
+    scan(store, &wanted, |number, games| {
+        for (&game, plies) in &chosen[&number] {
+            show(Sampled {
+                game: &games[game],
+                shard: &shards[number],
+                plies,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

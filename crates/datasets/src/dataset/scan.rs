@@ -1,0 +1,123 @@
+//! How are the games of a store gone through with little memory? A few shards at a time, in order, read in parallel.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::error::DatasetError;
+use super::filter::DatasetFilter;
+use super::held::Held;
+use tengen_records::GameRecord;
+use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
+
+/// Shards that are in memory at once are no more than this, and stop at [`GROUP_BYTES`].
+const GROUP_SHARDS: usize = 64;
+/// Bytes on disk after which no further shard is taken into memory.
+const GROUP_BYTES: u64 = 4 << 20;
+
+/// Why a shard that was there at the beginning is left out.
+const PRUNED: &str = "it was pruned meanwhile";
+
+/// What has been gone through.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportProgress {
+    /// Positions read so far, those left out included.
+    pub positions: u64,
+    /// Positions in all shards that are read.
+    pub all_positions: u64,
+    /// Rows written so far.
+    pub rows: u64,
+}
+
+/// Counts of what was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) games: u64,
+    pub(crate) positions: u64,
+    /// Paths and reasons of shards that could not be taken.
+    pub(crate) damaged: Vec<(String, String)>,
+    held: Held,
+}
+
+impl Read {
+    /// That nothing of it passed the filters.
+    pub(crate) fn nothing_matches(&self) -> DatasetError {
+        DatasetError::NothingMatches {
+            games: self.games,
+            positions: self.positions,
+            held: self.held.in_words(),
+        }
+    }
+}
+
+/// The shards that games passing the filter can be in, oldest first.
+///
+/// # Errors
+/// [`DatasetError::NoGames`] when the store has no shards of these games, [`DatasetError::NoGenerations`] when it has them of
+/// other generations only; [`DatasetError::Store`].
+pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<ShardInfo>, DatasetError> {
+    let mut shards = store.list_shards(&filter.games)?;
+    if shards.is_empty() {
+        return Err(DatasetError::NoGames {
+            location: store.location().to_owned(),
+            games: match &filter.games {
+                GamesOf::SelfPlay => "self-play games".to_owned(),
+                GamesOf::Imported => "imported games".to_owned(),
+                GamesOf::All => "games".to_owned(),
+                GamesOf::Match(id) => format!("games of a match {id}"),
+            },
+        });
+    }
+    let generations: BTreeSet<u32> = shards.iter().map(ShardInfo::generation).collect();
+    shards.retain(|shard| filter.takes_shard(shard));
+    match (filter.generations, generations.first(), generations.last()) {
+        (Some(asked), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
+            location: store.location().to_owned(),
+            asked,
+            held: (first, last),
+        }),
+        _ => Ok(shards),
+    }
+}
+
+/// Reads shards in order and gives each one's number and games to `take`, which says whether to go on.
+///
+/// # Errors
+/// [`DatasetError::Store`] when the store fails; what `take` returns. Damaged shards are noted in what is returned.
+pub(crate) fn scan(
+    store: &Store,
+    shards: &[(usize, &ShardInfo)],
+    mut take: impl FnMut(usize, Vec<GameRecord>) -> Result<(), DatasetError>,
+) -> Result<Read, DatasetError> {
+    let mut read = Read::default();
+    let mut rest = shards;
+    while !rest.is_empty() {
+        let (group, later) = rest.split_at(group_length(rest));
+        rest = later;
+        let games: Vec<_> = group.par_iter().map(|(_, shard)| store.read_shard(shard)).collect();
+        for (&(number, shard), games) in group.iter().zip(games) {
+            match games {
+                Ok(games) => {
+                    read.games += games.len() as u64;
+                    read.positions += shard.positions();
+                    games.iter().for_each(|game| read.held.note(game));
+                    take(number, games)?;
+                }
+                Err(ShardReadError::Quarantined { shard, reason }) => read.damaged.push((shard, reason)),
+                Err(ShardReadError::Gone { shard }) => read.damaged.push((shard, PRUNED.to_owned())),
+                Err(ShardReadError::Store(error)) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn group_length(shards: &[(usize, &ShardInfo)]) -> usize {
+    let mut bytes = 0;
+    let fits = |(_, shard): &&(usize, &ShardInfo)| {
+        let fits = bytes < GROUP_BYTES;
+        bytes += shard.bytes;
+        fits
+    };
+    shards.iter().take(GROUP_SHARDS).take_while(fits).count()
+}

@@ -1,0 +1,71 @@
+//! Asks everything of a store in which one file holds anything at all.
+
+use std::sync::Arc;
+
+use object_store::memory::InMemory;
+use tengen_datasets::{DatasetFilter, ExportOptions, FileFormat, What, export_kept};
+use tengen_store::{CompactSettings, GamesOf, MatchFile, Store};
+
+/// Files that are read as text.
+pub(crate) const FILES: [&str; 9] = [
+    "run.json",
+    "models/g000001-0123456789ab/model.json",
+    "promotions/000001.json",
+    "checkpoints/000000000005/checkpoint.json",
+    "changes/000001.json",
+    "quarantine/1790000000123-w-0-4g-40p-0123456789abcdef.json",
+    "datasets/d/v1/MANIFEST.json",
+    "matches/m/result.json",
+    "games/v1/kind=selfplay/gen=g000001/1790000000123-w-0-4g-40p-0123456789abcdef.parquet",
+];
+
+/// Puts the bytes into one of [`FILES`] and asks the store everything.
+pub(crate) fn ask_everything(number: usize, bytes: &[u8]) {
+    let store = Store::over(Arc::new(InMemory::new()), "memory").expect("memory gives a runtime");
+    store
+        .put_new(FILES[number % FILES.len()], bytes.to_vec())
+        .expect("memory takes files");
+    let _ = (
+        store.run_info(),
+        store.list_models(),
+        store.promotions(),
+        store.champion(),
+    );
+    let _ = (
+        store.model_info("g000001-0123456789ab"),
+        store.load_model("g000001-0123456789ab"),
+    );
+    let _ = (
+        store.list_checkpoints(),
+        store.latest_checkpoint(),
+        store.load_checkpoint(5),
+    );
+    let _ = (
+        store.quarantine_notes(),
+        store.list_matches(),
+        store.match_file("m", MatchFile::Result),
+    );
+    if let Ok(listing) = store.list_games(&GamesOf::All) {
+        let _ = listing.published();
+        for shard in &listing.shards {
+            let _ = (store.game_ids(shard), store.read_shard(shard));
+        }
+    }
+    let settings = CompactSettings {
+        keep_positions: 0,
+        target_bytes: 1 << 20,
+    };
+    let _ = store.verify(|_, _| {});
+    let _ = store.plan_prune(1).map(|plan| store.prune(&plan));
+    let _ = store.compact(settings, |_, _| {});
+    let options = ExportOptions {
+        what: What::Games,
+        format: FileFormat::Sgf,
+        filter: DatasetFilter::default(),
+        count: None,
+        split: None,
+        distinct: false,
+        rows_per_part: None,
+    };
+    let _ = export_kept(&store, "d", &options, &mut |_| true);
+}

@@ -1,0 +1,294 @@
+//! What does the network see of a position? Eight bit planes, three numbers and the komi, all from the mover's side.
+//!
+//! | plane | holds the points |
+//! |---|---|
+//! | 0 | of the mover's stones |
+//! | 1 | of the opponent's stones |
+//! | 2, 3, 4 | of chains of either color with exactly 1, 2, 3 liberties |
+//! | 5 | that are empty and refused to the mover by the ko rule (one-stone suicides included) |
+//! | 6 | that the mover owns if the game stopped now: his stones and empty points reaching only them |
+//! | 7 | that the opponent owns if the game stopped now |
+//!
+//! Points that are not on the board count as komi: White's handicap bonus, and under territory scoring the prisoners
+//! taken so far, for the side that took them. What happens on the board from here on is worth the same whatever they
+//! are, and the result depends on the sum only. The planes of owned points stay areas.
+//!
+//! A network may ask for two planes more ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`] hold
+//! neither; an [`InputBatch`](crate::InputBatch) adds them:
+//!
+//! | plane | holds the points |
+//! |---|---|
+//! | 8 | of the mover's pass-alive area: chains that cannot be taken though he only passes, and their vital regions |
+//! | 9 | of the opponent's pass-alive area |
+//!
+//! No plane tells the order of earlier moves, so positions reached on two ways share one prediction.
+
+use tengen_rules::{
+    Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, image, pass_alive_area,
+};
+
+/// Number of bit planes of [`Features`].
+pub const BIT_PLANES: usize = 8;
+
+/// Number of global inputs of [`Features`].
+pub const GLOBALS: usize = 3;
+
+/// Plane of the mover's stones.
+pub const PLANE_OWN: usize = 0;
+/// Plane of the opponent's stones.
+pub const PLANE_OPPONENT: usize = 1;
+/// First of the three planes of chains with 1, 2 and 3 liberties.
+pub const PLANE_LIBERTIES: usize = 2;
+/// Plane of empty points refused to the mover by the ko rule.
+pub const PLANE_BANNED: usize = 5;
+/// Plane of the points the mover owns as the board stands.
+pub const PLANE_OWN_AREA: usize = 6;
+/// Plane of the points the opponent owns as the board stands.
+pub const PLANE_OPPONENT_AREA: usize = 7;
+
+/// Which bit planes a network sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlaneSet {
+    /// The [`BIT_PLANES`] planes of [`Features`].
+    #[default]
+    Base,
+    /// Those and [`Features::pass_alive`].
+    PassAlive,
+}
+
+impl PlaneSet {
+    /// Number of bit planes.
+    pub const fn bit_planes(self) -> usize {
+        match self {
+            PlaneSet::Base => BIT_PLANES,
+            PlaneSet::PassAlive => BIT_PLANES + 2,
+        }
+    }
+}
+
+/// Points of margin at which the third global input reaches tanh(1).
+const MARGIN_SCALE: f32 = 5.0;
+
+/// Everything the network sees of one position, from the view of the side to move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// The board's size.
+    pub size: Size,
+    /// The bit planes `[BIT_PLANES]`, in the order of the table in this module's header.
+    pub planes: [PointSet; BIT_PLANES],
+    /// The global inputs `[GLOBALS]`: komi the mover gets divided by the number of points; 1 when the opponent's last
+    /// turn was a pass, else 0; tanh of a fifth of the mover's margin after komi if the game stopped now, under territory
+    /// scoring as if every chain were alive.
+    pub globals: [f32; GLOBALS],
+    /// Points the mover gets on top of what the board gives: the komi for White, minus the komi for Black, and
+    /// with it his part of what this module's header names.
+    pub komi: f32,
+    /// What the rules say of suicide. The network sees it in [`Features::pass_alive`] only; [`Features::key`] leaves it
+    /// out.
+    pub suicide: Suicide,
+}
+
+impl Features {
+    /// Encodes the position for its side to move under a komi.
+    pub fn of(position: &Position, komi: Komi) -> Features {
+        let size = position.size();
+        let mover = position.to_move();
+        let area = position.area();
+        let (own_area, opponent_area) = match mover {
+            Color::Black => (area.black, area.white),
+            Color::White => (area.white, area.black),
+        };
+        let [one, two, three] = position.chains_by_liberties();
+        let planes = [
+            position.stones(mover),
+            position.stones(mover.opposite()),
+            one,
+            two,
+            three,
+            position.superko_banned(),
+            own_area,
+            opponent_area,
+        ];
+        let so_far = SoFar {
+            mover,
+            komi,
+            after_pass: position.last_move() == Some(Move::Pass),
+            gain: gain_off_board(position),
+            territory: position.rules().scoring == Scoring::Territory,
+            suicide: position.rules().suicide,
+        };
+        features_from_planes(size, planes, so_far)
+    }
+
+    /// The pass-alive areas of the mover and of the opponent, see [`Position::pass_alive`].
+    pub fn pass_alive(&self) -> [PointSet; 2] {
+        let (own, opponent) = (self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]);
+        let area = |own, opponent| pass_alive_area(self.size, own, opponent, self.suicide);
+        [area(own, opponent), area(opponent, own)]
+    }
+
+    /// The same position seen in a mirror.
+    ///
+    /// # Panics
+    /// When the symmetry does not keep the board's size (a turn by 90 degrees of a rectangle).
+    pub fn transformed(&self, symmetry: Symmetry) -> Features {
+        let map = ImageTable::of(self.size).map_of(symmetry);
+        let planes = self.planes.map(|plane| image(map, &plane));
+        Features { planes, ..self.clone() }
+    }
+
+    /// The smallest mirror image, the same for every image of a position, and the symmetry that maps the original's
+    /// points to its points.
+    ///
+    /// Smallest means: own stones first, then the opponent's, then the banned points, each compared as words. All
+    /// other planes follow from these, so equal keys mean equal images.
+    pub fn canonical(&self) -> (Symmetry, Features) {
+        let symmetry = self.canonical_symmetry();
+        (symmetry, self.transformed(symmetry))
+    }
+
+    /// The symmetry that [`Features::canonical`] applies.
+    pub fn canonical_symmetry(&self) -> Symmetry {
+        let table = ImageTable::of(self.size);
+        let symmetries = table.symmetries();
+        let mut rest = [0usize; 8];
+        let mut count = symmetries.len();
+        for (number, slot) in rest.iter_mut().enumerate().take(count) {
+            *slot = number;
+        }
+        for plane in [PLANE_OWN, PLANE_OPPONENT, PLANE_BANNED] {
+            if count == 1 {
+                break;
+            }
+            count = keep_smallest(table, &self.planes[plane], &mut rest, count);
+        }
+        symmetries[rest[0]]
+    }
+
+    /// A 128-bit hash of everything the network sees under one rule set, the board's size included. The same on every
+    /// machine.
+    pub fn key(&self) -> u128 {
+        let words = self.size.area().div_ceil(64);
+        let mut mixer = Mixer::new(((self.size.width() as u64) << 32) | self.size.height() as u64);
+        for plane in &self.planes {
+            for &word in &plane.words()[..words] {
+                mixer.add(word);
+            }
+        }
+        let [komi, passed, margin] = self.globals.map(|value| u64::from(value.to_bits()));
+        mixer.add(komi | passed << 32);
+        mixer.add(margin | u64::from(self.komi.to_bits()) << 32);
+        mixer.finish()
+    }
+}
+
+/// What the numbers of a position depend on besides its planes.
+#[derive(Copy, Clone)]
+pub struct SoFar {
+    /// The side to move.
+    pub mover: Color,
+    /// The komi of the game.
+    pub komi: Komi,
+    /// Whether the last turn was a pass.
+    pub after_pass: bool,
+    /// See [`gain_off_board`].
+    pub gain: i32,
+    /// Whether the rules count territory.
+    pub territory: bool,
+    /// What the rules say of suicide.
+    pub suicide: Suicide,
+}
+
+/// Points that Black has off the board, besides the komi, and that his score will hold whatever happens: prisoners
+/// under territory scoring, else minus White's handicap bonus.
+pub fn gain_off_board(position: &Position) -> i32 {
+    let taken = |color| position.prisoners(color) as i32;
+    match position.rules().scoring {
+        Scoring::Territory => taken(Color::White) - taken(Color::Black),
+        Scoring::Area | Scoring::Half => {
+            let stones = position.handicap().stones();
+            -(position.rules().handicap_bonus.points(stones) as i32)
+        }
+    }
+}
+
+/// Completes bit planes by the numbers that follow from them, the komi and the turns before.
+pub fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], so_far: SoFar) -> Features {
+    let points = |plane: usize| planes[plane].len() as f32;
+    let komi = mover_komi(so_far);
+    let mut margin = points(PLANE_OWN_AREA) - points(PLANE_OPPONENT_AREA) + komi;
+    if so_far.territory {
+        margin -= points(PLANE_OWN) - points(PLANE_OPPONENT);
+    }
+    let passed = if so_far.after_pass { 1.0 } else { 0.0 };
+    Features {
+        size,
+        planes,
+        globals: [komi / size.area() as f32, passed, (margin / MARGIN_SCALE).tanh()],
+        komi,
+        suicide: so_far.suicide,
+    }
+}
+
+/// Points the mover gets on top of what the board gives.
+fn mover_komi(so_far: SoFar) -> f32 {
+    let for_white = so_far.komi.points() - so_far.gain as f32;
+    match so_far.mover {
+        Color::Black => -for_white,
+        Color::White => for_white,
+    }
+}
+
+/// Keeps those of the first `count` symmetries in `rest` whose image of `set` is smallest; returns how many.
+fn keep_smallest(table: &ImageTable, set: &PointSet, rest: &mut [usize; 8], count: usize) -> usize {
+    let mut best = image(table.map(rest[0]), set);
+    let mut kept = 1;
+    for read in 1..count {
+        let candidate = image(table.map(rest[read]), set);
+        match candidate.words().cmp(best.words()) {
+            std::cmp::Ordering::Less => {
+                best = candidate;
+                rest[0] = rest[read];
+                kept = 1;
+            }
+            std::cmp::Ordering::Equal => {
+                rest[kept] = rest[read];
+                kept += 1;
+            }
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+    kept
+}
+
+/// Two lanes of multiply-and-fold mixing. The constants are odd 64-bit digits of pi and e.
+struct Mixer {
+    low: u64,
+    high: u64,
+}
+
+impl Mixer {
+    fn new(seed: u64) -> Mixer {
+        Mixer {
+            low: seed ^ 0x243f_6a88_85a3_08d3,
+            high: seed ^ 0xb7e1_5162_8aed_2a6b,
+        }
+    }
+
+    fn add(&mut self, word: u64) {
+        self.low = fold(self.low ^ word, 0x9e37_79b9_7f4a_7c15).wrapping_add(self.high.rotate_left(17));
+        self.high = fold(self.high.wrapping_add(word), 0xd1b5_4a32_d192_ed03) ^ word.rotate_left(31);
+    }
+
+    fn finish(mut self) -> u128 {
+        self.add(0x4528_21e6_38d0_1377);
+        self.add(0xbf71_5880_9cf4_f3c7);
+        (u128::from(self.high) << 64) | u128::from(self.low)
+    }
+}
+
+/// High and low half of a 128-bit product, folded together.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}

@@ -1,0 +1,19 @@
+//! What the network sees and learns from: feature planes, batches of inputs, samples with their targets.
+//!
+//! Everything is from the view of the side to move. [`Features`] are one position as bit planes and a few numbers,
+//! [`InputBatch`] many of them on one canvas, [`Sample`] a position with its targets, [`TrainingBatch`] many of those.
+//!
+//! Never here: files, games as records, the network itself.
+
+mod features;
+mod inputs;
+mod sample;
+mod training_batch;
+
+pub use features::{
+    BIT_PLANES, Features, GLOBALS, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
+    PLANE_OWN_AREA, PlaneSet, SoFar, features_from_planes, gain_off_board,
+};
+pub use inputs::{InputBatch, canvas_index};
+pub use sample::Sample;
+pub use training_batch::TrainingBatch;

@@ -1,0 +1,200 @@
+//! Which network? Its size and shape, and the short name people call it by.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tengen_encoding::PlaneSet;
+
+/// The shape of a network. Written as `b4c32` when everything but blocks and channels has its usual value.
+///
+/// The same weights serve every board up to 19x19, so the board's size is no part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// Residual blocks of the tower (1 to 128; 4 for 5x5, 6 for 9x9). More see further and cost proportionally more.
+    pub blocks: usize,
+    /// Channels of the tower (1 to 1024; 32 for 5x5, 96 for 9x9). Cost grows with the square; multiples of 16 are fast.
+    pub channels: usize,
+    /// Channels of each of the two heads, policy and value (1 to 256; usual 24). More cost little and help little.
+    #[serde(default = "usual_head_channels")]
+    pub head_channels: usize,
+    /// Every how many blocks one has a global-pooling bias, which tells each point about the whole board (usual 2: blocks
+    /// 2, 4, …; 0: none). Larger means fewer of them.
+    #[serde(default = "usual_pool_every")]
+    pub pool_every: usize,
+    /// Hidden units in front of the score distribution (1 to 1024; usual 64). More cost little.
+    #[serde(default = "usual_score_hidden")]
+    pub score_hidden: usize,
+    /// Whether the network also sees the pass-alive area of either side (usual false). Costs an analysis of every position
+    /// it is asked about. Only true is written, so that files without the key and files with false are the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pass_alive_inputs: bool,
+}
+
+fn usual_head_channels() -> usize {
+    24
+}
+
+fn usual_pool_every() -> usize {
+    2
+}
+
+fn usual_score_hidden() -> usize {
+    64
+}
+
+impl NetworkConfig {
+    /// A network of this many blocks and channels, everything else at its usual value.
+    pub fn new(blocks: usize, channels: usize) -> NetworkConfig {
+        NetworkConfig {
+            blocks,
+            channels,
+            head_channels: usual_head_channels(),
+            pool_every: usual_pool_every(),
+            score_hidden: usual_score_hidden(),
+            pass_alive_inputs: false,
+        }
+    }
+
+    /// The short name, such as `b4c32`. It leaves out what differs from the usual values in the other fields.
+    pub fn name(&self) -> String {
+        format!("b{}c{}", self.blocks, self.channels)
+    }
+
+    /// The bit planes the network sees.
+    pub fn plane_set(&self) -> PlaneSet {
+        if self.pass_alive_inputs {
+            PlaneSet::PassAlive
+        } else {
+            PlaneSet::Base
+        }
+    }
+
+    /// Planes the first convolution sees: the bit planes and the mask of on-board points.
+    pub fn input_planes(&self) -> usize {
+        self.plane_set().bit_planes() + 1
+    }
+
+    /// Whether block `block` (counted from 0) has a global-pooling bias.
+    pub fn pools(&self, block: usize) -> bool {
+        self.pool_every > 0 && (block + 1).is_multiple_of(self.pool_every)
+    }
+
+    /// Multiplications and additions, each counted as one operation, that the convolutions of one position take on a
+    /// board of `area` points. The linear layers, under 1 % of the whole, are left out.
+    pub fn operations(&self, area: usize) -> u64 {
+        let tower = self.input_planes() * self.channels * 9 + 2 * self.blocks * self.channels * self.channels * 9;
+        let heads = self.channels * 2 * self.head_channels;
+        2 * (area * (tower + heads)) as u64
+    }
+
+    /// Checks that every field lies in its range.
+    ///
+    /// # Errors
+    /// [`ConfigError::OutOfRange`] naming the first field that does not.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let fields = [
+            ("blocks", self.blocks, 1, 128),
+            ("channels", self.channels, 1, 1024),
+            ("head_channels", self.head_channels, 1, 256),
+            ("pool_every", self.pool_every, 0, 128),
+            ("score_hidden", self.score_hidden, 1, 1024),
+        ];
+        for (field, found, low, high) in fields {
+            if !(low..=high).contains(&found) {
+                return Err(ConfigError::OutOfRange {
+                    field,
+                    found,
+                    low,
+                    high,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for NetworkConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl FromStr for NetworkConfig {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<NetworkConfig, ConfigError> {
+        let wrong = || ConfigError::Name(text.to_owned());
+        let (blocks, channels) = text
+            .strip_prefix('b')
+            .and_then(|rest| rest.split_once('c'))
+            .ok_or_else(wrong)?;
+        let number = |digits: &str| {
+            let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            all_digits.then(|| digits.parse().ok()).flatten().ok_or_else(wrong)
+        };
+        let config = NetworkConfig::new(number(blocks)?, number(channels)?);
+        config.validate()?;
+        Ok(config)
+    }
+}
+
+/// Why a network cannot be built as described.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is no network name.
+    #[error("`{0}` is no network name: expected blocks and channels, such as b4c32")]
+    Name(String),
+    /// A field is too small or too large.
+    #[error("network {field} is {found}: expected {low} to {high}")]
+    OutOfRange {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        found: usize,
+        /// The smallest value allowed.
+        low: usize,
+        /// The largest value allowed.
+        high: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["b4c32", "b6c96", "b10c128"] {
+            assert_eq!(name.parse::<NetworkConfig>().expect("a good name").to_string(), name);
+        }
+        for name in [
+            "", "b4", "c32", "b4c", "bc32", "b+4c32", "b4c32x", "b0c32", "b4c99999", "4c32",
+        ] {
+            assert!(name.parse::<NetworkConfig>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_second_block_pools() {
+        let config = NetworkConfig::new(5, 8);
+        let pooling: Vec<usize> = (0..5).filter(|&block| config.pools(block)).collect();
+        assert_eq!(pooling, [1, 3]);
+        assert!((0..5).all(|block| {
+            !NetworkConfig {
+                pool_every: 0,
+                ..config.clone()
+            }
+            .pools(block)
+        }));
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        let good: NetworkConfig =
+            serde_json::from_str(r#"{"blocks":4,"channels":32}"#).expect("defaults fill the rest");
+        assert_eq!(good, NetworkConfig::new(4, 32));
+        assert!(serde_json::from_str::<NetworkConfig>(r#"{"blocks":4,"channels":32,"chanels":3}"#).is_err());
+    }
+}

@@ -1,0 +1,328 @@
+//! What is a model? Weights plus `model.json`, which says what they are, where they come from and what they cost.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tengen_rules::{Komi, Size};
+
+use crate::config::NetworkConfig;
+use crate::weights::{Weights, WeightsError, check_versions, sha256_hex};
+
+/// Version of `model.json` and of the weights file. A program reads exactly one.
+pub const MODEL_FORMAT: u32 = 1;
+
+/// Version of what the network sees: the planes and globals of `tengen_encoding::Features`.
+pub const FEATURE_SET: u32 = 1;
+
+/// Name of the weights file in a model folder.
+pub const WEIGHTS_FILE: &str = "weights.safetensors";
+
+/// Name of the description in a model folder. It is published last, as the mark that the model is whole.
+pub const INFO_FILE: &str = "model.json";
+
+/// The content of `model.json`. A reader passes over keys it does not know: a store adds its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// [`MODEL_FORMAT`] of the program that wrote it.
+    pub format: u32,
+    /// [`FEATURE_SET`] of the program that wrote it.
+    pub feature_set: u32,
+    /// The network's shape.
+    pub architecture: NetworkConfig,
+    /// Where the weights come from.
+    pub provenance: Provenance,
+    /// What they cost since zero.
+    pub cost: CostLedger,
+    /// The rules of the games that the weights were trained on, as text that reads back; `None` when unknown, as in
+    /// descriptions written before there was this key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
+    /// For each board, written `5x5`, the komi in half points at which the model thought the game even.
+    pub fair_komi_half_points: BTreeMap<String, i16>,
+    /// SHA-256 of the weights file, 64 hexadecimal digits.
+    pub weights_sha256: String,
+}
+
+/// Where weights come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The run that trained them; empty when unknown.
+    pub run_id: String,
+    /// Training steps since zero.
+    pub step: u64,
+    /// The model that training went on from, if it did not start from zero.
+    pub parent: Option<String>,
+}
+
+/// What a model cost, everything since zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostLedger {
+    /// Finished self-play games.
+    pub games: u64,
+    /// Positions in them.
+    pub positions: u64,
+    /// Positions the network was asked about.
+    pub evaluations: u64,
+    /// Processor time, seconds.
+    pub cpu_seconds: f64,
+    /// Time a GPU was held, seconds.
+    pub gpu_seconds: f64,
+}
+
+impl ModelInfo {
+    /// The description of `weights`, with nothing yet about their origin and cost.
+    pub fn new(weights: &Weights) -> ModelInfo {
+        ModelInfo {
+            format: MODEL_FORMAT,
+            feature_set: FEATURE_SET,
+            architecture: weights.config().clone(),
+            provenance: Provenance::default(),
+            cost: CostLedger::default(),
+            rules: None,
+            fair_komi_half_points: BTreeMap::new(),
+            weights_sha256: weights.sha256(),
+        }
+    }
+
+    /// The komi at which the model thought the game on this board even, if it ever played there.
+    pub fn fair_komi(&self, size: Size) -> Option<Komi> {
+        self.fair_komi_half_points
+            .get(&size.to_string())
+            .map(|&half_points| Komi::from_half_points(half_points))
+    }
+
+    /// Notes the komi at which the model thinks the game on this board even.
+    pub fn set_fair_komi(&mut self, size: Size, komi: Komi) {
+        self.fair_komi_half_points.insert(size.to_string(), komi.half_points());
+    }
+
+    /// The model's name in a store: `g000123-` and the first 12 digits of the weights' SHA-256.
+    pub fn model_id(&self, generation: u32) -> String {
+        format!(
+            "g{generation:06}-{}",
+            self.weights_sha256.get(..12).unwrap_or(&self.weights_sha256)
+        )
+    }
+
+    /// The text of `model.json`, ending in a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain fields always serialize");
+        text.push('\n');
+        text
+    }
+
+    /// Reads the text of a `model.json`.
+    ///
+    /// # Errors
+    /// [`ModelError::Weights`] for another format or feature set, [`ModelError::Info`] for text that is no description.
+    pub fn from_json(text: &str) -> Result<ModelInfo, ModelError> {
+        check_versions(text).map_err(|error| match error {
+            WeightsError::NotOurs => ModelError::Info("it has no format and feature_set".to_owned()),
+            other => ModelError::Weights(other),
+        })?;
+        serde_json::from_str(text).map_err(|error| ModelError::Info(error.to_string()))
+    }
+}
+
+/// Weights with their description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// What the weights are.
+    pub info: ModelInfo,
+    /// The weights.
+    pub weights: Weights,
+}
+
+impl Model {
+    /// A model whose description says nothing about origin and cost.
+    pub fn new(weights: Weights) -> Model {
+        Model {
+            info: ModelInfo::new(&weights),
+            weights,
+        }
+    }
+
+    /// The two files of a model folder: the bytes of [`WEIGHTS_FILE`] and of [`INFO_FILE`], with the description's hash
+    /// brought up to date.
+    pub fn to_files(&self) -> (Vec<u8>, Vec<u8>) {
+        let weights = self.weights.to_safetensors();
+        let info = ModelInfo {
+            weights_sha256: sha256_hex(&weights),
+            ..self.info.clone()
+        };
+        (weights, info.to_json().into_bytes())
+    }
+
+    /// A model from the two files of its folder.
+    ///
+    /// # Errors
+    /// When either file is damaged or of another version, or the two do not belong together.
+    pub fn from_files(weights: &[u8], info: &[u8]) -> Result<Model, ModelError> {
+        let text = std::str::from_utf8(info).map_err(|error| ModelError::Info(error.to_string()))?;
+        let info = ModelInfo::from_json(text)?;
+        let found = sha256_hex(weights);
+        if found != info.weights_sha256 {
+            return Err(ModelError::Hash {
+                expected: info.weights_sha256,
+                found,
+            });
+        }
+        let weights = Weights::from_safetensors(weights)?;
+        if *weights.config() != info.architecture {
+            return Err(ModelError::Info(
+                "its architecture is not that of the weights file".to_owned(),
+            ));
+        }
+        Ok(Model { info, weights })
+    }
+
+    /// Loads a model folder, or a bare `.safetensors` file, whose description then knows neither origin nor cost.
+    ///
+    /// # Errors
+    /// When a file cannot be read, with its path, or for any reason of [`Model::from_files`].
+    pub fn load(path: &Path) -> Result<Model, ModelError> {
+        if path.is_dir() {
+            let info = read(&path.join(INFO_FILE))?;
+            let weights = read(&path.join(WEIGHTS_FILE))?;
+            return Model::from_files(&weights, &info);
+        }
+        Ok(Model::new(Weights::from_safetensors(&read(path)?)?))
+    }
+
+    /// Writes the two files into a folder, which is made if it is missing; [`INFO_FILE`] last.
+    ///
+    /// # Errors
+    /// [`ModelError::Io`] with the path that could not be written.
+    pub fn save(&self, folder: &Path) -> Result<(), ModelError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ModelError::Io { path, source }
+        };
+        fs::create_dir_all(folder).map_err(io(folder))?;
+        let (weights, info) = self.to_files();
+        for (name, bytes) in [(WEIGHTS_FILE, weights), (INFO_FILE, info)] {
+            let path = folder.join(name);
+            fs::write(&path, bytes).map_err(io(&path))?;
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ModelError> {
+    fs::read(path).map_err(|source| ModelError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Why a model cannot be loaded or saved.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The weights are damaged, of another version or incomplete.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The description cannot be understood.
+    #[error("model.json cannot be used: {0}")]
+    Info(String),
+    /// The weights file is not the one the description speaks of.
+    #[error("the weights file has SHA-256 {found}, but model.json says {expected}: one of the two is damaged")]
+    Hash {
+        /// The hash in the description.
+        expected: String,
+        /// The hash of the file.
+        found: String,
+    },
+    /// A file or folder cannot be read or written.
+    #[error("cannot access {}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Model {
+        let mut model = Model::new(Weights::random(&NetworkConfig::new(1, 8), 3).expect("a good config"));
+        model.info.provenance = Provenance {
+            run_id: "run".to_owned(),
+            step: 5,
+            parent: None,
+        };
+        model
+            .info
+            .set_fair_komi(Size::square(5).expect("a board"), Komi::from_half_points(49));
+        model
+    }
+
+    #[test]
+    fn a_folder_round_trips() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let model = model();
+        model.save(folder.path()).expect("writable");
+        let back = Model::load(folder.path()).expect("just written");
+        assert_eq!(back, model);
+        assert_eq!(
+            back.info.fair_komi(Size::square(5).expect("a board")),
+            Some(Komi::from_half_points(49))
+        );
+        assert_eq!(back.info.fair_komi(Size::square(7).expect("a board")), None);
+        assert!(back.info.model_id(12).starts_with("g000012-"));
+        let bare = Model::load(&folder.path().join(WEIGHTS_FILE)).expect("a bare weights file");
+        assert_eq!(bare.weights, model.weights);
+    }
+
+    /// The key is there only when it is true: files written before it exists read as false and keep their bytes.
+    #[test]
+    fn the_pass_alive_planes_are_part_of_the_files() {
+        let (weights, info) = model().to_files();
+        assert!(!String::from_utf8(info).expect("JSON is text").contains("pass_alive"));
+        assert!(!weights.windows(10).any(|bytes| bytes == b"pass_alive"));
+        let config = NetworkConfig {
+            pass_alive_inputs: true,
+            ..NetworkConfig::new(1, 8)
+        };
+        let on = Model::new(Weights::random(&config, 3).expect("a good config"));
+        let (weights, info) = on.to_files();
+        let back = Model::from_files(&weights, &info).expect("just written");
+        assert_eq!(back, on);
+        assert!(back.weights.config().pass_alive_inputs);
+        assert_eq!(back.weights.values()[0].len(), 8 * 11 * 9);
+    }
+
+    #[test]
+    fn other_versions_are_refused_in_words() {
+        let (weights, info) = model().to_files();
+        let info = String::from_utf8(info).expect("JSON is text");
+        let refuse = |from: &str, to: &str| {
+            let changed = info.replace(from, to);
+            assert_ne!(changed, info);
+            Model::from_files(&weights, changed.as_bytes())
+                .expect_err("changed")
+                .to_string()
+        };
+        assert!(refuse("\"format\": 1", "\"format\": 9").contains("format 9"));
+        assert!(refuse("\"feature_set\": 1", "\"feature_set\": 4").contains("feature set 4"));
+        assert!(refuse("\"step\"", "\"steps\"").contains("steps"));
+        assert!(refuse("\"channels\": 8", "\"channels\": 9").contains("architecture"));
+        let mut damaged = weights.clone();
+        let last = damaged.len() - 1;
+        damaged[last] ^= 1;
+        let error = Model::from_files(&damaged, info.as_bytes()).expect_err("one bit changed");
+        assert!(matches!(error, ModelError::Hash { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let error = Model::load(Path::new("/nowhere/at/all")).expect_err("nothing there");
+        assert!(error.to_string().contains("/nowhere/at/all"));
+    }
+}

@@ -1,0 +1,374 @@
+//! What has a network learned? Its numbers, as plain memory that any thread may hold, and as a safetensors file.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tengen_rng as rng;
+
+use crate::config::{ConfigError, NetworkConfig};
+use crate::model::{FEATURE_SET, MODEL_FORMAT};
+use crate::parameters::{Parameter, Start, parameters};
+
+/// The key of the one entry in a weights file's metadata; its value is JSON.
+const METADATA_KEY: &str = "tengen";
+
+/// All numbers of a network, fp32 on the CPU. Cloning shares them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights(Arc<Inner>);
+
+#[derive(Debug, PartialEq)]
+struct Inner {
+    config: NetworkConfig,
+    parameters: Vec<Parameter>,
+    /// One list of values for each parameter.
+    values: Vec<Vec<f32>>,
+}
+
+/// What a weights file says about itself, in its metadata.
+#[derive(Serialize, Deserialize)]
+struct Metadata {
+    format: u32,
+    feature_set: u32,
+    architecture: NetworkConfig,
+}
+
+impl Weights {
+    /// Starting weights of a network that has learned nothing: the same for the same seed, on every machine.
+    ///
+    /// The final layers are zero, so it predicts equal logits for all moves and all final margins.
+    ///
+    /// # Errors
+    /// When a field of `config` is out of its range.
+    pub fn random(config: &NetworkConfig, seed: u64) -> Result<Weights, WeightsError> {
+        config.validate()?;
+        let parameters = parameters(config);
+        let values = parameters
+            .iter()
+            .enumerate()
+            .map(|(number, parameter)| starting_values(parameter, seed, number));
+        let values = values.collect();
+        Ok(Weights(Arc::new(Inner {
+            config: config.clone(),
+            parameters,
+            values,
+        })))
+    }
+
+    /// Weights from one list of values for each of [`parameters`], in that order.
+    ///
+    /// # Errors
+    /// [`WeightsError::Shape`] when a list has another length than its parameter, or one is missing.
+    pub fn from_values(config: &NetworkConfig, values: Vec<Vec<f32>>) -> Result<Weights, WeightsError> {
+        config.validate()?;
+        let parameters = parameters(config);
+        for (number, parameter) in parameters.iter().enumerate() {
+            let found = values.get(number).map_or(0, Vec::len);
+            if found != parameter.len() {
+                return Err(wrong_shape(parameter, format!("{found} values")));
+            }
+        }
+        Ok(Weights(Arc::new(Inner {
+            config: config.clone(),
+            parameters,
+            values,
+        })))
+    }
+
+    /// The network these weights belong to.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.0.config
+    }
+
+    /// Every tensor's description, in the order of [`Weights::values`].
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.0.parameters
+    }
+
+    /// Every tensor's values in row-major order.
+    pub fn values(&self) -> &[Vec<f32>] {
+        &self.0.values
+    }
+
+    /// The values of the tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&[f32]> {
+        let number = self.0.parameters.iter().position(|parameter| parameter.name == name)?;
+        Some(&self.0.values[number])
+    }
+
+    /// Number of trained values (running statistics left out).
+    pub fn trained_values(&self) -> usize {
+        let trained = |parameter: &&Parameter| parameter.role != crate::parameters::Role::Statistic;
+        self.0.parameters.iter().filter(trained).map(Parameter::len).sum()
+    }
+
+    /// Whether every value is a finite number.
+    pub fn all_finite(&self) -> bool {
+        self.0.values.iter().flatten().all(|value| value.is_finite())
+    }
+
+    /// The weights as a safetensors file. The same weights always give the same bytes.
+    pub fn to_safetensors(&self) -> Vec<u8> {
+        let metadata = Metadata {
+            format: MODEL_FORMAT,
+            feature_set: FEATURE_SET,
+            architecture: self.0.config.clone(),
+        };
+        let metadata = serde_json::to_string(&metadata).expect("plain fields always serialize");
+        let names = self
+            .0
+            .parameters
+            .iter()
+            .map(|parameter| (parameter.name.as_str(), parameter.shape.as_slice()));
+        let tensors: Vec<_> = names
+            .zip(&self.0.values)
+            .map(|((name, shape), values)| (name, shape, values.as_slice()))
+            .collect();
+        encode(&tensors, metadata)
+    }
+
+    /// Reads a safetensors file written by [`Weights::to_safetensors`].
+    ///
+    /// # Errors
+    /// When the file is damaged, is no network of ours, has another format or feature set, or lacks a tensor.
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Weights, WeightsError> {
+        let (tensors, metadata) = decode(bytes)?;
+        let metadata = metadata.ok_or(WeightsError::NotOurs)?;
+        check_versions(&metadata)?;
+        let metadata: Metadata = serde_json::from_str(&metadata).map_err(|_| WeightsError::NotOurs)?;
+        let config = metadata.architecture;
+        config.validate()?;
+        let mut tensors: HashMap<String, NamedTensor> = tensors
+            .into_iter()
+            .map(|tensor| (tensor.name.clone(), tensor))
+            .collect();
+        let mut values = Vec::new();
+        for parameter in parameters(&config) {
+            let tensor = tensors
+                .remove(&parameter.name)
+                .ok_or_else(|| wrong_shape(&parameter, "nothing".to_owned()))?;
+            if tensor.shape != parameter.shape {
+                return Err(wrong_shape(&parameter, format!("{:?}", tensor.shape)));
+            }
+            values.push(tensor.values);
+        }
+        if let Some(name) = tensors.into_keys().min() {
+            return Err(WeightsError::Unknown(name));
+        }
+        Weights::from_values(&config, values)
+    }
+
+    /// The SHA-256 of [`Weights::to_safetensors`], as 64 hexadecimal digits.
+    pub fn sha256(&self) -> String {
+        sha256_hex(&self.to_safetensors())
+    }
+}
+
+/// The SHA-256 of some bytes, as 64 lower-case hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// One tensor of a safetensors file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedTensor {
+    /// Its name in the file.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its values in row-major order.
+    pub values: Vec<f32>,
+}
+
+/// Writes fp32 tensors (name, shape, values) and one metadata text as a safetensors file.
+///
+/// # Panics
+/// When a tensor's values do not fill its shape, or a name comes twice.
+pub fn encode(tensors: &[(&str, &[usize], &[f32])], metadata: String) -> Vec<u8> {
+    let bytes: Vec<Vec<u8>> = tensors
+        .iter()
+        .map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        .collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes).expect("the values fill the shape");
+        (*name, view)
+    });
+    let metadata = HashMap::from([(METADATA_KEY.to_owned(), metadata)]);
+    safetensors::serialize(views, Some(metadata)).expect("fp32 tensors of distinct names always serialize")
+}
+
+/// Reads what [`encode`] wrote: the tensors in the order of their names, and the metadata text if there is one.
+///
+/// # Errors
+/// [`WeightsError::Damaged`] when it is no safetensors file, [`WeightsError::Kind`] when a tensor is not fp32.
+pub fn decode(bytes: &[u8]) -> Result<(Vec<NamedTensor>, Option<String>), WeightsError> {
+    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let metadata = header
+        .metadata()
+        .as_ref()
+        .and_then(|entries| entries.get(METADATA_KEY))
+        .cloned();
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let mut tensors = Vec::with_capacity(file.len());
+    for (name, view) in file.iter() {
+        if view.dtype() != Dtype::F32 {
+            return Err(WeightsError::Kind {
+                name: name.to_owned(),
+                found: format!("{:?}", view.dtype()),
+            });
+        }
+        let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("chunks of four bytes"));
+        let values = view.data().chunks_exact(4).map(value).collect();
+        tensors.push(NamedTensor {
+            name: name.to_owned(),
+            shape: view.shape().to_vec(),
+            values,
+        });
+    }
+    tensors.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok((tensors, metadata))
+}
+
+/// Refuses another format or feature set by its number alone, before anything else of the metadata is understood.
+pub(crate) fn check_versions(json: &str) -> Result<(), WeightsError> {
+    #[derive(Deserialize)]
+    struct Versions {
+        format: u32,
+        feature_set: u32,
+    }
+    let versions: Versions = serde_json::from_str(json).map_err(|_| WeightsError::NotOurs)?;
+    if versions.format != MODEL_FORMAT {
+        return Err(WeightsError::Format { found: versions.format });
+    }
+    if versions.feature_set != FEATURE_SET {
+        return Err(WeightsError::FeatureSet {
+            found: versions.feature_set,
+        });
+    }
+    Ok(())
+}
+
+fn wrong_shape(parameter: &Parameter, found: String) -> WeightsError {
+    WeightsError::Shape {
+        name: parameter.name.clone(),
+        expected: format!("{:?}", parameter.shape),
+        found,
+    }
+}
+
+fn starting_values(parameter: &Parameter, seed: u64, number: usize) -> Vec<f32> {
+    match parameter.start {
+        Start::Constant(value) => vec![value; parameter.len()],
+        Start::Normal(deviation) => {
+            let mut rng = rng::stream(seed, &[number as u64]);
+            (0..parameter.len())
+                .map(|_| deviation * rng::normal(&mut rng) as f32)
+                .collect()
+        }
+    }
+}
+
+/// Why weights cannot be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    /// The network's description is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The bytes are no whole safetensors file.
+    #[error("the weights file is damaged ({0}): fetch or train the model again")]
+    Damaged(String),
+    /// A safetensors file of something else.
+    #[error("the file holds no Tengen network: its metadata lacks the architecture")]
+    NotOurs,
+    /// A model of another format.
+    #[error("the model has format {found}, this program reads format {MODEL_FORMAT}: use the Tengen that wrote it")]
+    Format {
+        /// The format number found.
+        found: u32,
+    },
+    /// A model that sees other input features.
+    #[error(
+        "the model was trained on feature set {found}, this program computes feature set {FEATURE_SET}: \
+         use the Tengen that wrote it"
+    )]
+    FeatureSet {
+        /// The feature set's number found.
+        found: u32,
+    },
+    /// A tensor that is not stored as 32-bit floats.
+    #[error("tensor {name} is stored as {found}: expected F32")]
+    Kind {
+        /// The tensor's name.
+        name: String,
+        /// How it is stored.
+        found: String,
+    },
+    /// A tensor that the network has not.
+    #[error("tensor {0} belongs to no part of the network that the file describes")]
+    Unknown(String),
+    /// A tensor that is missing or has another shape.
+    #[error("tensor {name} should have shape {expected}, found {found}")]
+    Shape {
+        /// The tensor's name.
+        name: String,
+        /// The shape the architecture asks for.
+        expected: String,
+        /// What the file has.
+        found: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_round_trips_and_is_the_same_each_time() {
+        let weights = Weights::random(&NetworkConfig::new(2, 8), 7).expect("a good config");
+        let bytes = weights.to_safetensors();
+        assert_eq!(bytes, weights.to_safetensors());
+        let back = Weights::from_safetensors(&bytes).expect("our own file");
+        assert_eq!(back, weights);
+        assert_eq!(back.sha256(), sha256_hex(&bytes));
+    }
+
+    #[test]
+    fn seeds_make_networks() {
+        let config = NetworkConfig::new(1, 8);
+        let make = |seed| Weights::random(&config, seed).expect("a good config");
+        assert_eq!(make(1), make(1));
+        assert_ne!(make(1), make(2));
+        let conv = make(1);
+        let conv = conv.get("blocks.0.conv1.weight").expect("listed");
+        let variance = conv.iter().map(|value| value * value).sum::<f32>() / conv.len() as f32;
+        assert!((variance - 2.0 / 72.0).abs() < 0.01, "{variance}");
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let bytes = Weights::random(&NetworkConfig::new(1, 8), 7)
+            .expect("a good config")
+            .to_safetensors();
+        let read = |bytes: &[u8]| Weights::from_safetensors(bytes).expect_err("damaged").to_string();
+        assert!(read(&bytes[..bytes.len() - 1]).contains("damaged"));
+        assert!(read(b"not a model").contains("damaged"));
+        assert!(read(&encode(&[("a", &[1], &[0.0])], "{}".to_owned())).contains("no Tengen network"));
+        let other = format!(
+            r#"{{"format":{},"feature_set":{FEATURE_SET},"architecture":1}}"#,
+            MODEL_FORMAT + 1
+        );
+        let message = read(&encode(&[("a", &[1], &[0.0])], other));
+        assert!(message.contains(&format!("format {}", MODEL_FORMAT + 1)), "{message}");
+        let small = NetworkConfig::new(1, 8);
+        let meta = Metadata {
+            format: MODEL_FORMAT,
+            feature_set: FEATURE_SET,
+            architecture: small,
+        };
+        let meta = serde_json::to_string(&meta).expect("plain fields");
+        assert!(read(&encode(&[("a", &[1], &[0.0])], meta)).contains("input.conv.weight"));
+    }
+}

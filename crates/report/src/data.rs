@@ -1,0 +1,316 @@
+//! What the page is made from: everything read from a store, bounded so that a page takes about a second.
+
+use super::curves::newest_ratings;
+use super::openings::FirstMoves;
+use crate::metrics::{self, Event, Measured, Rating};
+use anyhow::Context;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use tengen_records::GameRecord;
+use tengen_rules::Size;
+use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
+
+/// Newest self-play games that are judged for calibration.
+const RECENT_GAMES: usize = 500;
+/// Newest self-play games to click through.
+const SHOWN_SELFPLAY: usize = 20;
+/// Newest matches of which games can be clicked through, and the games of each.
+const SHOWN_MATCHES: usize = 5;
+const SHOWN_PER_MATCH: usize = 4;
+/// Boards of first moves, and the games and shards read for each.
+const FIRST_MOVE_BOARDS: usize = 8;
+const FIRST_MOVE_GAMES: usize = 200;
+const FIRST_MOVE_SHARDS: usize = 6;
+
+/// Counts of games, from the names of the shards.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Totals {
+    pub(super) games: u64,
+    pub(super) positions: u64,
+}
+
+impl Totals {
+    fn of<'a>(shards: impl Iterator<Item = &'a ShardInfo>) -> Totals {
+        shards.fold(Totals::default(), |sum, shard| Totals {
+            games: sum.games + shard.games(),
+            positions: sum.positions + shard.positions(),
+        })
+    }
+
+    /// With those that were pruned.
+    fn plus(self, pruned: GameTotals) -> Totals {
+        Totals {
+            games: self.games + pruned.games,
+            positions: self.positions + pruned.positions,
+        }
+    }
+}
+
+/// One model with what it cost since zero; `None` for what nobody has written down.
+#[derive(Default)]
+pub(super) struct ModelRow {
+    pub(super) id: String,
+    pub(super) step: Option<f64>,
+    pub(super) games: Option<f64>,
+    pub(super) positions: Option<f64>,
+    pub(super) evaluations: Option<f64>,
+    pub(super) cpu_seconds: Option<f64>,
+    pub(super) gpu_seconds: Option<f64>,
+    pub(super) elo: Option<Rating>,
+    /// The number of its promotion, if it ever became champion.
+    pub(super) promoted: Option<u32>,
+    pub(super) champion: bool,
+}
+
+/// Everything about one store.
+pub(super) struct Data {
+    /// Name of the run.
+    pub(super) name: String,
+    /// Facts for the line below the name.
+    pub(super) about: Vec<String>,
+    pub(super) location: String,
+    /// When this was read, for people.
+    pub(super) written: String,
+    pub(super) events: Vec<Event>,
+    pub(super) selfplay: Totals,
+    pub(super) matches: Totals,
+    /// Oldest first.
+    pub(super) models: Vec<ModelRow>,
+    /// The newest self-play games.
+    pub(super) recent: Vec<GameRecord>,
+    pub(super) first_moves: Vec<FirstMoves>,
+    /// Games to click through with where they come from, the most interesting first.
+    pub(super) shown: Vec<(String, GameRecord)>,
+    /// What could not be read, in sentences.
+    pub(super) problems: Vec<String>,
+}
+
+/// Reads a store.
+pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
+    let mut problems = Vec::new();
+    let events = match store.local_path() {
+        Some(folder) => metrics::read_all(folder)?,
+        None => match tengen_store::scratch_folder(store.location()) {
+            folder if folder.is_dir() => metrics::read_all(&folder)?,
+            _ => Vec::new(),
+        },
+    };
+    let listing = store.list_games(&GamesOf::All).context("listing the games")?;
+    let pruned = listing.pruned;
+    let (selfplay, matches): (Vec<_>, Vec<_>) = listing
+        .shards
+        .into_iter()
+        .partition(|shard| matches!(shard.collection, Collection::SelfPlay { .. }));
+    let mut reader = Reader {
+        store,
+        problems: &mut problems,
+    };
+    let recent = reader.newest(&selfplay, RECENT_GAMES, usize::MAX);
+    let first_moves = first_moves(&mut reader, &selfplay, &recent);
+    let shown = shown(&mut reader, &recent, &matches);
+    let models = models(store, &events, &mut problems)?;
+    for note in store.quarantine_notes().context("listing the quarantine")? {
+        problems.push(format!("In quarantine and left out: {}: {}", note.shard, note.reason));
+    }
+    let (name, about) = about(store, &mut problems);
+    Ok(Data {
+        name,
+        about,
+        location: store.location().to_owned(),
+        written: written(metrics::now_ms()),
+        events,
+        selfplay: Totals::of(selfplay.iter()).plus(pruned),
+        matches: Totals::of(matches.iter()),
+        models,
+        recent: recent.into_iter().map(|(_, game)| game).collect(),
+        first_moves,
+        shown,
+        problems,
+    })
+}
+
+/// Reads shards and remembers those that could not be read.
+struct Reader<'a> {
+    store: &'a Store,
+    problems: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    /// At least `games` of the newest games (all of a shard or none of it) from at most `most` shards, newest first,
+    /// each with its shard.
+    fn newest<'s>(&mut self, shards: &'s [ShardInfo], games: usize, most: usize) -> Vec<(&'s ShardInfo, GameRecord)> {
+        let mut found = Vec::new();
+        for shard in shards.iter().rev().take(most) {
+            if found.len() >= games {
+                break;
+            }
+            match self.store.read_shard(shard) {
+                Ok(read) => found.extend(read.into_iter().rev().map(|game| (shard, game))),
+                Err(error) => self.problems.push(format!("A shard could not be read: {error}")),
+            }
+        }
+        found
+    }
+}
+
+/// First moves on the most frequent board, for up to [`FIRST_MOVE_BOARDS`] rows of generations.
+fn first_moves(reader: &mut Reader<'_>, shards: &[ShardInfo], recent: &[(&ShardInfo, GameRecord)]) -> Vec<FirstMoves> {
+    let Some(size) = most_frequent_size(recent.iter().map(|(_, game)| game.size)) else {
+        return Vec::new();
+    };
+    let generations: Vec<_> = shards
+        .iter()
+        .map(ShardInfo::generation)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let rows = generations.len().min(FIRST_MOVE_BOARDS);
+    let row = |row: usize| {
+        let (first, end) = (row * generations.len() / rows, (row + 1) * generations.len() / rows);
+        let (first, last) = (generations[first], generations[end - 1]);
+        let among: Vec<_> = shards
+            .iter()
+            .filter(|shard| (first..=last).contains(&shard.generation()))
+            .cloned()
+            .collect();
+        let games = reader.newest(&among, FIRST_MOVE_GAMES, FIRST_MOVE_SHARDS);
+        let games: Vec<_> = games.into_iter().map(|(_, game)| game).collect();
+        let label = if first == last {
+            first.to_string()
+        } else {
+            format!("{first}–{last}")
+        };
+        FirstMoves::count(label, size, &games)
+    };
+    (0..rows).map(row).collect()
+}
+
+/// The size most games have; of equally frequent ones the larger.
+fn most_frequent_size(sizes: impl Iterator<Item = Size>) -> Option<Size> {
+    let mut counts: BTreeMap<(usize, usize), (usize, Size)> = BTreeMap::new();
+    for size in sizes {
+        counts.entry((size.width(), size.height())).or_insert((0, size)).0 += 1;
+    }
+    counts
+        .into_values()
+        .max_by_key(|(count, _)| *count)
+        .map(|(_, size)| size)
+}
+
+/// The newest games of self-play and of the newest matches.
+fn shown(
+    reader: &mut Reader<'_>,
+    recent: &[(&ShardInfo, GameRecord)],
+    matches: &[ShardInfo],
+) -> Vec<(String, GameRecord)> {
+    let of_model = |(shard, game): &(&ShardInfo, GameRecord)| (format!("model {}", shard.generation()), game.clone());
+    let mut shown: Vec<_> = recent.iter().take(SHOWN_SELFPLAY).map(of_model).collect();
+    let mut of_match: BTreeMap<&str, Vec<ShardInfo>> = BTreeMap::new();
+    for shard in matches {
+        if let Collection::Match { id } = &shard.collection {
+            of_match.entry(id).or_default().push(shard.clone());
+        }
+    }
+    let mut newest: Vec<_> = of_match.into_iter().collect();
+    newest.sort_by_key(|(_, shards)| std::cmp::Reverse(shards.iter().map(|shard| shard.name.created_ms).max()));
+    for (id, shards) in newest.iter().take(SHOWN_MATCHES) {
+        for (_, game) in reader
+            .newest(shards, SHOWN_PER_MATCH, usize::MAX)
+            .into_iter()
+            .take(SHOWN_PER_MATCH)
+        {
+            shown.push(((*id).to_owned(), game));
+        }
+    }
+    shown
+}
+
+/// The models of the store with the costs from their own files, and where those say nothing from the measurements.
+fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow::Result<Vec<ModelRow>> {
+    let promotions = store.promotions().context("reading the promotions")?;
+    let measured: BTreeMap<_, _> = events.iter().filter_map(measured_model).collect();
+    let mut ratings: BTreeMap<_, _> = newest_ratings(events)
+        .into_iter()
+        .map(|rating| (rating.model_id.clone(), rating))
+        .collect();
+    let mut rows = Vec::new();
+    for model in store.list_models().context("listing the models")? {
+        let info = store.model_info(&model.id).unwrap_or_else(|error| {
+            problems.push(format!("A model could not be read: {error}"));
+            Map::new()
+        });
+        let info = Value::Object(info);
+        let measured = measured.get(model.id.as_str());
+        let figure = |name: &str, other: fn(&metrics::Model) -> f64| {
+            find_number(&info, name).or_else(|| measured.map(|model| other(model)).filter(|figure| figure.is_finite()))
+        };
+        rows.push(ModelRow {
+            step: figure("step", |model| model.step as f64).or_else(|| find_number(&info, "steps")),
+            games: figure("games", |model| model.games as f64),
+            positions: figure("positions", |model| model.positions as f64),
+            evaluations: figure("evaluations", |model| model.evaluations as f64),
+            cpu_seconds: figure("cpu_seconds", |model| model.cpu_seconds),
+            gpu_seconds: find_number(&info, "gpu_seconds"),
+            elo: ratings.remove(&model.id),
+            promoted: promotions
+                .iter()
+                .find(|(_, promotion)| promotion.model_id == model.id)
+                .map(|(number, _)| *number),
+            champion: promotions
+                .last()
+                .is_some_and(|(_, promotion)| promotion.model_id == model.id),
+            id: model.id,
+        });
+    }
+    Ok(rows)
+}
+
+fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
+    match &event.measured {
+        Measured::Model(model) => Some((model.model_id.as_str(), model)),
+        _ => None,
+    }
+}
+
+/// The number under a key, at the top or in the first object inside that has it.
+fn find_number(value: &Value, key: &str) -> Option<f64> {
+    let object = value.as_object()?;
+    let here = object.get(key).and_then(Value::as_f64);
+    here.or_else(|| object.values().find_map(|inner| find_number(inner, key)))
+}
+
+fn about(store: &Store, problems: &mut Vec<String>) -> (String, Vec<String>) {
+    match store.run_info() {
+        Ok(Some(run)) => (run.run_id, vec![run.sizes.join(", "), format!("rules {}", run.rules)]),
+        Ok(None) => ("a store without a run".into(), Vec::new()),
+        Err(error) => {
+            problems.push(format!("run.json could not be read: {error}"));
+            ("a run".into(), Vec::new())
+        }
+    }
+}
+
+fn written(now_ms: i64) -> String {
+    match jiff::Timestamp::from_millisecond(now_ms) {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => "at an unknown time".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_where_they_stand() {
+        let info = serde_json::json!({"a": {"step": "x", "cost": {"games": 7}}, "games": null, "step": 3});
+        assert_eq!(find_number(&info, "games"), Some(7.0));
+        assert_eq!(find_number(&info, "step"), Some(3.0));
+        assert_eq!(find_number(&info, "cpu_seconds"), None);
+    }
+
+    #[test]
+    fn times_are_for_people() {
+        assert_eq!(written(1_700_000_000_000), "2023-11-14 22:13:20 UTC");
+    }
+}

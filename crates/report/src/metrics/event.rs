@@ -1,0 +1,369 @@
+//! One thing measured at one moment, and its JSON form.
+
+use serde::{Deserialize, Serialize};
+
+/// Something measured at one moment of a run. As JSON it is one flat object whose `event` names its kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in milliseconds since 1970 in UTC.
+    pub time_ms: i64,
+    /// Seconds the run has worked since zero, summed over its resumes; pauses between them are left out.
+    pub elapsed_seconds: f64,
+    /// What was measured.
+    #[serde(flatten)]
+    pub measured: Measured,
+}
+
+/// The kinds of events.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Measured {
+    /// Training steps since the event before.
+    Train(Train),
+    /// Self-play since the event before.
+    Selfplay(Selfplay),
+    /// A verdict of the gate.
+    Gate(Gate),
+    /// A model published.
+    Model(Model),
+    /// A model's strength, from matches between models.
+    Rating(Rating),
+}
+
+/// A figure that may be unknown: absent in a line of an older version, or null because JSON has no NaN.
+trait Figure {
+    fn unknown() -> Self;
+    /// The figure as a point of a curve; `None` for what is no number or has no value.
+    fn scalar(&self) -> Option<f64>;
+}
+
+impl Figure for f64 {
+    fn unknown() -> f64 {
+        f64::NAN
+    }
+    fn scalar(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+impl Figure for u64 {
+    fn unknown() -> u64 {
+        0
+    }
+    fn scalar(&self) -> Option<f64> {
+        Some(*self as f64)
+    }
+}
+
+impl Figure for Option<f64> {
+    fn unknown() -> Option<f64> {
+        None
+    }
+    fn scalar(&self) -> Option<f64> {
+        *self
+    }
+}
+
+impl Figure for bool {
+    fn unknown() -> bool {
+        false
+    }
+    fn scalar(&self) -> Option<f64> {
+        Some(f64::from(u8::from(*self)))
+    }
+}
+
+impl Figure for String {
+    fn unknown() -> String {
+        String::new()
+    }
+    fn scalar(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Makes a struct of figures: what a line lacks is unknown (NaN, zero, empty), and its numbers are curves.
+macro_rules! figures {
+    ($(#[$about:meta])* struct $name:ident { $($(#[$meaning:meta])* $field:ident: $kind:ty,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name { $($(#[$meaning])* pub $field: $kind,)* }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($field: Figure::unknown(),)* }
+            }
+        }
+
+        impl $name {
+            fn scalars(&self) -> Vec<(&'static str, f64)> {
+                let all = [$((stringify!($field), self.$field.scalar()),)*];
+                all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+            }
+        }
+    };
+}
+
+figures! {
+    /// Training: means over the steps since the event before.
+    struct Train {
+        /// Optimiser steps since zero.
+        step: u64,
+        /// Samples trained on since zero.
+        samples: u64,
+        /// The learning rate of the last step.
+        learning_rate: f64,
+        /// The weighted sum that is minimised.
+        total_loss: f64,
+        /// Cross-entropy of the policy with the search's target, nats.
+        policy_loss: f64,
+        /// Cross-entropy of win, tie and loss, nats.
+        value_loss: f64,
+        /// Cross-entropy of the final margin's distribution, nats.
+        margin_loss: f64,
+        /// Loss of the ownership head, per point.
+        ownership_loss: f64,
+        /// Mean entropy of the network's policy, nats.
+        policy_entropy: f64,
+        /// Norm of the gradient before clipping.
+        grad_norm: f64,
+        /// Samples per second.
+        positions_per_second: f64,
+    }
+}
+
+figures! {
+    /// Self-play: totals since zero; rates, means and shares since the event before.
+    struct Selfplay {
+        /// Games published since zero.
+        games: u64,
+        /// Plies of those games.
+        positions: u64,
+        /// Positions evaluated by the network for them.
+        evaluations: u64,
+        /// Games finished per second.
+        games_per_second: f64,
+        /// Network evaluations per second.
+        evaluations_per_second: f64,
+        /// Plies played per second.
+        positions_per_second: f64,
+        /// Mean length of the finished games, plies.
+        mean_plies: f64,
+        /// Share of the games that met the ply limit, 0 to 1.
+        unfinished_share: f64,
+        /// Share of the finished games that Black won, ties counted half, 0 to 1.
+        black_win_share: f64,
+        /// Mean margin of the finished games, points, Black minus White after komi.
+        mean_margin: f64,
+        /// The komi at which self-play is believed even, points.
+        fair_komi: f64,
+        /// Share of the evaluations answered by the caches, 0 to 1.
+        cache_hit_share: f64,
+        /// Visits per full search.
+        visits: u64,
+        /// Positions in the training window.
+        window_positions: u64,
+    }
+}
+
+figures! {
+    /// The gate's verdict on one candidate.
+    struct Gate {
+        /// The model that wanted to be champion.
+        candidate: String,
+        /// The model it played against; empty when there was none.
+        champion: String,
+        /// Whether the candidate became champion.
+        promoted: bool,
+        /// Games played.
+        games: u64,
+        /// Share of the points the candidate took, wins plus half the ties, 0 to 1.
+        points_share: f64,
+        /// The candidate's Elo over the champion.
+        elo: f64,
+        /// Lower end of its 95 % interval.
+        elo_low: f64,
+        /// Upper end of its 95 % interval.
+        elo_high: f64,
+        /// The sequential test's log-likelihood ratio at the end.
+        llr: f64,
+        /// Why the match ended and how it was decided, in words.
+        reason: String,
+    }
+}
+
+figures! {
+    /// A model published, with what it cost since zero.
+    struct Model {
+        /// Its name in the store.
+        model_id: String,
+        /// Optimiser steps.
+        step: u64,
+        /// Self-play games.
+        games: u64,
+        /// Plies of those games.
+        positions: u64,
+        /// Network evaluations.
+        evaluations: u64,
+        /// Processor seconds of all threads.
+        cpu_seconds: f64,
+        /// Its strength, if already measured.
+        elo: Option<f64>,
+    }
+}
+
+figures! {
+    /// A model's strength on the scale of the run, with the model's cost since zero.
+    struct Rating {
+        /// The model.
+        model_id: String,
+        /// Its Elo.
+        elo: f64,
+        /// Lower end of its 95 % interval.
+        low: f64,
+        /// Upper end of its 95 % interval.
+        high: f64,
+        /// Network evaluations it took to make the model.
+        evaluations: u64,
+        /// Processor seconds it took.
+        cpu_seconds: f64,
+    }
+}
+
+impl Event {
+    /// An event of this moment.
+    pub fn now(elapsed_seconds: f64, measured: Measured) -> Event {
+        Event {
+            time_ms: super::now_ms(),
+            elapsed_seconds,
+            measured,
+        }
+    }
+
+    /// Reads one JSON line; `None` when it is torn, empty or of a kind this version does not know.
+    pub fn from_json(line: &[u8]) -> Option<Event> {
+        let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
+        // JSON has no NaN: a figure without a value was written as null.
+        value.as_object_mut()?.retain(|_, figure| !figure.is_null());
+        serde_json::from_value(value).ok()
+    }
+
+    /// Its kind, as in the JSON line.
+    pub fn kind(&self) -> &'static str {
+        match &self.measured {
+            Measured::Train(_) => "train",
+            Measured::Selfplay(_) => "selfplay",
+            Measured::Gate(_) => "gate",
+            Measured::Model(_) => "model",
+            Measured::Rating(_) => "rating",
+        }
+    }
+
+    /// Where the event stands on its curves: optimiser steps for training and models, games for self-play,
+    /// evaluations for ratings, seconds of the run for the gate.
+    pub fn axis(&self) -> u64 {
+        match &self.measured {
+            Measured::Train(train) => train.step,
+            Measured::Selfplay(selfplay) => selfplay.games,
+            Measured::Gate(_) => self.elapsed_seconds.max(0.0) as u64,
+            Measured::Model(model) => model.step,
+            Measured::Rating(rating) => rating.evaluations,
+        }
+    }
+
+    /// Its numbers, each with its name.
+    pub fn scalars(&self) -> Vec<(&'static str, f64)> {
+        match &self.measured {
+            Measured::Train(train) => train.scalars(),
+            Measured::Selfplay(selfplay) => selfplay.scalars(),
+            Measured::Gate(gate) => gate.scalars(),
+            Measured::Model(model) => model.scalars(),
+            Measured::Rating(rating) => rating.scalars(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(measured: Measured) -> (String, Event) {
+        let event = Event {
+            time_ms: 1_000,
+            elapsed_seconds: 1.5,
+            measured,
+        };
+        let json = serde_json::to_string(&event).unwrap();
+        let read = Event::from_json(json.as_bytes()).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        (json, read)
+    }
+
+    #[test]
+    fn every_kind_comes_back() {
+        let kinds = [
+            Measured::Train(Train {
+                step: 7,
+                ..Train::default()
+            }),
+            Measured::Selfplay(Selfplay {
+                games: 3,
+                fair_komi: 24.5,
+                ..Selfplay::default()
+            }),
+            Measured::Gate(Gate {
+                promoted: true,
+                reason: "accepted".into(),
+                ..Gate::default()
+            }),
+            Measured::Model(Model {
+                elo: Some(12.0),
+                ..Model::default()
+            }),
+            Measured::Model(Model {
+                elo: None,
+                ..Model::default()
+            }),
+            Measured::Rating(Rating {
+                low: -3.0,
+                ..Rating::default()
+            }),
+        ];
+        for measured in kinds {
+            let (json, read) = round_trip(measured);
+            assert!(json.contains(&format!(r#""event":"{}""#, read.kind())), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_stays_none() {
+        let (json, read) = round_trip(Measured::Train(Train {
+            total_loss: f64::INFINITY,
+            ..Train::default()
+        }));
+        assert!(json.contains(r#""total_loss":null"#), "{json}");
+        let total = read
+            .scalars()
+            .into_iter()
+            .find(|(name, _)| *name == "total_loss")
+            .unwrap();
+        assert!(total.1.is_nan());
+    }
+
+    #[test]
+    fn only_numbers_are_scalars() {
+        let (_, gate) = round_trip(Measured::Gate(Gate {
+            promoted: true,
+            games: 12,
+            ..Gate::default()
+        }));
+        let names: Vec<_> = gate.scalars().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            names,
+            ["promoted", "games", "points_share", "elo", "elo_low", "elo_high", "llr"]
+        );
+        let (_, model) = round_trip(Measured::Model(Model::default()));
+        assert!(model.scalars().iter().all(|(name, _)| *name != "elo"));
+    }
+}

@@ -1,0 +1,187 @@
+//! What a run measures about itself: one JSON line per event and, beside it, a TensorBoard event file.
+//!
+//! Every process writes its own two files under `metrics/` of the store, so that no two writers meet:
+//! `<utc ms>-<pid>.jsonl` and `events.out.tfevents.<utc s>.tengen.<pid>`. The JSON lines are the truth; the
+//! TensorBoard file repeats their figures for people who like that program
+//! (`tensorboard --logdir STORE/metrics --reload_multifile true`).
+
+mod event;
+mod tensorboard;
+
+pub use event::{Event, Gate, Measured, Model, Rating, Selfplay, Train};
+
+use anyhow::Context;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+use tensorboard::EventFile;
+
+/// The folder of the measurements inside a store.
+const FOLDER: &str = "metrics";
+
+/// Writes the measurements of this process. Threads may share it.
+pub struct Metrics(Mutex<Files>);
+
+struct Files {
+    lines: File,
+    /// The last line may lack its end because the disk was full.
+    torn: bool,
+    events: EventFile,
+}
+
+impl Metrics {
+    /// Begins this process's two files in `metrics/` of the store at `store_folder`, making the folder if need be.
+    ///
+    /// # Errors
+    /// When the files cannot be made, for example in a read-only store.
+    pub fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
+        let folder = store_folder.join(FOLDER);
+        let about = || format!("beginning the measurements in {}", folder.display());
+        fs::create_dir_all(&folder).with_context(about)?;
+        let (now, pid) = (now_ms(), std::process::id());
+        let append = |name: String| OpenOptions::new().append(true).create(true).open(folder.join(name));
+        let lines = append(format!("{now}-{pid}.jsonl")).with_context(about)?;
+        let events = append(format!("events.out.tfevents.{}.tengen.{pid}", now / 1000)).with_context(about)?;
+        let events = EventFile::begin(events, now as f64 / 1000.0).with_context(about)?;
+        Ok(Metrics(Mutex::new(Files {
+            lines,
+            torn: false,
+            events,
+        })))
+    }
+
+    /// Appends one event to both files.
+    ///
+    /// # Errors
+    /// When the disk refuses it. The files stay readable, and later events can still be recorded.
+    pub fn record(&self, event: &Event) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(event).context("writing an event as JSON")?;
+        line.push(b'\n');
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.torn {
+            line.insert(0, b'\n');
+        }
+        // One call per line: a process killed at any moment leaves whole lines.
+        files.torn = true;
+        files.lines.write_all(&line).context("writing a line of measurements")?;
+        files.torn = false;
+        files.events.append(event).context("writing a TensorBoard event")
+    }
+}
+
+/// All events of a store, in the order of their times. What cannot be read (a last line torn by a crash, an event
+/// of a later version) is left out, and so is what the folder does not have.
+///
+/// # Errors
+/// When the folder or a file in it is there but cannot be read.
+pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
+    let folder = store_folder.join(FOLDER);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let about = || format!("reading the measurements in {}", folder.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(about)? {
+        let path = entry.with_context(about)?.path();
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let mut events = Vec::new();
+    for path in files {
+        let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        events.extend(bytes.split(|&byte| byte == b'\n').filter_map(Event::from_json));
+    }
+    events.sort_by_key(|event| event.time_ms);
+    Ok(events)
+}
+
+/// Milliseconds since 1970 in UTC, now.
+pub fn now_ms() -> i64 {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => since.as_millis() as i64,
+        // A clock set before 1970.
+        Err(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train(time_ms: i64, step: u64) -> Event {
+        let measured = Measured::Train(Train {
+            step,
+            total_loss: 1.5,
+            ..Train::default()
+        });
+        Event {
+            time_ms,
+            elapsed_seconds: 2.0,
+            measured,
+        }
+    }
+
+    fn steps(events: &[Event]) -> Vec<u64> {
+        events.iter().map(Event::axis).collect()
+    }
+
+    #[test]
+    fn a_store_without_measurements_has_no_events() {
+        let store = tempfile::tempdir().unwrap();
+        assert_eq!(read_all(store.path()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn events_come_back_in_the_order_of_time() {
+        let store = tempfile::tempdir().unwrap();
+        let metrics = Metrics::open(store.path()).unwrap();
+        for (time, step) in [(30, 3), (10, 1), (20, 2)] {
+            metrics.record(&train(time, step)).unwrap();
+        }
+        let events = read_all(store.path()).unwrap();
+        assert_eq!(steps(&events), [1, 2, 3]);
+        let Measured::Train(first) = &events[0].measured else {
+            panic!("{events:?}")
+        };
+        assert_eq!(first.total_loss, 1.5);
+        assert!(first.policy_loss.is_nan(), "what was not measured is not zero");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out() {
+        let store = tempfile::tempdir().unwrap();
+        let folder = store.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let good = serde_json::to_string(&train(5, 7)).unwrap();
+        let torn = &good[..good.len() / 2];
+        let later = r#"{"time_ms":1,"elapsed_seconds":0,"event":"telepathy","strength":3}"#;
+        let text = format!("{good}\n{later}\n{torn}\n\n\u{fffd}\n{torn}");
+        fs::write(folder.join("5-1.jsonl"), text).unwrap();
+        fs::write(folder.join("6-2.jsonl"), [&b"\xff\xfe\n"[..], good.as_bytes()].concat()).unwrap();
+        fs::write(folder.join("events.out.tfevents.1.tengen.1"), "not lines").unwrap();
+        assert_eq!(steps(&read_all(store.path()).unwrap()), [7, 7]);
+    }
+
+    #[test]
+    fn two_writers_do_not_meet_and_a_second_start_goes_on() {
+        let store = tempfile::tempdir().unwrap();
+        for step in [1, 2] {
+            Metrics::open(store.path())
+                .unwrap()
+                .record(&train(step, step as u64))
+                .unwrap();
+        }
+        assert_eq!(steps(&read_all(store.path()).unwrap()), [1, 2]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Metrics::open(file.path()).err().unwrap();
+        assert!(error.to_string().contains("metrics"), "{error}");
+    }
+}

@@ -1,0 +1,194 @@
+//! The page: what stands where.
+
+use super::curves::Curves;
+use super::data::Data;
+use super::openings::percent;
+use super::plot::Plot;
+use super::{Refresh, calibration, replay, tables};
+use crate::numbers::{duration, thousands};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Most bytes of games in the page.
+const GAMES_BUDGET: usize = 700_000;
+
+/// A page and what it shows.
+pub(super) struct Page {
+    pub(super) html: String,
+    /// Games that can be clicked through.
+    pub(super) games: usize,
+}
+
+/// Lays out everything that was read from a store.
+pub(super) fn render(data: &Data, refresh: Refresh) -> Page {
+    let curves = Curves::of(&data.events);
+    let (games, json) = replay::replays(&data.shown, GAMES_BUDGET);
+    let seconds = match refresh {
+        Refresh::Never => 0,
+        Refresh::Every(seconds) => seconds,
+    };
+    let html = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                @if seconds > 0 { noscript { meta http-equiv="refresh" content=(seconds); } }
+                title { "Tengen: " (data.name) }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body data-refresh=(seconds) { main { (sections(data, &curves, games)) }
+                script #games type="application/json" { (PreEscaped(json)) }
+                script { (PreEscaped(include_str!("viewer.js"))) }
+            }
+        }
+    };
+    Page {
+        html: html.into_string(),
+        games,
+    }
+}
+
+fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
+    let mut games_played = curves.games();
+    games_played.push(calibration::plot(data.recent.iter()));
+    html! {
+        (header(data, curves))
+        @for problem in data.problems.iter().chain(&broken_losses(curves)) { p.warning { (problem) } }
+        (facts(data, curves))
+        @if data.events.is_empty() && data.selfplay.games == 0 {
+            p.card.viewer { "Nothing is in this store yet: no games and no measurements. Once the run has begun, \
+                             this page fills up." }
+        }
+        (plots("strength", "Strength", &curves.strength()))
+        (plots("training", "Training", &curves.training()))
+        (plots("games-played", "Self-play games", &games_played))
+        h2 #first-moves { "First moves of self-play" }
+        p.soft { "The darker a point, the more games began there; symmetric points are counted together." }
+        @if data.first_moves.is_empty() { p.none { "No games yet." } } @else {
+            div.heats { @for moves in &data.first_moves { (moves.board()) } }
+        }
+        (plots("throughput", "Throughput", &curves.throughput()))
+        h2 #gate { "Gate" }
+        (tables::gates(&data.events))
+        h2 #models { "Models and what they cost" }
+        (tables::models(&data.models))
+        h2 #board-section { "Games to click through" }
+        (viewer(games))
+    }
+}
+
+fn header(data: &Data, curves: &Curves<'_>) -> Markup {
+    let links = [
+        ("strength", "Strength"),
+        ("training", "Training"),
+        ("games-played", "Self-play"),
+        ("first-moves", "First moves"),
+        ("throughput", "Throughput"),
+        ("gate", "Gate"),
+        ("models", "Models"),
+        ("board-section", "Games"),
+    ];
+    html! {
+        h1 { (data.name) }
+        p.soft {
+            @for about in &data.about { (about) " · " }
+            @if curves.seconds() > 0.0 { (duration(curves.seconds())) " of work · " }
+            "written " (data.written) " · " code { (data.location) }
+        }
+        nav { @for (id, name) in links { a href=(format!("#{id}")) { (name) } } }
+    }
+}
+
+fn broken_losses(curves: &Curves<'_>) -> Option<String> {
+    let broken = curves.broken_losses();
+    (broken > 0).then(|| {
+        format!(
+            "{broken} training measurements have a loss that is no number: the training has diverged or overflowed."
+        )
+    })
+}
+
+fn plots(id: &str, title: &str, plots: &[Plot]) -> Markup {
+    html! {
+        h2 id=(id) { (title) }
+        div.plots { @for plot in plots { (plot.figure()) } }
+    }
+}
+
+/// The headline figures; what is not known is left out.
+fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
+    let mut facts: Vec<(String, String)> = Vec::new();
+    let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
+    if let Some(champion) = data.models.iter().find(|model| model.champion) {
+        let short = champion.id.split('-').next().unwrap_or_default();
+        fact(short.to_owned(), "champion");
+    }
+    if let Some(best) = curves.ratings().last() {
+        fact(tables::signed(best.elo), "Elo of the newest rated model");
+    }
+    fact(thousands(data.selfplay.games), "self-play games");
+    fact(thousands(data.selfplay.positions), "positions in them");
+    if let Some(games) = curves.last_selfplay() {
+        fact(thousands(games.evaluations), "network evaluations");
+        if games.evaluations_per_second.is_finite() {
+            fact(
+                thousands(games.evaluations_per_second.round().max(0.0) as u64),
+                "evaluations per second",
+            );
+        }
+        let finite = [
+            (games.mean_plies, 1, "plies per game"),
+            (games.fair_komi, 1, "fair komi"),
+        ];
+        for (value, decimals, what) in finite.into_iter().filter(|figure| figure.0.is_finite()) {
+            fact(format!("{value:.decimals$}"), what);
+        }
+        fact(percent(games.black_win_share), "won by Black");
+        fact(percent(games.unfinished_share), "unfinished games");
+    }
+    if let Some(train) = curves.last_train() {
+        fact(thousands(train.step), "training steps");
+        fact(format!("{:.3}", train.total_loss), "total loss");
+    }
+    if let Some(cpu) = data.models.last().and_then(|model| model.cpu_seconds) {
+        fact(duration(cpu), "CPU time to the newest model");
+    }
+    fact(thousands(data.models.len() as u64), "models");
+    fact(thousands(data.matches.games), "match games");
+    html! {
+        div.facts { @for (value, what) in &facts { div.fact { b { (value) } span { (what) } } } }
+    }
+}
+
+fn viewer(games: usize) -> Markup {
+    html! {
+        @if games == 0 { p.none { "No games yet." } } @else {
+            p.soft {
+                "Arrow keys, Home and End work too. Blue points: what the search liked best for the next turn, in percent."
+            }
+            div.card.viewer {
+                svg #board role="img" aria-label="board" {}
+                div {
+                    label { span.soft { "Game" } select #choice {} }
+                    p #players {}
+                    p #result {}
+                    div.controls {
+                        button #first title="first (Home)" { "|◀" }
+                        button #previous title="previous (left arrow)" { "◀" }
+                        button #next title="next (right arrow)" { "▶" }
+                        button #last title="last (End)" { "▶|" }
+                    }
+                    input #slider type="range" min="0" value="0" aria-label="turn";
+                    p #turn {}
+                    p.soft #figures {}
+                    svg #values viewBox="0 0 400 100" role="img" aria-label="value over the game" {}
+                    p.soft {
+                        "Value over the game for Black: " span.legend {
+                            span { i.blue {} "search" } span { i.orange {} "network alone" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

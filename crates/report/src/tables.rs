@@ -1,0 +1,161 @@
+//! The tables of models and of the gate's verdicts.
+
+use super::data::ModelRow;
+use super::openings::percent;
+use crate::metrics::{Event, Gate, Measured};
+use crate::numbers::{duration, thousands};
+use maud::{Markup, html};
+
+/// Rows of a table; older ones are counted, not shown.
+const MOST_ROWS: usize = 60;
+
+/// The models, newest first, with what each cost since zero.
+pub(super) fn models(rows: &[ModelRow]) -> Markup {
+    html! {
+        @if rows.is_empty() { p.none { "No model published yet." } } @else {
+            div.card.table { table {
+                tr {
+                    th.left { "model" } th.left { "standing" } th { "Elo" } th { "95 % interval" } th { "steps" }
+                    th { "games" } th { "positions" } th { "evaluations" } th { "CPU time" } th { "GPU time" }
+                }
+                @for row in rows.iter().rev().take(MOST_ROWS) { (model(row)) }
+            } }
+            (left_out(rows.len(), "models"))
+        }
+    }
+}
+
+fn model(row: &ModelRow) -> Markup {
+    let seconds = |seconds: Option<f64>| seconds.map_or("–".into(), duration);
+    let rated = row.elo.as_ref();
+    let interval = rated.filter(|rating| rating.low.is_finite() && rating.high.is_finite());
+    html! {
+        tr {
+            td.left { code { (row.id) } }
+            td.left {
+                @if row.champion { span.yes { "champion" } }
+                @else if row.promoted.is_some() { "was champion" }
+            }
+            td { (rated.map_or("–".into(), |rating| signed(rating.elo))) }
+            td { (interval.map_or("–".into(), |rating| format!("{} to {}", signed(rating.low), signed(rating.high)))) }
+            td { (count(row.step)) }
+            td { (count(row.games)) }
+            td { (count(row.positions)) }
+            td { (count(row.evaluations)) }
+            td { (seconds(row.cpu_seconds)) }
+            td { (seconds(row.gpu_seconds)) }
+        }
+    }
+}
+
+/// The gate's verdicts, newest first.
+pub(super) fn gates(events: &[Event]) -> Markup {
+    let verdict = |event: &Event| match &event.measured {
+        Measured::Gate(gate) => Some((event.elapsed_seconds, gate.clone())),
+        _ => None,
+    };
+    let verdicts: Vec<_> = events.iter().filter_map(verdict).collect();
+    html! {
+        @if verdicts.is_empty() { p.none { "The gate has not judged a model yet." } } @else {
+            div.card.table { table {
+                tr {
+                    th { "after" } th.left { "candidate" } th.left { "champion" } th.left { "verdict" } th { "games" }
+                    th { "points" } th { "Elo (95 % interval)" } th { "LLR" } th.left { "reason" }
+                }
+                @for (at, gate) in verdicts.iter().rev().take(MOST_ROWS) { (verdict_row(*at, gate)) }
+            } }
+            (left_out(verdicts.len(), "verdicts"))
+        }
+    }
+}
+
+fn verdict_row(at: f64, gate: &Gate) -> Markup {
+    let played = gate.games > 0;
+    let interval = format!(
+        "{} ({} to {})",
+        signed(gate.elo),
+        signed(gate.elo_low),
+        signed(gate.elo_high)
+    );
+    html! {
+        tr {
+            td { (duration(at)) }
+            td.left { code { (gate.candidate) } }
+            td.left { @if gate.champion.is_empty() { "none" } @else { code { (gate.champion) } } }
+            td.left { @if gate.promoted { span.yes { "promoted" } } @else { "kept out" } }
+            td { (gate.games) }
+            td { @if played { (percent(gate.points_share)) } @else { "–" } }
+            td { @if played { (interval) } @else { "–" } }
+            td { @if played && gate.llr.is_finite() { (format!("{:+.2}", gate.llr)) } @else { "–" } }
+            td.words { (gate.reason) }
+        }
+    }
+}
+
+fn left_out(rows: usize, what: &str) -> Markup {
+    html! {
+        @if rows > MOST_ROWS { p.soft { "The newest " (MOST_ROWS) " of " (thousands(rows as u64)) " " (what) "." } }
+    }
+}
+
+fn count(figure: Option<f64>) -> String {
+    figure.map_or("–".into(), |figure| thousands(figure.max(0.0) as u64))
+}
+
+/// An Elo difference with its sign; `–` for none.
+pub(super) fn signed(elo: f64) -> String {
+    match elo.is_finite() {
+        // Adding zero turns -0 into 0.
+        true => format!("{:+.0}", elo.round() + 0.0),
+        false => "–".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_figures_are_dashes() {
+        let row = ModelRow {
+            id: "g000001-abc".into(),
+            step: Some(1500.0),
+            champion: true,
+            ..ModelRow::default()
+        };
+        let page = models(&[row]).into_string();
+        for part in ["g000001-abc", "champion", "1,500", "–"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_gate_without_games_shows_no_figures() {
+        let gate = Gate {
+            candidate: "a<b".into(),
+            promoted: true,
+            reason: "first model".into(),
+            ..Gate::default()
+        };
+        let event = Event {
+            time_ms: 0,
+            elapsed_seconds: 61.0,
+            measured: Measured::Gate(gate),
+        };
+        let page = gates(&[event]).into_string();
+        for part in ["a&lt;b", "promoted", "first model", "1 min 01 s"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(!page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn old_rows_are_counted() {
+        let row = |i| ModelRow {
+            id: format!("model-{i}"),
+            ..ModelRow::default()
+        };
+        let page = models(&(0..1100).map(row).collect::<Vec<_>>()).into_string();
+        assert!(page.contains("of 1,100 models") && page.contains("model-1099") && !page.contains("model-900"));
+    }
+}

@@ -1,0 +1,493 @@
+//! The whole page, made from a small real store: games by random play under the rules, and measurements that are
+//! invented here and nowhere else.
+
+use super::{Refresh, write_report};
+use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rules::{Komi, Move, Outcome, Setup, Size};
+use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
+
+/// SplitMix64: enough for games that only have to look like games.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    /// From −1 to 1.
+    fn noise(&mut self) -> f64 {
+        self.below(2001) as f64 / 1000.0 - 1.0
+    }
+}
+
+/// A random game that fills no own eyes; it ends by two passes or after `limit` plies.
+fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize) -> GameRecord {
+    let mut dice = Dice(seed);
+    let mut game = GameRecord {
+        game_id: format!("{}-{seed}", kind.name()),
+        size,
+        rules: "tromp-taylor".into(),
+        komi: Komi::from_half_points(15),
+        score_half_points: None,
+        seed: seed as i64,
+        black_model: "g000001-000000000000".into(),
+        white_model: "g000002-</script>".into(),
+        config_id: "test".into(),
+        start_time_ms: 1_700_000_000_000 + seed as i64,
+        end_reason: EndReason::PlyLimit,
+        kind,
+        opening_plies: 0,
+        setup: Setup::EVEN,
+        plies: Vec::new(),
+        ownership: Vec::new(),
+        origin: None,
+    };
+    let mut position = game.start().unwrap();
+    let random_opening = dice.below(4) == 0;
+    while !position.is_over() && game.plies.len() < limit {
+        let free: Vec<_> = position
+            .legal_points()
+            .iter()
+            .filter(|&point| !position.is_one_point_eye(point, position.to_move()))
+            .collect();
+        let centre = size
+            .point(size.width() / 2, size.height() / 2)
+            .filter(|_| dice.below(10) < skill);
+        let mv = match (free.is_empty(), centre.filter(|_| game.plies.is_empty())) {
+            (true, _) => Move::Pass,
+            (false, Some(centre)) => Move::Play(centre),
+            (false, None) => Move::Play(free[dice.below(free.len())]),
+        };
+        let mut ply = PlyRecord {
+            flags: FULL_SEARCH,
+            root_visits: 32,
+            weight: 1.0,
+            ..PlyRecord::bare(mv)
+        };
+        if random_opening && game.plies.is_empty() {
+            ply = PlyRecord {
+                flags: OPENING,
+                ..PlyRecord::bare(mv)
+            };
+        } else if free.len() > 1 && mv != Move::Pass {
+            let other = free[dice.below(free.len())];
+            let other = if Move::Play(other) == mv {
+                size.area()
+            } else {
+                other.index()
+            };
+            ply.policy = vec![(mv.index(size) as u16, 0.75), (other as u16, 0.25)];
+        }
+        game.plies.push(ply);
+        position.play(mv);
+    }
+    game.opening_plies = u16::from(random_opening);
+    let reason = if position.is_over() {
+        EndReason::TwoPasses
+    } else {
+        EndReason::PlyLimit
+    };
+    game.set_end(&position, reason);
+    invent_values(&mut game, &mut dice);
+    game
+}
+
+/// Values that come nearer to the result as the game goes on.
+fn invent_values(game: &mut GameRecord, dice: &mut Dice) {
+    let black = match game.outcome() {
+        Some(Outcome::BlackWins) => 1.0,
+        Some(Outcome::WhiteWins) => -1.0,
+        Some(Outcome::Tie) | None => 0.0,
+    };
+    let (count, margin) = (game.plies.len() as f64, f64::from(game.margin_points().unwrap_or(0.0)));
+    for (i, ply) in game.plies.iter_mut().enumerate().filter(|(_, ply)| ply.root_visits > 0) {
+        let side = if i % 2 == 0 { 1.0 } else { -1.0 };
+        let known = i as f64 / count;
+        ply.root_value = (side * black * known * 0.9 + dice.noise() * (1.0 - known) * 0.5).clamp(-1.0, 1.0) as f32;
+        ply.network_value = (f64::from(ply.root_value) * 0.8 + dice.noise() * 0.2).clamp(-1.0, 1.0) as f32;
+        ply.root_margin = (side * margin * known + dice.noise()) as f32;
+    }
+}
+
+/// A store as a short run would leave it.
+fn sample_store(folder: &Path, generations: u32) -> Store {
+    let store = Store::open(folder.to_str().unwrap(), Create::Always).unwrap();
+    let size = Size::square(7).unwrap();
+    store
+        .put_run_info(&RunInfo::new(
+            "sample",
+            0,
+            "tromp-taylor",
+            vec!["7x7".into()],
+            json!({}),
+        ))
+        .unwrap();
+    for generation in 1..=generations {
+        let game = |i: u64| {
+            let seed = u64::from(generation) * 1000 + i;
+            random_game(
+                size,
+                seed,
+                GameKind::SelfPlay,
+                if i == 11 { 20 } else { 150 },
+                generation as usize,
+            )
+        };
+        let games: Vec<_> = (0..12).map(game).collect();
+        store
+            .publish_games(&Collection::SelfPlay { generation }, "w", generation.into(), &games)
+            .unwrap();
+        let info = json!({"training": {"step": generation * 50}, "cost": {"games": generation * 12, "gpu_seconds": 0}});
+        let Value::Object(info) = info else { unreachable!() };
+        let model = store
+            .publish_model(generation, vec![generation as u8; 16], info)
+            .unwrap();
+        if generation % 3 == 1 {
+            let promotion = Promotion {
+                model_id: model.id,
+                generation,
+                promoted_ms: 0,
+                match_id: None,
+                verdict: Value::Null,
+            };
+            store.promote(generation / 3 + 1, &promotion).unwrap();
+        }
+    }
+    for m in 0..3 {
+        let games: Vec<_> = (0..6)
+            .map(|i| random_game(size, 50_000 + m * 100 + i, GameKind::Match, 150, 5))
+            .collect();
+        let id = format!("gate-{m}");
+        store
+            .publish_games(&Collection::Match { id }, "gate", m, &games)
+            .unwrap();
+    }
+    invent_metrics(&store, folder, generations);
+    store
+}
+
+fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
+    let metrics = Metrics::open(folder).unwrap();
+    let mut dice = Dice(7);
+    let models = store.list_models().unwrap();
+    for minute in 0..u64::from(generations) * 10 {
+        let (t, n) = (minute as f64, minute as f64 * 30.0);
+        let fading = |from: f64, to: f64| to + (from - to) * (-t / 40.0).exp();
+        let at = |measured| Event {
+            time_ms: minute as i64 * 6000,
+            elapsed_seconds: t * 6.0,
+            measured,
+        };
+        let train = Train {
+            step: minute * 5 + 1,
+            samples: minute * 640,
+            learning_rate: 0.002 * (t / 10.0).min(1.0),
+            total_loss: fading(9.0, 5.0) + dice.noise() * 0.1,
+            policy_loss: fading(3.9, 2.1) + dice.noise() * 0.05,
+            value_loss: fading(0.7, 0.45) + dice.noise() * 0.03,
+            margin_loss: fading(4.2, 2.3) + dice.noise() * 0.1,
+            ownership_loss: fading(0.69, 0.4),
+            policy_entropy: fading(3.9, 1.9),
+            grad_norm: if minute == 40 {
+                f64::NAN
+            } else {
+                fading(2.0, 0.7) + dice.noise() * 0.2
+            },
+            positions_per_second: 1800.0 + dice.noise() * 90.0,
+        };
+        metrics.record(&at(Measured::Train(train))).unwrap();
+        let selfplay = Selfplay {
+            games: minute * 40,
+            positions: minute * 40 * 55,
+            evaluations: minute * 9000,
+            games_per_second: 7.0,
+            evaluations_per_second: 2900.0 + dice.noise() * 120.0,
+            positions_per_second: 350.0,
+            mean_plies: fading(110.0, 48.0) + dice.noise() * 3.0,
+            unfinished_share: fading(0.35, 0.0),
+            black_win_share: 0.5 + dice.noise() * 0.08,
+            mean_margin: dice.noise() * 2.0,
+            fair_komi: fading(0.5, 9.0),
+            cache_hit_share: fading(0.1, 0.55),
+            visits: 32,
+            window_positions: 3000 + (n * 9.0) as u64,
+        };
+        metrics.record(&at(Measured::Selfplay(selfplay))).unwrap();
+        let Some(model) = models.get((minute / 10) as usize).filter(|_| minute % 10 == 9) else {
+            continue;
+        };
+        let (evaluations, cpu_seconds) = (minute * 9000, t * 11.0);
+        metrics
+            .record(&at(Measured::Model(Model {
+                model_id: model.id.clone(),
+                step: minute * 5,
+                games: minute * 40,
+                positions: minute * 2200,
+                evaluations,
+                cpu_seconds,
+                elo: None,
+            })))
+            .unwrap();
+        let elo = 900.0 * (1.0 - (-t / 50.0).exp()) + dice.noise() * 25.0;
+        let rating = Rating {
+            model_id: model.id.clone(),
+            elo,
+            low: elo - 60.0,
+            high: elo + 60.0,
+            evaluations,
+            cpu_seconds,
+        };
+        metrics.record(&at(Measured::Rating(rating))).unwrap();
+        metrics
+            .record(&at(Measured::Gate(Gate {
+                candidate: model.id.clone(),
+                champion: if minute == 9 {
+                    String::new()
+                } else {
+                    models[0].id.clone()
+                },
+                promoted: model.generation % 3 == 1,
+                games: if minute == 9 { 0 } else { 80 },
+                points_share: 0.61,
+                elo: 78.0,
+                elo_low: 5.0,
+                elo_high: 151.0,
+                llr: 2.97,
+                reason: if minute == 9 {
+                    "the first model".into()
+                } else {
+                    "the sequential test accepted".into()
+                },
+            })))
+            .unwrap();
+    }
+}
+
+/// Writes the page and returns it.
+fn page(store: &Store, refresh: Refresh) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("page.html");
+    let summary = write_report(store, &out, refresh).unwrap();
+    let page = std::fs::read_to_string(&out).unwrap();
+    assert_eq!(summary.bytes, page.len() as u64);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing else is left behind"
+    );
+    page
+}
+
+/// The JSON block of games in a page.
+fn games_of(page: &str) -> Value {
+    let (_, block) = page
+        .split_once(r#"<script id="games" type="application/json">"#)
+        .unwrap();
+    serde_json::from_str(block.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn an_empty_store_gives_a_page_that_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("store").to_str().unwrap(), Create::Always).unwrap();
+    let page = page(&store, Refresh::Never);
+    for part in [
+        "Nothing is in this store yet",
+        "No model published yet",
+        "No games yet",
+        "has not judged",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(games_of(&page), json!([]));
+    assert!(!page.contains("http-equiv"));
+}
+
+#[test]
+fn a_run_gives_a_whole_page_that_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample_store(folder.path(), 6);
+    let page = page(&store, Refresh::Every(60));
+    for part in [
+        "sample",
+        "7x7",
+        "champion",
+        "Elo",
+        "the sequential test accepted",
+        "model 6",
+        "g000004-",
+        "mean result",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains(r#"http-equiv="refresh" content="60""#));
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+    for outside in ["src=\"http", "href=\"http", "url(", "@import", "NaN"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let games = games_of(&page);
+    assert_eq!(games.as_array().unwrap().len(), 20 + 3 * 4);
+    assert_eq!(games[0]["white"], "g000002-</script>");
+}
+
+#[test]
+fn turns_and_removed_stones_rebuild_every_position() {
+    let size = Size::new(5, 4).unwrap();
+    for seed in 0..20 {
+        let game = random_game(size, seed, GameKind::SelfPlay, 200, 0);
+        let replay = super::replay::Replay::of(&game, "test").unwrap();
+        let replay = serde_json::to_value(&replay).unwrap();
+        let mut position = game.start().unwrap();
+        let mut points = vec![None; size.area()];
+        for (ply, turn) in replay["turns"].as_array().unwrap().iter().enumerate() {
+            if let Some(point) = turn["p"].as_u64() {
+                points[point as usize] = Some(game.mover(ply));
+            }
+            for point in turn["x"].as_array().into_iter().flatten() {
+                points[point.as_u64().unwrap() as usize] = None;
+            }
+            position.play(game.plies[ply].mv);
+            let expected: Vec<_> = size.points().map(|point| position.at(point)).collect();
+            assert_eq!(points, expected, "seed {seed}, ply {ply}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_shard_is_named_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample_store(folder.path(), 2);
+    let shard = store.list_shards(&GamesOf::SelfPlay).unwrap().pop().unwrap();
+    std::fs::write(folder.path().join(&shard.path), "damaged").unwrap();
+    let out = folder.path().join("report.html");
+    let summary = write_report(&store, &out, Refresh::Never).unwrap();
+    assert!(
+        summary
+            .problems
+            .iter()
+            .any(|problem| problem.contains(&shard.name.to_string())),
+        "{summary:?}"
+    );
+    assert!(std::fs::read_to_string(&out).unwrap().contains(&shard.name.to_string()));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let out = folder.path().join("missing").join("page.html");
+    let error = write_report(&store, &out, Refresh::Never).unwrap_err();
+    assert!(error.to_string().contains("page.html"), "{error}");
+}
+
+/// The name of an installed Chromium, if there is one.
+fn chromium() -> Option<&'static str> {
+    let answers = |name: &&str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    ["chromium", "chromium-browser", "google-chrome", "chrome"]
+        .into_iter()
+        .find(answers)
+}
+
+/// A quiet Chromium without a window that touches nothing but `profile`.
+fn browser(name: &str, profile: &Path) -> Command {
+    let mut command = Command::new(name);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+    ]);
+    command.args([
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command
+}
+
+/// Stones of a position as the page's script writes them.
+fn stones(game: &GameRecord, plies: usize) -> String {
+    let mut position = game.start().unwrap();
+    game.plies[..plies].iter().for_each(|ply| position.play(ply.mv));
+    let stone = |point| match position.at(point) {
+        None => '.',
+        Some(tengen_rules::Color::Black) => 'B',
+        Some(tengen_rules::Color::White) => 'W',
+    };
+    game.size.points().map(stone).collect()
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a skipped test must say so")]
+fn the_board_can_be_clicked_through_in_a_browser() {
+    let Some(name) = chromium() else {
+        eprintln!("SKIPPED: no chromium is installed, so the board of the report was not clicked through");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample_store(&folder.path().join("store"), 3);
+    let out = folder.path().join("page.html");
+    write_report(&store, &out, Refresh::Never).unwrap();
+    let address = format!("file://{}#selftest", out.display());
+    let output = browser(name, &folder.path().join("profile"))
+        .args(["--dump-dom", &address])
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let (_, found) = dom
+        .split_once(r#"<pre id="selftest">"#)
+        .expect("the page ran its self-test");
+    let found: Value = serde_json::from_str(found.split_once("</pre>").unwrap().0).unwrap();
+
+    let newest = |games: GamesOf| {
+        store
+            .read_shard(store.list_shards(&games).unwrap().last().unwrap())
+            .unwrap()
+            .pop()
+            .unwrap()
+    };
+    let game = newest(GamesOf::SelfPlay);
+    let count = game.plies.len();
+    let boards: Vec<_> = (0..=count).map(|plies| stones(&game, plies)).collect();
+    assert_eq!(found["boards"], json!(boards));
+    assert_eq!(found["at"], json!([count, count - 1, 0, 1, count, count - 1, 0, count]));
+    assert_eq!(found["back"], json!(true));
+    let shards = store.list_shards(&GamesOf::Match("gate-0".into())).unwrap();
+    let games = store.read_shard(&shards[0]).unwrap();
+    assert_eq!(found["second"], json!(stones(&games[2], games[2].plies.len())));
+    assert!(
+        found["words"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("Turn {}", games[2].plies.len()))
+    );
+    assert!(found["figures"].as_str().unwrap().starts_with("For Black: value"));
+}
+
+#[test]
+#[ignore = "writes a page to look at: cargo test -p tengen-cli sample_page -- --ignored"]
+fn sample_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample_store(folder.path(), 12);
+    write_report(
+        &store,
+        &std::env::temp_dir().join("tengen-sample-report.html"),
+        Refresh::Never,
+    )
+    .unwrap();
+}

@@ -1,0 +1,15 @@
+//! Training samples from a store's games: which games (the window), how they lie in memory, how positions are drawn.
+//!
+//! Never here: networks, losses, printing.
+
+mod game_cache;
+mod random;
+mod sample_config;
+mod samples;
+mod stored_game;
+mod window;
+
+pub use game_cache::CacheError;
+pub use sample_config::{CachePlace, SampleConfig, SampleConfigError, SymmetryMode};
+pub use samples::{SampleError, SampleSource, WindowLoad};
+pub use window::{Window, WindowConfig, WindowDamage};

@@ -1,0 +1,383 @@
+//! Which positions does the trainer see next? Drawn by weight from all positions of the window, by seed.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use tengen_rules::{Size, Symmetry};
+
+use crate::game_cache::{Block, CacheError, GameCache};
+use crate::random::SplitMix64;
+use crate::sample_config::{SampleConfig, SymmetryMode};
+use crate::stored_game::StoredGame;
+use crate::window::Window;
+use tengen_encoding::{Features, Sample, TrainingBatch};
+use tengen_records::{GameRecord, RecordError};
+use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
+
+/// Batches of at least this many samples are built on several threads.
+const PARALLEL_BATCH: usize = 64;
+
+/// Samples one thread builds at a time.
+const PARALLEL_GRAIN: usize = 32;
+
+/// Memory that drawing one sample from a mapped file can take, at most: two places, of which the system maps 64 KiB each.
+const MAPPED_PER_SAMPLE: usize = 2 << 16;
+
+/// Games one round of unpacking turns into bytes before they are put one behind the other.
+const UNPACKED_AT_ONCE: usize = 256;
+
+/// The games of one shard.
+struct LoadedShard {
+    key: String,
+    games: Vec<StoredGame>,
+    positions: u64,
+    block: Block,
+}
+
+impl LoadedShard {
+    /// Bytes of memory that the shard takes whether it is drawn from or not.
+    fn memory_bytes(&self) -> usize {
+        let index = self.games.len() * (size_of::<StoredGame>() + INDEX_ENTRY);
+        match &self.block {
+            Block::Memory(bytes) => index + bytes.len(),
+            Block::Mapped(_) => index,
+        }
+    }
+
+    /// Bytes of its scratch file.
+    fn disk_bytes(&self) -> usize {
+        match &self.block {
+            Block::Memory(_) => 0,
+            Block::Mapped(map) => map.len(),
+        }
+    }
+}
+
+/// Bytes a game takes in the index of the source.
+const INDEX_ENTRY: usize = size_of::<u64>() + size_of::<(u32, u32)>();
+
+/// Why games cannot be made ready for drawing.
+#[derive(Debug, thiserror::Error)]
+pub enum SampleError {
+    /// A game breaks the rules.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The scratch files cannot be made.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The store fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What loading a window did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WindowLoad {
+    /// Shards read now.
+    pub loaded: usize,
+    /// Shards let go.
+    pub dropped: usize,
+    /// Damaged shards met now: path and the reason of the quarantine.
+    pub quarantined: Vec<(String, String)>,
+    /// Positions of the window's oldest shards that are left out because of [`SampleConfig::max_positions`] or the memory
+    /// bound.
+    pub left_out: u64,
+}
+
+/// The games of the window, unpacked, from which training batches are drawn.
+///
+/// They lie in scratch files that are mapped into memory, or in memory; [`SampleConfig`] says where and how much of it
+/// they may take. What is drawn depends on the games, the seed and the weights alone, never on where they lie.
+pub struct SampleSource {
+    config: SampleConfig,
+    cache: GameCache,
+    /// The shards, oldest first.
+    shards: VecDeque<LoadedShard>,
+    /// Shards of the window that were read and did not fit into memory.
+    too_old: BTreeSet<String>,
+    /// For every game the sum of weights up to and with it, in the order of shards and games.
+    cumulative: Vec<u64>,
+    /// Shard and game of every entry of `cumulative`.
+    places: Vec<(u32, u32)>,
+    /// Bytes of all scratch files.
+    disk_bytes: usize,
+    /// Samples drawn since mapped memory was last given back.
+    drawn: AtomicUsize,
+}
+
+impl SampleSource {
+    /// A source without games. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in the system's folder
+    /// for temporary files.
+    pub fn new(config: SampleConfig) -> SampleSource {
+        SampleSource::with_cache(config.game_cache(None), config)
+    }
+
+    /// A source without games for those of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in
+    /// the folder `cache` of the store when that is a local one.
+    pub fn beside(store: &Store, config: SampleConfig) -> SampleSource {
+        SampleSource::with_cache(config.game_cache(Some(store)), config)
+    }
+
+    fn with_cache(cache: GameCache, config: SampleConfig) -> SampleSource {
+        SampleSource {
+            config,
+            cache,
+            shards: VecDeque::new(),
+            too_old: BTreeSet::new(),
+            cumulative: Vec::new(),
+            places: Vec::new(),
+            disk_bytes: 0,
+            drawn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Adds the games of a shard as the newest ones; games without a result are left out. A key that is there already is
+    /// left alone. The oldest shards go when a bound is met.
+    ///
+    /// # Errors
+    /// [`SampleError::Record`] when a game was not validated before and breaks the rules, [`SampleError::Cache`] when
+    /// there is no room for the games; then nothing is added.
+    pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
+        if !self.contains(key) {
+            let shard = self.unpack(key, games)?;
+            self.shards.push_back(shard);
+            match self.keep_bounds() {
+                0 => self.index_shard(self.shards.len() - 1),
+                _ => self.index(),
+            }
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, key: &str, records: &[GameRecord]) -> Result<LoadedShard, SampleError> {
+        let planes = self.config.planes;
+        let (mut bytes, mut games) = (Vec::new(), Vec::new());
+        for part in records.chunks(UNPACKED_AT_ONCE) {
+            let unpack = |record| {
+                let mut bytes = Vec::new();
+                let game = StoredGame::unpack(record, planes, &mut bytes)?;
+                Ok(game.map(|game| (game, bytes)))
+            };
+            let unpacked: Result<Vec<_>, RecordError> = part.par_iter().map(unpack).collect();
+            for (game, its_bytes) in unpacked?.into_iter().flatten() {
+                games.push(game.moved(bytes.len()));
+                bytes.extend_from_slice(&its_bytes);
+            }
+        }
+        Ok(LoadedShard {
+            key: key.to_owned(),
+            positions: games.iter().map(|game| game.plies() as u64).sum(),
+            games,
+            block: self.cache.keep(bytes)?,
+        })
+    }
+
+    /// Whether a shard's games are there.
+    pub fn contains(&self, key: &str) -> bool {
+        self.shards.iter().any(|shard| shard.key == key)
+    }
+
+    /// Lets go of every shard for which `keep` says no; returns how many.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) -> usize {
+        let before = self.shards.len();
+        self.shards.retain(|shard| keep(&shard.key));
+        self.too_old.retain(|key| keep(key));
+        self.index();
+        before - self.shards.len()
+    }
+
+    /// Makes the source hold exactly the window's shards: reads and checks the new ones, lets go of the others. Damaged
+    /// shards go into quarantine and are reported, not fatal. The games of each shard that is read are also shown to
+    /// `see`.
+    ///
+    /// # Errors
+    /// [`SampleError::Store`] when the store fails, [`SampleError::Cache`] when there is no room for the games.
+    pub fn load_window(
+        &mut self,
+        store: &Store,
+        window: &Window,
+        mut see: impl FnMut(&[GameRecord]),
+    ) -> Result<WindowLoad, SampleError> {
+        let shards = self.affordable(&window.shards);
+        let place_of = |shard: &ShardInfo, place| (shard.path.clone(), place);
+        let places: BTreeMap<String, usize> = shards
+            .iter()
+            .zip(0..)
+            .map(|(info, place)| place_of(info, place))
+            .collect();
+        let mut report = WindowLoad {
+            dropped: self.retain(|key| places.contains_key(key)),
+            ..WindowLoad::default()
+        };
+        let known: BTreeSet<String> = self.shards.iter().map(|shard| shard.key.clone()).collect();
+        for info in shards {
+            if known.contains(&info.path) || self.too_old.contains(&info.path) {
+                continue;
+            }
+            match store.read_shard(info) {
+                Ok(games) => {
+                    see(&games);
+                    let shard = self.unpack(&info.path, &games)?;
+                    let newer = |other: &LoadedShard| places.get(&other.key) < places.get(&info.path);
+                    self.shards.insert(self.shards.partition_point(newer), shard);
+                    self.keep_bounds();
+                    report.loaded += 1;
+                }
+                Err(ShardReadError::Quarantined { shard, reason }) => report.quarantined.push((shard, reason)),
+                // Only a window that reaches beyond what pruning keeps meets this; its games are no more.
+                Err(ShardReadError::Gone { .. }) => {}
+                Err(ShardReadError::Store(error)) => return Err(error.into()),
+            }
+        }
+        self.index();
+        report.left_out = self.left_out(&window.shards, shards.len());
+        Ok(report)
+    }
+
+    /// The newest of the shards that fit into the bound on positions together, at least one.
+    fn affordable<'a>(&self, shards: &'a [ShardInfo]) -> &'a [ShardInfo] {
+        let mut positions = 0;
+        let fits = shards.iter().rev().take_while(|shard| {
+            positions += shard.positions();
+            positions <= self.config.max_positions
+        });
+        let count = fits.count().max(1).min(shards.len());
+        &shards[shards.len() - count..]
+    }
+
+    /// Positions of the window's shards that are not among its newest `affordable` ones, or did not fit into memory.
+    fn left_out(&self, shards: &[ShardInfo], affordable: usize) -> u64 {
+        let too_many = shards.len() - affordable;
+        let out = |&(number, shard): &(usize, &ShardInfo)| number < too_many || self.too_old.contains(&shard.path);
+        let shards = shards.iter().enumerate().filter(out);
+        shards.map(|(_, shard)| shard.positions()).sum()
+    }
+
+    /// Lets the oldest shards go until the bounds are kept; the newest stays. Returns how many went.
+    fn keep_bounds(&mut self) -> usize {
+        let before = self.shards.len();
+        while self.shards.len() > 1 && !self.is_within_bounds() {
+            let oldest = self.shards.pop_front().expect("there are two shards at least");
+            self.too_old.insert(oldest.key);
+        }
+        before - self.shards.len()
+    }
+
+    fn is_within_bounds(&self) -> bool {
+        let fits = self.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
+        fits && self.positions() <= self.config.max_positions
+    }
+
+    fn index(&mut self) {
+        self.disk_bytes = 0;
+        self.cumulative.clear();
+        self.places.clear();
+        (0..self.shards.len()).for_each(|number| self.index_shard(number));
+    }
+
+    /// Adds a shard to the index, all before it being there.
+    fn index_shard(&mut self, number: usize) {
+        let shard = &self.shards[number];
+        self.disk_bytes += shard.disk_bytes();
+        let mut sum = self.cumulative.last().copied().unwrap_or(0);
+        for (game_number, game) in shard.games.iter().enumerate() {
+            sum += game.total_weight();
+            self.cumulative.push(sum);
+            self.places.push((number as u32, game_number as u32));
+        }
+    }
+
+    /// Positions of the games that are there.
+    pub fn positions(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.positions).sum()
+    }
+
+    /// Games that are there.
+    pub fn games(&self) -> usize {
+        self.shards.iter().map(|shard| shard.games.len()).sum()
+    }
+
+    /// Bytes of memory the games take whether they are drawn or not: all of them where they lie in memory, else only
+    /// their index.
+    pub fn memory_bytes(&self) -> usize {
+        self.shards.iter().map(LoadedShard::memory_bytes).sum()
+    }
+
+    /// Bytes of disk that the scratch files take.
+    pub fn disk_bytes(&self) -> usize {
+        self.disk_bytes
+    }
+
+    /// Draws `count` samples with replacement, each position with a chance in proportion to its weight. The same games
+    /// in the same order, count, seed and mode give the same samples, for any number of threads and wherever the games
+    /// lie. `None` when there is nothing to draw.
+    pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
+        let total = self.cumulative.last().copied().filter(|&total| total > 0)?;
+        let mut random = SplitMix64::new(seed);
+        let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.next())).collect();
+        let build = |&(offset, symmetry): &(u64, u64)| self.build(offset, symmetry, mode);
+        let mut samples = Vec::with_capacity(count);
+        for picks in picks.chunks(self.samples_to_release()) {
+            self.make_room(picks.len());
+            match picks.len() < PARALLEL_BATCH {
+                true => samples.extend(picks.iter().map(build)),
+                false => samples.par_extend(picks.par_iter().with_min_len(PARALLEL_GRAIN).map(build)),
+            }
+        }
+        Some(samples)
+    }
+
+    /// Samples that may be drawn before mapped memory must be given back.
+    fn samples_to_release(&self) -> usize {
+        match self.disk_bytes <= self.config.cache_bytes {
+            true => usize::MAX,
+            false => (self.config.cache_bytes / MAPPED_PER_SAMPLE).max(PARALLEL_BATCH),
+        }
+    }
+
+    /// Gives mapped memory back when drawing so many samples could pass the bound.
+    fn make_room(&self, samples: usize) {
+        let drawn = self.drawn.fetch_add(samples, Ordering::Relaxed) + samples;
+        if drawn > self.samples_to_release() {
+            self.drawn.store(samples, Ordering::Relaxed);
+            self.shards.iter().for_each(|shard| shard.block.release());
+        }
+    }
+
+    /// [`SampleSource::draw_samples`] as one batch, on the smallest canvas that holds every board drawn.
+    pub fn draw(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<TrainingBatch> {
+        self.draw_samples(count, seed, mode)
+            .map(|samples| TrainingBatch::of(&samples))
+    }
+
+    fn build(&self, offset: u64, symmetry: u64, mode: SymmetryMode) -> Sample {
+        let number = self.cumulative.partition_point(|&sum| sum <= offset);
+        let before = if number == 0 { 0 } else { self.cumulative[number - 1] };
+        let (shard, game) = self.places[number];
+        let shard = &self.shards[shard as usize];
+        let image = |features: &Features| match mode {
+            SymmetryMode::Canonical => features.canonical_symmetry(),
+            SymmetryMode::Random => random_symmetry(features, symmetry),
+        };
+        shard.games[game as usize].sample(shard.block.bytes(), offset - before, self.config.result_share, image)
+    }
+
+    /// Every board size there, ordered.
+    pub fn sizes(&self) -> Vec<Size> {
+        let mut sizes: Vec<_> = self
+            .shards
+            .iter()
+            .flat_map(|shard| &shard.games)
+            .map(StoredGame::size)
+            .collect();
+        sizes.sort_by_key(|size| (size.width(), size.height()));
+        sizes.dedup();
+        sizes
+    }
+}
+
+fn random_symmetry(features: &Features, random: u64) -> Symmetry {
+    let all = Symmetry::all(features.size);
+    all[((u128::from(random) * all.len() as u128) >> 64) as usize]
+}

@@ -1,0 +1,377 @@
+//! How does a game lie in memory so that any of its positions becomes a training sample at once?
+
+use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
+use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
+
+use tengen_records::{GameRecord, OPENING, PlyRecord, RecordError};
+
+/// Weights are kept as multiples of 1/65536, so that sums are exact and draws repeatable.
+const WEIGHT_ONE: f32 = 65536.0;
+
+/// What is kept in memory of a finished game; its positions lie in the bytes of its shard, from `offset` on:
+///
+/// | part | holds |
+/// |---|---|
+/// | head | for each of the `trained` positions: the sum of weights up to and with it (u64) |
+/// | | where its record ends, counted from the end of the head (u32) |
+/// | | its ply (u32) |
+/// | | the owner of every point at the end (i8): 1 Black, -1 White, 0 neither, or no count |
+/// | | only without planes: the move index of every ply (u16) |
+/// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
+/// | | the search's value (f32) and 1 for White to move plus 2 after a pass (u8) |
+/// | | Black's points off the board, see [`gain_off_board`] (i16) |
+/// | | its policy target as pairs of move index (u16) and probability (f32) |
+///
+/// Numbers are little-endian. What a sample needs lies in two places, the head and one record, so that drawing one
+/// touches few pages.
+pub(crate) struct StoredGame {
+    offset: usize,
+    size: Size,
+    rules: Rules,
+    /// How the game begins; `None` for the empty board and Black to move.
+    setup: Option<Box<Setup>>,
+    komi: Komi,
+    /// Black's score minus White's without komi, in points; `None` where a long cycle tied the game.
+    board_margin: Option<i32>,
+    plies: usize,
+    trained: usize,
+    total_weight: u64,
+    planes: bool,
+}
+
+/// Flag of a record: White moves.
+const WHITE_MOVES: u8 = 1;
+/// Flag of a record: the turn before was a pass.
+const AFTER_PASS: u8 = 2;
+/// Bytes of a pair of move index and probability.
+const POLICY_ENTRY: usize = 6;
+/// Bytes that the head holds of every trained position.
+const HEAD_ENTRY: usize = 8 + 4 + 4;
+
+impl StoredGame {
+    /// Appends the unpacked game to `bytes`; `None` when it has no result, nothing in it is trained on, or its score holds
+    /// the half point of a button, which no margin on a board has.
+    ///
+    /// # Errors
+    /// [`RecordError`] when a turn is illegal: only when the record was not validated before.
+    pub(crate) fn unpack(
+        record: &GameRecord,
+        planes: bool,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<StoredGame>, RecordError> {
+        let cumulative = cumulative_weights(record);
+        let total_weight = cumulative.last().map_or(0, |&(_, sum)| sum);
+        let board = record
+            .score_half_points
+            .map(|score| score + i32::from(record.komi.half_points()));
+        let is_fractional = board.is_some_and(|half_points| half_points % 2 != 0);
+        if !record.is_finished() || is_fractional || total_weight == 0 {
+            return Ok(None);
+        }
+        let game = StoredGame {
+            offset: bytes.len(),
+            size: record.size,
+            rules: record.start()?.rules(),
+            setup: (record.setup != Setup::EVEN).then(|| Box::new(record.setup)),
+            komi: record.komi,
+            board_margin: board.map(|half_points| half_points / 2),
+            plies: record.plies.len(),
+            trained: cumulative.len(),
+            total_weight,
+            planes,
+        };
+        let (records, ends) = encode_records(record, &cumulative, planes)?;
+        cumulative
+            .iter()
+            .for_each(|(_, sum)| bytes.extend_from_slice(&sum.to_le_bytes()));
+        ends.iter().for_each(|end| bytes.extend_from_slice(&end.to_le_bytes()));
+        cumulative
+            .iter()
+            .for_each(|(ply, _)| bytes.extend_from_slice(&ply.to_le_bytes()));
+        let owner = |point: usize| record.ownership.get(point).copied().unwrap_or(0) as u8;
+        bytes.extend((0..record.size.area()).map(owner));
+        if !planes {
+            let moves = record.plies.iter().map(|ply| ply.mv.index(record.size) as u16);
+            moves.for_each(|index| bytes.extend_from_slice(&index.to_le_bytes()));
+        }
+        bytes.extend_from_slice(&records);
+        Ok(Some(game))
+    }
+
+    /// The same game in bytes that begin `before` bytes earlier.
+    pub(crate) fn moved(mut self, before: usize) -> StoredGame {
+        self.offset += before;
+        self
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Number of plies.
+    pub(crate) fn plies(&self) -> usize {
+        self.plies
+    }
+
+    /// Sum of the weights of all its positions.
+    pub(crate) fn total_weight(&self) -> u64 {
+        self.total_weight
+    }
+
+    /// The sample of the position at which the running sum of weights passes `offset`; `block` are the bytes of the
+    /// game's shard and `image` chooses the mirror image from the features.
+    pub(crate) fn sample(
+        &self,
+        block: &[u8],
+        offset: u64,
+        result_share: f32,
+        image: impl Fn(&Features) -> Symmetry,
+    ) -> Sample {
+        let head = &block[self.offset..];
+        let record = self.record(head, self.number_at(head, offset));
+        let features = self.features(head, &record);
+        let symmetry = image(&features);
+        let map = ImageTable::of(self.size).map_of(symmetry);
+        let sign = match record.mover {
+            Color::Black => 1,
+            Color::White => -1,
+        };
+        let mut ownership = vec![0i8; self.size.area()];
+        for (&owner, &target) in self.ownership(head).iter().zip(map) {
+            ownership[usize::from(target)] = owner as i8 * sign as i8;
+        }
+        let most = self.size.area() as i32;
+        let board_margin = self
+            .board_margin
+            .map_or(0, |margin| (margin - record.gain).clamp(-most, most) * sign);
+        let policy = record.policy(map);
+        Sample {
+            features: features.transformed(symmetry),
+            policy_weight: if policy.is_empty() { 0.0 } else { 1.0 },
+            policy,
+            board_margin,
+            value_target: self.value_target(record.value, sign, &features, result_share),
+            ownership,
+            result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
+            weight: 1.0,
+        }
+    }
+
+    /// The trained position at which the running sum of weights passes `offset`.
+    fn number_at(&self, head: &[u8], offset: u64) -> usize {
+        let (mut low, mut high) = (0, self.trained);
+        while low < high {
+            let middle = (low + high) / 2;
+            match u64::from_le_bytes(bytes_at(head, middle * 8)) <= offset {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    fn record<'a>(&self, head: &'a [u8], number: usize) -> PositionRecord<'a> {
+        let end = |number: usize| u32::from_le_bytes(bytes_at(head, self.trained * 8 + number * 4)) as usize;
+        let start = if number == 0 { 0 } else { end(number - 1) };
+        let moves = if self.planes { 0 } else { self.plies * 2 };
+        let records = self.trained * HEAD_ENTRY + self.size.area() + moves;
+        let record = &head[records + start..records + end(number)];
+        let (planes, rest) = record.split_at(if self.planes { planes_bytes(self.size) } else { 0 });
+        let flags = rest[4];
+        PositionRecord {
+            ply: u32::from_le_bytes(bytes_at(head, self.trained * 12 + number * 4)) as usize,
+            planes,
+            value: f32::from_le_bytes(bytes_at(rest, 0)),
+            mover: if flags & WHITE_MOVES == 0 {
+                Color::Black
+            } else {
+                Color::White
+            },
+            after_pass: flags & AFTER_PASS != 0,
+            gain: i16::from_le_bytes(bytes_at(rest, 5)).into(),
+            policy: &rest[7..],
+        }
+    }
+
+    fn ownership<'a>(&self, head: &'a [u8]) -> &'a [u8] {
+        &head[self.trained * HEAD_ENTRY..][..self.size.area()]
+    }
+
+    fn features(&self, head: &[u8], record: &PositionRecord) -> Features {
+        if !self.planes {
+            return self.replayed_features(head, record.ply);
+        }
+        let words = self.size.area().div_ceil(64);
+        let planes = std::array::from_fn(|plane| {
+            let mut all = [0u64; 6];
+            for (word, value) in all[..words].iter_mut().enumerate() {
+                *value = u64::from_le_bytes(bytes_at(record.planes, (plane * words + word) * 8));
+            }
+            PointSet::from_words(all)
+        });
+        let so_far = SoFar {
+            mover: record.mover,
+            komi: self.komi,
+            after_pass: record.after_pass,
+            gain: record.gain,
+            territory: self.rules.scoring == Scoring::Territory,
+            suicide: self.rules.suicide,
+        };
+        features_from_planes(self.size, planes, so_far)
+    }
+
+    fn replayed_features(&self, head: &[u8], ply: usize) -> Features {
+        let moves = &head[self.trained * HEAD_ENTRY + self.size.area()..];
+        let setup = self.setup.as_deref().unwrap_or(&Setup::EVEN);
+        let start = Position::starting(self.size, self.rules, setup);
+        let mut position = start.expect("the game was started like this before");
+        for number in 0..ply {
+            let index = u16::from_le_bytes(bytes_at(moves, number * 2));
+            let mv = Move::from_index(self.size, usize::from(index)).expect("the index came from a move");
+            position.play_unchecked(mv);
+        }
+        Features::of(&position, self.komi)
+    }
+
+    fn value_target(&self, value: f32, sign: i32, features: &Features, result_share: f32) -> [f32; 3] {
+        let (most, extra) = (2 * self.size.area() as i32, (2.0 * features.komi) as i32);
+        let mut target = search_target(value, most + extra, extra - most);
+        for share in &mut target {
+            *share *= 1.0 - result_share;
+        }
+        let komi = i32::from(self.komi.half_points());
+        let score = self.board_margin.map_or(0, |margin| 2 * margin - komi);
+        target[match (score * sign).signum() {
+            1 => 0,
+            0 => 1,
+            _ => 2,
+        }] += result_share;
+        target
+    }
+}
+
+/// One trained position as it lies in the bytes.
+struct PositionRecord<'a> {
+    ply: usize,
+    planes: &'a [u8],
+    value: f32,
+    mover: Color,
+    after_pass: bool,
+    gain: i32,
+    policy: &'a [u8],
+}
+
+impl PositionRecord<'_> {
+    /// The policy target with its points sent to their images.
+    fn policy(&self, map: &[u16]) -> Vec<(u16, f32)> {
+        let entry = |entry: &[u8]| {
+            let index = u16::from_le_bytes(bytes_at(entry, 0));
+            let image = map.get(usize::from(index)).copied().unwrap_or(index);
+            (image, f32::from_le_bytes(bytes_at(entry, 2)))
+        };
+        self.policy.chunks_exact(POLICY_ENTRY).map(entry).collect()
+    }
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
+    bytes[start..start + N].try_into().expect("the slice is N bytes long")
+}
+
+/// Bytes of the bit planes of one position.
+fn planes_bytes(size: Size) -> usize {
+    BIT_PLANES * size.area().div_ceil(64) * 8
+}
+
+/// The plies that are trained on, each with the sum of weights up to and with it.
+fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
+    let mut sum = 0;
+    let trained = |(ply, data): (usize, &PlyRecord)| {
+        let weight = (data.weight.clamp(0.0, WEIGHT_ONE) * WEIGHT_ONE).round() as u64;
+        sum += weight;
+        (weight > 0).then_some((ply as u32, sum))
+    };
+    let played = record.plies.iter().enumerate();
+    played
+        .filter(|(ply, data)| *ply >= usize::from(record.opening_plies) && !data.has(OPENING))
+        .filter_map(trained)
+        .collect()
+}
+
+/// The records of all trained positions and where each ends. With planes every turn is checked on the way.
+fn encode_records(
+    record: &GameRecord,
+    trained: &[(u32, u64)],
+    planes: bool,
+) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
+    let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
+    let start = record.start()?;
+    let gains = start.rules().scoring == Scoring::Territory || gain_off_board(&start) != 0;
+    if !planes && !gains {
+        for &(ply, _) in trained {
+            push_record(&mut bytes, record, ply as usize, 0);
+            ends.push(bytes.len() as u32);
+        }
+        return Ok((bytes, ends));
+    }
+    let words = record.size.area().div_ceil(64);
+    let mut next = trained.iter().map(|&(ply, _)| ply as usize).peekable();
+    record.replay_with(|position, ply, _| {
+        if next.next_if_eq(&ply).is_none() {
+            return;
+        }
+        if planes {
+            for plane in &Features::of(position, record.komi).planes {
+                let words = plane.words()[..words].iter();
+                words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+            }
+        }
+        push_record(&mut bytes, record, ply, gain_off_board(position));
+        ends.push(bytes.len() as u32);
+    })?;
+    Ok((bytes, ends))
+}
+
+/// Appends what a position's record holds besides planes.
+fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) {
+    let data = &record.plies[ply];
+    let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
+    let color = match record.mover(ply) {
+        Color::Black => 0,
+        Color::White => WHITE_MOVES,
+    };
+    bytes.extend_from_slice(&data.root_value.to_le_bytes());
+    bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
+    bytes.extend_from_slice(&(gain as i16).to_le_bytes());
+    for (index, probability) in &data.policy {
+        bytes.extend_from_slice(&index.to_le_bytes());
+        bytes.extend_from_slice(&probability.to_le_bytes());
+    }
+}
+
+/// A search's value, P(win) - P(loss), as chances of win, tie and loss, given the mover's best and worst margin after komi
+/// in half points. What the komi makes impossible gets nothing, and the value then tells the tie too; else ties count as
+/// impossible.
+fn search_target(value: f32, best: i32, worst: i32) -> [f32; 3] {
+    match (best.signum(), worst.signum()) {
+        (1, -1) => [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0],
+        (1, 0) => [value.max(0.0), 1.0 - value.max(0.0), 0.0],
+        (0, -1) => [0.0, 1.0 + value.min(0.0), -value.min(0.0)],
+        (1, _) => [1.0, 0.0, 0.0],
+        (_, -1) => [0.0, 0.0, 1.0],
+        _ => [0.0, 1.0, 0.0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_results_get_nothing() {
+        assert_eq!(search_target(0.5, 30, -70), [0.75, 0.0, 0.25]);
+        assert_eq!(search_target(-0.25, 0, -100), [0.0, 0.75, 0.25]);
+        assert_eq!(search_target(0.25, 100, 0), [0.25, 0.75, 0.0]);
+        assert_eq!(search_target(0.1, -1, -101), [0.0, 0.0, 1.0]);
+        assert_eq!(search_target(0.1, 101, 1), [1.0, 0.0, 0.0]);
+    }
+}

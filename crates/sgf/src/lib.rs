@@ -1,0 +1,28 @@
+//! SGF, the text in which people keep games: from bytes to text, to trees, to games of Go; and back.
+//!
+//! | step | type | reads | knows |
+//! |---|---|---|---|
+//! | text | [`SgfText`] | bytes in any encoding | byte order marks, `CA`, guessing |
+//! | tree | [`SgfTree`] | text | nodes, variations, properties, escapes; nothing of Go |
+//! | game | [`SgfGame`] | the main line of a tree | boards up to 19x19, stones set up, turns, who, when, what result |
+//! | record | [`write_sgf`] | – | how our own games are written |
+//!
+//! Nothing here recurses, so depth is no danger. Text is decoded before it is parsed, as the second byte of a character
+//! may look like `]` or `\`.
+
+mod encoding;
+mod error;
+mod game;
+mod parse;
+mod record;
+mod tree;
+mod value;
+
+pub use encoding::SgfText;
+pub use error::{SgfError, SgfPlace};
+pub use game::{SgfGame, SgfGames, read_sgf, read_sgf_bytes};
+pub use parse::{SgfTrees, no_game, parse_sgf};
+pub use record::{date_text, write_sgf, write_sgf_collection};
+pub use tengen_records::SgfResult;
+pub use tree::{SgfNode, SgfNodeId, SgfProperty, SgfTree};
+pub use value::{SgfPoint, SgfValue};

@@ -1,0 +1,372 @@
+//! How does text become trees? Without recursion, game by game, going on after a broken one.
+
+use std::borrow::Cow;
+
+use crate::error::{SgfError, SgfPlace};
+use crate::tree::{SgfNodeId, SgfTree};
+
+/// Properties that stand in the first node of a game only, by which a new game is told from a variation. A variation
+/// that begins with one all the same is written with a space after its `(`.
+pub(super) const ROOT_ONLY: [&str; 5] = ["GM", "FF", "CA", "AP", "SZ"];
+
+/// After so many broken games that reach the end of the text, the rest is not searched for more.
+const MOST_UNENDED: usize = 64;
+
+/// All games of a text as trees. What stands between games (mail headers, signatures, a byte order mark) is passed over.
+///
+/// # Errors
+/// [`SgfError`] at the first thing that cannot be read, or when there is no game at all. [`SgfTrees`] goes on after a
+/// broken game.
+pub fn parse_sgf(text: &str) -> Result<Vec<SgfTree>, SgfError> {
+    let trees = SgfTrees::new(text).collect::<Result<Vec<_>, _>>()?;
+    match trees.is_empty() {
+        true => Err(no_game(text)),
+        false => Ok(trees),
+    }
+}
+
+/// Says that a text holds no game.
+pub fn no_game(text: &str) -> SgfError {
+    let found = match text.trim_start_matches('\u{feff}').trim().chars().next() {
+        None => "nothing".to_owned(),
+        Some(first) => format!("text that begins with {first:?} and has no game"),
+    };
+    SgfError::new(
+        SgfPlace::START,
+        format!("expected a game that begins with '(;', found none: {found}"),
+    )
+}
+
+/// Reads the games of a text one by one. After a broken game it goes on at the next beginning of a game: `(;` with a
+/// property that only a first node has (`GM`, `FF`, `CA`, `AP` or `SZ`).
+pub struct SgfTrees<'a> {
+    text: &'a str,
+    at: usize,
+    mark: Mark,
+    unended: usize,
+}
+
+/// A place in the text whose line and column are known.
+#[derive(Copy, Clone)]
+struct Mark {
+    at: usize,
+    place: SgfPlace,
+}
+
+impl<'a> SgfTrees<'a> {
+    /// Reads from the beginning of a text.
+    pub fn new(text: &'a str) -> SgfTrees<'a> {
+        let mark = Mark {
+            at: 0,
+            place: SgfPlace::START,
+        };
+        SgfTrees {
+            text,
+            at: 0,
+            mark,
+            unended: 0,
+        }
+    }
+
+    /// How many bytes of the text have been read.
+    pub fn bytes_read(&self) -> usize {
+        self.at
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Line and column of an offset that is not before the last one asked for.
+    fn place(&mut self, at: usize) -> SgfPlace {
+        let bytes = self.text.as_bytes();
+        let SgfPlace { mut line, mut column } = self.mark.place;
+        for index in self.mark.at..at {
+            match bytes[index] {
+                b'\r' if bytes.get(index + 1) == Some(&b'\n') => {}
+                b'\r' | b'\n' => (line, column) = (line.saturating_add(1), 1),
+                byte if byte & 0xc0 == 0x80 => {}
+                _ => column = column.saturating_add(1),
+            }
+        }
+        let place = SgfPlace { line, column };
+        self.mark = Mark { at, place };
+        place
+    }
+
+    fn error(&mut self, at: usize, problem: impl Into<String>) -> SgfError {
+        SgfError::new(self.place(at), problem)
+    }
+
+    fn found(&self) -> String {
+        match self.text[self.at..].chars().next() {
+            None => "the end of the text".to_owned(),
+            Some(other) => format!("{other:?}"),
+        }
+    }
+
+    /// Moves to the next `(` that begins a game; false when there is none.
+    fn skip_to_game(&mut self) -> bool {
+        while let Some(found) = self.text[self.at..].find('(') {
+            self.at += found;
+            if begins_game(&self.text[self.at..]) {
+                return true;
+            }
+            self.at += 1;
+        }
+        self.at = self.text.len();
+        false
+    }
+
+    /// Moves to the next sure beginning of a game after a broken one.
+    fn skip_broken(&mut self, start: usize) {
+        let rest = start + 1;
+        let next = self.text[rest..]
+            .match_indices('(')
+            .find(|&(at, _)| begins_root(&self.text[rest + at..]));
+        self.at = match next {
+            Some((at, _)) if self.unended < MOST_UNENDED => rest + at,
+            _ => self.text.len(),
+        };
+    }
+
+    /// Reads from `(` to its `)`.
+    fn tree(&mut self) -> Result<SgfTree, SgfError> {
+        let mut line = Line::default();
+        loop {
+            let Some(byte) = self.byte() else {
+                self.unended += 1;
+                return Err(self.error(self.text.len(), "expected ')', found the end of the text"));
+            };
+            match byte {
+                b'(' => self.open(&mut line)?,
+                b')' => {
+                    self.at += 1;
+                    if line.close() {
+                        return line
+                            .tree
+                            .ok_or_else(|| self.error(self.at - 1, "expected ';', found ')'"));
+                    }
+                }
+                b';' => {
+                    self.check_open(&line)?;
+                    self.at += 1;
+                    line.add_node();
+                }
+                _ if byte.is_ascii_alphabetic() => {
+                    self.check_open(&line)?;
+                    self.property(&mut line)?;
+                }
+                _ => self.skip_space(byte)?,
+            }
+        }
+    }
+
+    fn open(&mut self, line: &mut Line) -> Result<(), SgfError> {
+        let rest = &self.text[self.at..];
+        if !line.open.is_empty() && rest.starts_with("(;") && begins_root(rest) {
+            return Err(self.error(
+                self.at,
+                "expected ')' before the next game, found '(;' and properties of a new game",
+            ));
+        }
+        self.at += 1;
+        line.open.push(line.last);
+        line.is_fresh = true;
+        line.is_closed = false;
+        Ok(())
+    }
+
+    /// Refuses nodes and properties after variations: nobody can say to which line they belong.
+    fn check_open(&mut self, line: &Line) -> Result<(), SgfError> {
+        match line.is_closed {
+            false => Ok(()),
+            true => {
+                let found = self.found();
+                Err(self.error(self.at, format!("expected '(' or ')' after a variation, found {found}")))
+            }
+        }
+    }
+
+    fn skip_space(&mut self, byte: u8) -> Result<(), SgfError> {
+        if byte.is_ascii_control() || byte == b' ' {
+            self.at += 1;
+            return Ok(());
+        }
+        match self.text[self.at..].chars().next() {
+            Some(other) if is_space(other) => {
+                self.at += other.len_utf8();
+                Ok(())
+            }
+            _ => {
+                let found = self.found();
+                Err(self.error(self.at, format!("expected ';', '(', ')' or a property, found {found}")))
+            }
+        }
+    }
+
+    /// A name and its values in brackets.
+    fn property(&mut self, line: &mut Line) -> Result<(), SgfError> {
+        let start = self.at;
+        let name = identifier(&self.text[start..]);
+        self.at += name.len();
+        let place = self.place(start);
+        self.skip_spaces();
+        if self.byte() != Some(b'[') {
+            let found = self.found();
+            return Err(self.error(self.at, format!("expected '[' after property {name}, found {found}")));
+        }
+        let tree = line.tree_for_property();
+        tree.begin_property(&normal_name(name), place);
+        while self.byte() == Some(b'[') {
+            let end = self.value_end()?;
+            tree.push_value(&self.text[self.at + 1..end]);
+            self.at = end + 1;
+            self.skip_spaces();
+        }
+        Ok(())
+    }
+
+    fn skip_spaces(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start_matches(is_space).len();
+    }
+
+    /// The offset of the `]` that ends the value beginning here.
+    fn value_end(&mut self) -> Result<usize, SgfError> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
+        while let Some(found) = bytes[at.min(bytes.len())..]
+            .iter()
+            .position(|&byte| matches!(byte, b']' | b'\\'))
+        {
+            at += found;
+            match bytes[at] {
+                b']' => return Ok(at),
+                _ => at += 2,
+            }
+        }
+        self.unended += 1;
+        Err(self.error(
+            self.at,
+            "expected ']' at the end of this value, found the end of the text",
+        ))
+    }
+}
+
+impl Iterator for SgfTrees<'_> {
+    type Item = Result<SgfTree, SgfError>;
+
+    fn next(&mut self) -> Option<Result<SgfTree, SgfError>> {
+        if self.text.len() >= u32::MAX as usize {
+            *self = SgfTrees::new("");
+            let problem = "expected less than 4 GiB of text: divide the file";
+            return Some(Err(SgfError::new(SgfPlace::START, problem)));
+        }
+        if !self.skip_to_game() {
+            return None;
+        }
+        let start = self.at;
+        self.place(start);
+        let mark = self.mark;
+        let tree = self.tree();
+        if tree.is_err() {
+            self.mark = mark;
+            self.skip_broken(start);
+        }
+        Some(tree)
+    }
+}
+
+/// The tree so far and where in it the reader stands.
+#[derive(Default)]
+struct Line {
+    tree: Option<SgfTree>,
+    /// The node to go on from, none before the first.
+    last: Option<SgfNodeId>,
+    /// For every open parenthesis the node before it.
+    open: Vec<Option<SgfNodeId>>,
+    /// A parenthesis was opened and no node has come.
+    is_fresh: bool,
+    /// A parenthesis was closed and none opened since.
+    is_closed: bool,
+}
+
+impl Line {
+    fn add_node(&mut self) {
+        let node = match (&mut self.tree, self.last) {
+            (Some(tree), Some(parent)) => tree.add_node(parent),
+            (tree, _) => tree.insert(SgfTree::new()).root().id(),
+        };
+        self.last = Some(node);
+        self.is_fresh = false;
+    }
+
+    /// The tree, with a node for a property that comes without `;` before it.
+    fn tree_for_property(&mut self) -> &mut SgfTree {
+        if self.is_fresh {
+            self.add_node();
+        }
+        self.tree.get_or_insert_default()
+    }
+
+    /// Goes back to where the last parenthesis was opened; whether that was the game's own.
+    fn close(&mut self) -> bool {
+        self.last = self.open.pop().flatten();
+        self.is_fresh = false;
+        self.is_closed = true;
+        self.open.is_empty()
+    }
+}
+
+/// White space of every alphabet, control characters, byte order marks inside a text.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || character.is_control() || character == '\u{feff}'
+}
+
+/// The letters and digits at the beginning of a text, if a letter comes first.
+fn identifier(text: &str) -> &str {
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric());
+    match text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        true => &text[..end.unwrap_or(text.len())],
+        false => "",
+    }
+}
+
+/// A name without its small letters, or in capitals when all letters are small.
+fn normal_name(name: &str) -> Cow<'_, str> {
+    if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(name);
+    }
+    let kept: String = name.chars().filter(|letter| !letter.is_ascii_lowercase()).collect();
+    match kept.starts_with(|first: char| first.is_ascii_uppercase()) {
+        true => Cow::Owned(kept),
+        false => Cow::Owned(name.to_ascii_uppercase()),
+    }
+}
+
+/// Whether a text that begins with `(` begins a game: a node or, with its `;` forgotten, a property follows.
+fn begins_game(text: &str) -> bool {
+    let rest = text[1..].trim_start_matches(is_space);
+    let after_name = rest[identifier(rest).len()..].trim_start_matches(is_space);
+    rest.starts_with(';') || (after_name.len() < rest.len() && after_name.starts_with('['))
+}
+
+/// Whether a text that begins with `(` begins a node that only a first node can be.
+fn begins_root(text: &str) -> bool {
+    begins_root_bytes(text.as_bytes())
+}
+
+/// Whether bytes of any encoding in which ASCII is ASCII begin so; they begin with `(`.
+pub(super) fn begins_root_bytes(bytes: &[u8]) -> bool {
+    let rest = bytes[1..].trim_ascii_start();
+    let rest = rest.strip_prefix(b";").unwrap_or(rest).trim_ascii_start();
+    let end = rest
+        .iter()
+        .position(|byte| !byte.is_ascii_alphanumeric())
+        .unwrap_or(rest.len());
+    let Ok(name) = std::str::from_utf8(&rest[..end]) else {
+        return false;
+    };
+    rest[end..].trim_ascii_start().starts_with(b"[") && ROOT_ONLY.contains(&&*normal_name(name))
+}

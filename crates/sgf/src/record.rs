@@ -1,0 +1,167 @@
+//! How does a game become SGF, the text every Go program reads?
+
+use jiff::Timestamp;
+use tengen_rules::{Color, Komi, Move, Setup, Size};
+
+use tengen_records::{Comparison, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
+
+use crate::tree::{SgfNodeId, SgfTree};
+use crate::value::SgfPoint;
+
+/// One game as SGF (fourth format, UTF-8): who played, komi, rules, result, every turn; turns that were searched carry the
+/// value, the expected margin (both from the mover's view) and the visits as a comment.
+///
+/// The result of an imported game (RE) is the one that was counted, or the resignation or forfeit that its file told; what
+/// its file claims beside that stands in the game's comment (GC), with the file and what the comparison gave. Ranks, event
+/// and date are the file's own words.
+pub fn write_sgf(game: &GameRecord) -> String {
+    let mut tree = SgfTree::new();
+    write_header(&mut tree, game);
+    let mut node = tree.root().id();
+    for (ply, record) in game.plies.iter().enumerate() {
+        node = tree.add_turn(node, game.size, game.mover(ply), record.mv);
+        write_comment(&mut tree, game, ply, record);
+    }
+    tree.to_string()
+}
+
+fn write_header(tree: &mut SgfTree, game: &GameRecord) {
+    tree.add_header(game.size, game.komi, &game.rules);
+    let mut add = |name: &str, value: &str| tree.add(name, [plain(value).as_str()]);
+    add("PB", &game.black_model);
+    add("PW", &game.white_model);
+    add("RE", &game.result_text());
+    let known = Some(game.start_time_ms).filter(|&time| time != UNKNOWN_TIME);
+    let origin = game.origin.as_deref();
+    let word = |of: fn(&Origin) -> &Option<String>| origin.and_then(|origin| of(origin).clone());
+    for (name, value) in [
+        ("DT", word(|origin| &origin.date).or_else(|| known.and_then(date_text))),
+        ("BR", word(|origin| &origin.black_rank)),
+        ("WR", word(|origin| &origin.white_rank)),
+        ("EV", word(|origin| &origin.event)),
+        ("GC", origin.map(|origin| claims_text(game, origin))),
+    ] {
+        if let Some(value) = value {
+            add(name, &value);
+        }
+    }
+    add("GN", &game.game_id);
+    tree.add_start(game.size, &game.setup);
+}
+
+/// Where an imported game comes from, what its file claims, and what the count says to that.
+fn claims_text(game: &GameRecord, origin: &Origin) -> String {
+    let handicap = origin.handicap.map(|stones| stones.to_string());
+    let claims = [
+        ("result", origin.result.as_deref()),
+        ("komi", origin.komi.as_deref()),
+        ("rules", origin.rules.as_deref()),
+        ("handicap", handicap.as_deref()),
+    ];
+    let claims: Vec<String> = claims
+        .into_iter()
+        .filter_map(|(name, claim)| Some(format!("{name} {}", claim?)))
+        .collect();
+    let claims = if claims.is_empty() {
+        "nothing".to_owned()
+    } else {
+        claims.join(", ")
+    };
+    let check = Comparison::of(game, origin.claim()).name();
+    format!(
+        "Imported from {}, game {}. Its file claims: {claims}. Claimed result against the rules: {check}.",
+        origin.file, origin.game
+    )
+}
+
+/// Many games in one file.
+pub fn write_sgf_collection(games: &[GameRecord]) -> String {
+    games.iter().map(write_sgf).collect()
+}
+
+fn write_comment(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &PlyRecord) {
+    if record.has(OPENING) || ply < usize::from(game.opening_plies) {
+        tree.add("C", ["opening"]);
+    } else if record.root_visits > 0 {
+        let (value, margin, visits) = (record.root_value, record.root_margin, record.root_visits);
+        tree.add(
+            "C",
+            [format!("value {value:+.3} margin {margin:+.1} visits {visits}").as_str()],
+        );
+    }
+}
+
+impl SgfTree {
+    /// Adds to the last node what every game of Go says first: the format, the program, the board, komi and the rules' name.
+    pub fn add_header(&mut self, size: Size, komi: Komi, rules: &str) {
+        for (name, value) in [
+            ("GM", "1"),
+            ("FF", "4"),
+            ("CA", "UTF-8"),
+            ("AP", concat!("Tengen:", env!("CARGO_PKG_VERSION"))),
+            ("SZ", &size_text(size)),
+            ("KM", &komi.to_string()),
+            ("RU", &plain(rules)),
+        ] {
+            self.add(name, [value]);
+        }
+    }
+
+    /// Adds to the last node the handicap, the stones on the board before the first turn, and who takes it where that is White.
+    pub fn add_start(&mut self, size: Size, start: &Setup) {
+        if start.handicap.stones() > 0 {
+            self.add("HA", [start.handicap.stones().to_string().as_str()]);
+        }
+        for (name, stones) in ["AB", "AW"].into_iter().zip(start.stones) {
+            if !stones.is_empty() {
+                let points: Vec<_> = stones.iter().map(|point| move_text(size, Move::Play(point))).collect();
+                self.add(name, points.iter().map(String::as_str));
+            }
+        }
+        if start.to_move == Color::White {
+            self.add("PL", ["W"]);
+        }
+    }
+
+    /// Adds a turn below a node, and says which node it is.
+    pub fn add_turn(&mut self, below: SgfNodeId, size: Size, color: Color, mv: Move) -> SgfNodeId {
+        let node = self.add_node(below);
+        let name = match color {
+            Color::Black => "B",
+            Color::White => "W",
+        };
+        self.add(name, [move_text(size, mv).as_str()]);
+        node
+    }
+}
+
+/// A text with spaces for control characters.
+fn plain(text: &str) -> String {
+    text.replace(|character: char| character.is_control(), " ")
+}
+
+fn size_text(size: Size) -> String {
+    if size.width() == size.height() {
+        size.width().to_string()
+    } else {
+        format!("{}:{}", size.width(), size.height())
+    }
+}
+
+/// Two letters, column then row from the top; nothing for a pass.
+fn move_text(size: Size, mv: Move) -> String {
+    match mv {
+        Move::Pass => String::new(),
+        Move::Play(point) => SgfPoint {
+            column: point.column(size) as u8,
+            row: point.row(size) as u8,
+        }
+        .to_string(),
+    }
+}
+
+/// The day of a time in milliseconds since 1970-01-01 UTC.
+pub fn date_text(ms: i64) -> Option<String> {
+    let time = Timestamp::from_millisecond(ms).ok()?;
+    Some(time.strftime("%Y-%m-%d").to_string())
+}

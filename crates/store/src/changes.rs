@@ -1,0 +1,296 @@
+//! How can published games be compacted, dropped or let in once while others read them? By numbered notes that every
+//! reader obeys.
+//!
+//! A shard never changes, but old shards may be replaced by one that holds all their games, or dropped. What holds is
+//! said by `changes/000001.json`, `changes/000002.json`, …: each is put once, under the next free number, by somebody
+//! who has read all before it, so of two who change a store at once one is refused. Files are deleted only after the
+//! note that hides them stands, and a merged or imported shard counts only once a note names it. A reader lists the
+//! notes, the games, and the notes again: if there is no new one, every game is in the listing exactly once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::models::{check_version, damaged, parse_json};
+use crate::schema::FORMAT;
+use crate::shards::ShardInfo;
+use crate::store::{Put, Store};
+use crate::store_error::StoreError;
+use tengen_records::now_ms;
+
+const CHANGES: &str = "changes";
+
+/// The worker's name in the names of merged shards; nobody else may write under it.
+pub(crate) const MERGED: &str = "merged";
+
+/// The worker's name in the names of imported shards, which are let in one after the other; nobody else may write under
+/// it.
+pub(crate) const IMPORTED: &str = "imported";
+
+/// How many games were, or are, somewhere.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameTotals {
+    /// Shards.
+    pub shards: u64,
+    /// Games in them.
+    pub games: u64,
+    /// Positions in these games.
+    pub positions: u64,
+    /// Bytes of the shards.
+    pub bytes: u64,
+}
+
+impl GameTotals {
+    /// The totals of some shards, by their names.
+    pub fn of<'a>(shards: impl IntoIterator<Item = &'a ShardInfo>) -> GameTotals {
+        shards.into_iter().fold(GameTotals::default(), |sum, shard| {
+            sum.plus(GameTotals {
+                shards: 1,
+                games: shard.games(),
+                positions: shard.positions(),
+                bytes: shard.bytes,
+            })
+        })
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: GameTotals) -> GameTotals {
+        GameTotals {
+            shards: self.shards + other.shards,
+            games: self.games + other.games,
+            positions: self.positions + other.positions,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// One note.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) format_version: String,
+    /// When it was made, milliseconds since 1970-01-01 UTC.
+    pub(crate) changed_ms: u64,
+    #[serde(default)]
+    pub(crate) merged: Vec<Merged>,
+    #[serde(default)]
+    pub(crate) pruned: Vec<PrunedGeneration>,
+    /// Paths of imported shards that count from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) admitted: Vec<String>,
+    /// Paths of imported shards that never count: they hold a game that another shard brought first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused: Vec<String>,
+}
+
+impl Change {
+    fn empty() -> Change {
+        Change {
+            format_version: FORMAT.to_string(),
+            changed_ms: now_ms(),
+            merged: Vec::new(),
+            pruned: Vec::new(),
+            admitted: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    pub(crate) fn new(merged: Vec<Merged>, pruned: Vec<PrunedGeneration>) -> Change {
+        Change {
+            merged,
+            pruned,
+            ..Change::empty()
+        }
+    }
+
+    pub(crate) fn admitting(shard: &str) -> Change {
+        Change {
+            admitted: vec![shard.to_owned()],
+            ..Change::empty()
+        }
+    }
+
+    pub(crate) fn refusing(shards: Vec<String>) -> Change {
+        Change {
+            refused: shards,
+            ..Change::empty()
+        }
+    }
+}
+
+/// A shard that replaces others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Merged {
+    /// Path of the new shard. It holds the games of the others one after the other.
+    pub(crate) into: String,
+    /// Paths of the others.
+    pub(crate) replaces: Vec<String>,
+}
+
+/// A generation of self-play that was dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedGeneration {
+    /// Its number.
+    pub generation: u32,
+    /// What it held, damaged shards not counted.
+    pub totals: GameTotals,
+    /// Paths of its shards, damaged ones too.
+    pub shards: Vec<String>,
+}
+
+/// Where the games of a shard that is no more went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Into another shard, of which they are the games from `first` on.
+    Merged { into: String, first: usize },
+    /// Dropped.
+    Pruned,
+}
+
+/// What all notes say together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// Number of the newest note, 0 without any.
+    pub(crate) last: u32,
+    /// Number of the newest note that merged or pruned, 0 without any.
+    pub(crate) upkeep: u32,
+    /// Totals of everything pruned.
+    pub(crate) pruned: GameTotals,
+    /// Shards that count no more.
+    fates: BTreeMap<String, Fate>,
+    /// Merged and imported shards that count, or counted.
+    named: BTreeSet<String>,
+}
+
+impl Changes {
+    /// Whether a shard's games count: nothing replaced or dropped it, and if it is a merged or imported one, that was
+    /// finished.
+    pub(crate) fn shows(&self, shard: &ShardInfo) -> bool {
+        let needs_name = [MERGED, IMPORTED].contains(&shard.name.worker.as_str());
+        !self.fates.contains_key(&shard.path) && (!needs_name || self.names(&shard.path))
+    }
+
+    /// Whether a note names a merged or imported shard as one that counts.
+    pub(crate) fn names(&self, path: &str) -> bool {
+        self.named.contains(path)
+    }
+
+    pub(crate) fn fate(&self, path: &str) -> Option<&Fate> {
+        self.fates.get(path)
+    }
+
+    /// The shard that holds a shard's games now; none when they were dropped.
+    pub(crate) fn heir<'a>(&'a self, path: &'a str) -> Option<&'a str> {
+        match self.fates.get(path) {
+            None => Some(path),
+            Some(Fate::Merged { into, .. }) => self.heir(into),
+            Some(Fate::Pruned) => None,
+        }
+    }
+
+    /// Merged and imported shards that must be in the store.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = &String> {
+        self.named.iter().filter(|path| !self.fates.contains_key(*path))
+    }
+
+    fn apply(&mut self, number: u32, change: Change) -> Result<(), StoreError> {
+        if !(change.merged.is_empty() && change.pruned.is_empty()) {
+            self.upkeep = number;
+        }
+        for merged in change.merged {
+            let mut first = 0;
+            for path in merged.replaces {
+                let games = ShardInfo::of_file(&path, 0).map(|shard| shard.games() as usize);
+                let into = merged.into.clone();
+                self.fates.insert(path.clone(), Fate::Merged { into, first });
+                first += games.ok_or_else(|| damaged(path_of(number), "paths of shards".to_owned(), path))?;
+            }
+            self.named.insert(merged.into);
+        }
+        self.named.extend(change.admitted);
+        self.fates
+            .extend(change.refused.into_iter().map(|path| (path, Fate::Pruned)));
+        for pruned in change.pruned {
+            self.pruned = self.pruned.plus(pruned.totals);
+            self.fates
+                .extend(pruned.shards.into_iter().map(|path| (path, Fate::Pruned)));
+        }
+        self.last = number;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// What the notes say now. Those read before are remembered.
+    pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
+        let known = Arc::clone(&self.known_changes().lock().unwrap_or_else(PoisonError::into_inner));
+        let number = |path: &str| {
+            path.strip_prefix("changes/")?
+                .strip_suffix(".json")?
+                .parse::<u32>()
+                .ok()
+        };
+        let listed = self.list(CHANGES)?;
+        let newest = listed.iter().filter_map(|(path, _)| number(path)).max().unwrap_or(0);
+        if newest <= known.last {
+            return Ok(known);
+        }
+        let mut changes = Changes::clone(&known);
+        for number in known.last + 1..=newest {
+            let path = path_of(number);
+            let change: Change = parse_json(&path, &self.require(&path)?)?;
+            check_version(&path, &change.format_version)?;
+            changes.apply(number, change)?;
+        }
+        let changes = Arc::new(changes);
+        *self.known_changes().lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&changes);
+        Ok(changes)
+    }
+
+    /// Puts the note that follows on `seen`, or on games that were let in since: they touch nothing of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Contended`] when somebody merged or pruned since; [`StoreError::Write`], [`StoreError::Read`].
+    pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
+        let mut last = seen.last;
+        while !self.put_change_after(last, change)? {
+            let now = self.changes()?;
+            if now.upkeep != seen.upkeep {
+                let location = self.location().to_owned();
+                return Err(StoreError::Contended { location });
+            }
+            last = now.last;
+        }
+        Ok(())
+    }
+
+    /// Puts the note of the number after `last`; false when somebody else was faster.
+    pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
+        let text = serde_json::to_vec(change).expect("texts and numbers are JSON");
+        match self.put_same(&path_of(last + 1), text) {
+            Ok(Put::Created | Put::Exists) => Ok(true),
+            Err(StoreError::Taken { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes the files of shards that count no more, each only when the shard that holds its games now is there.
+    /// Returns how many.
+    pub(crate) fn sweep(&self) -> Result<u64, StoreError> {
+        let changes = self.changes()?;
+        let files: BTreeSet<String> = self.list("games")?.into_iter().map(|(path, _)| path).collect();
+        let mut deleted = 0;
+        for path in files.iter().filter(|path| changes.fate(path).is_some()) {
+            if changes.heir(path).is_none_or(|heir| files.contains(heir)) {
+                self.delete(path)?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+fn path_of(number: u32) -> String {
+    format!("{CHANGES}/{number:06}.json")
+}

@@ -1,0 +1,72 @@
+//! Is a dataset kept in a store still what its manifest says?
+
+use serde_json::Value;
+
+use crate::shard::sha256_hex;
+use crate::store::Store;
+use crate::store_error::StoreError;
+
+/// Name of the file that every complete dataset has.
+pub const DATASET_MANIFEST: &str = "MANIFEST.json";
+
+/// What was found of the datasets of a store.
+#[derive(Default)]
+pub(crate) struct DatasetsChecked {
+    /// Datasets whose files all have their size and SHA-256.
+    pub(crate) sound: u64,
+    /// Path and reason of everything that is wrong.
+    pub(crate) damaged: Vec<(String, String)>,
+    /// Folders of datasets that were never finished.
+    pub(crate) unfinished: Vec<String>,
+}
+
+impl Store {
+    /// Checks every file of the datasets in the store against the manifests.
+    pub(crate) fn check_datasets(&self) -> Result<DatasetsChecked, StoreError> {
+        let mut checked = DatasetsChecked::default();
+        for name in self.folders("datasets")? {
+            let folder = format!("datasets/{name}/v1");
+            let path = format!("{folder}/{DATASET_MANIFEST}");
+            let Some(bytes) = self.get(&path)? else {
+                checked.unfinished.push(format!("datasets/{name}"));
+                continue;
+            };
+            let wrong = match listed_files(&bytes) {
+                Some(files) => self.wrong_files(&folder, &files)?,
+                None => vec![(
+                    path,
+                    "expected a manifest with its files, found something else".to_owned(),
+                )],
+            };
+            checked.sound += u64::from(wrong.is_empty());
+            checked.damaged.extend(wrong);
+        }
+        Ok(checked)
+    }
+
+    fn wrong_files(&self, folder: &str, files: &[(String, String)]) -> Result<Vec<(String, String)>, StoreError> {
+        let mut wrong = Vec::new();
+        for (path, sha256) in files {
+            let path = format!("{folder}/{path}");
+            let reason = match self.get(&path)? {
+                None => "expected a file of the dataset, found nothing".to_owned(),
+                Some(bytes) => match sha256_hex(&bytes) {
+                    found if found == *sha256 => continue,
+                    found => format!("expected the SHA-256 {sha256}, found {found}"),
+                },
+            };
+            wrong.push((path, reason));
+        }
+        Ok(wrong)
+    }
+}
+
+/// Path and SHA-256 of every file that a manifest lists; `None` when it is no manifest.
+fn listed_files(manifest: &[u8]) -> Option<Vec<(String, String)>> {
+    let manifest: Value = serde_json::from_slice(manifest).ok()?;
+    let entries = manifest["files"].as_array()?.iter().chain([&manifest["readme"]]);
+    let text = |value: &Value| Some(value.as_str()?.to_owned());
+    entries
+        .map(|entry| Some((text(&entry["path"])?, text(&entry["sha256"])?)))
+        .collect()
+}

@@ -1,0 +1,113 @@
+//! Shards of every released format version can be read for ever.
+
+use std::path::PathBuf;
+
+use tengen_records::{EndReason, GameKind, GameRecord, Origin};
+use tengen_rules::{Color, Handicap, PointSet, Setup, Size};
+use tengen_store::{decode, encode, sha256_hex};
+use tengen_testing::{random_game, random_game_from};
+
+fn golden_file(version: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/golden-v{version}.parquet"))
+}
+
+fn games_1_0() -> Vec<GameRecord> {
+    let sizes = [(5, 5), (9, 9), (1, 1), (3, 2), (19, 19)];
+    sizes
+        .iter()
+        .enumerate()
+        .map(|(seed, &(width, height))| random_game(Size::new(width, height).unwrap(), seed as u64, 120))
+        .collect()
+}
+
+/// Version 1.1 brought starts other than the empty board with Black to move, and imported games.
+fn games_1_1() -> Vec<GameRecord> {
+    let size = Size::square(5).unwrap();
+    let stone = |column, row| size.point(column, row).into_iter().collect::<PointSet>();
+    let starts = [
+        (PointSet::new(), PointSet::new(), Color::White, Handicap::Even),
+        (stone(1, 1), stone(2, 2), Color::Black, Handicap::Even),
+        (
+            stone(1, 1) | stone(3, 3),
+            PointSet::new(),
+            Color::White,
+            Handicap::Fixed(2),
+        ),
+        (PointSet::new(), PointSet::new(), Color::Black, Handicap::Consecutive(3)),
+        (PointSet::new(), PointSet::new(), Color::Black, Handicap::WhitePasses(2)),
+    ];
+    let game = |(seed, (black, white, to_move, handicap))| {
+        let setup = Setup {
+            stones: [black, white],
+            to_move,
+            handicap,
+        };
+        random_game_from(size, setup, seed, 60)
+    };
+    let mut games: Vec<_> = (10..).zip(starts).map(game).collect();
+    games.extend(games_1_0());
+    games.extend(imported_games());
+    games
+}
+
+/// Games with all and with nothing that a file may say of them.
+fn imported_games() -> [GameRecord; 2] {
+    let text = |text: &str| Some(text.to_owned());
+    let full = Origin {
+        file: "games/old.zip/cup.sgf".to_owned(),
+        game: 7,
+        result: text("W+R"),
+        komi: text("6,5"),
+        rules: text("Chinese"),
+        handicap: Some(2),
+        black_rank: text("9d"),
+        white_rank: text("五段"),
+        date: text("1998-11-05"),
+        event: text("Cup"),
+    };
+    let empty = Origin {
+        file: "a.sgf".to_owned(),
+        game: 1,
+        ..Origin::default()
+    };
+    [(full, EndReason::Resign), (empty, EndReason::Unfinished)].map(|(origin, end_reason)| {
+        let mut game = random_game(Size::square(9).unwrap(), 30, 11);
+        assert!(!game.is_finished(), "the game is cut before its end");
+        game.kind = GameKind::Import;
+        game.end_reason = end_reason;
+        game.origin = Some(Box::new(origin));
+        game
+    })
+}
+
+/// SHA-256 of the files, so that nobody writes them anew by mistake.
+const SHA256_1_0: &str = "46230d685b64046807c6ea6fa6523d73ddf757fab9c1c396bc1f38df46eb01f8";
+const SHA256_1_1: &str = "68844801568af2ac86a98310be43d7b74f32fc27baaf1f2fe46137d7f89dc555";
+
+fn check(version: &str, sha256: &str, expected: &[GameRecord]) {
+    let bytes = std::fs::read(golden_file(version)).unwrap();
+    assert_eq!(sha256_hex(&bytes), sha256);
+    let games = decode(&bytes).unwrap();
+    assert_eq!(games, expected);
+    for game in &games {
+        game.validate().unwrap();
+    }
+}
+
+#[test]
+fn version_1_0_is_read() {
+    check("1.0", SHA256_1_0, &games_1_0());
+}
+
+#[test]
+fn version_1_1_is_read() {
+    check("1.1", SHA256_1_1, &games_1_1());
+}
+
+#[test]
+#[ignore = "writes the file of a new format version: cargo test -p tengen-records --test golden -- --ignored"]
+fn write_golden_file() {
+    let path = golden_file(&tengen_store::FORMAT.to_string());
+    assert!(!path.exists(), "{} is released and never changes", path.display());
+    std::fs::write(path, encode(&games_1_1())).unwrap();
+}

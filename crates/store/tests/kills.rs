@@ -1,0 +1,111 @@
+//! Kills a real process in the middle of publishing, again and again, and looks at what it left.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tengen_store::{Collection, Create, GamesOf, Store};
+use tengen_testing::{Random, STORE_VARIABLE, random_games, start_helper};
+
+/// How often two children are killed.
+const ROUNDS: usize = 55;
+
+/// Publishes shards and models until it is killed. Not a test by itself: it is started by
+/// `killed_writers_leave_nothing_half_read`.
+#[test]
+#[ignore = "a helper process; run: cargo test -p tengen-records --test kills killed_writers"]
+fn endless_writer() {
+    let Ok(location) = std::env::var(STORE_VARIABLE) else {
+        return;
+    };
+    let store = Store::open(&location, Create::Always).unwrap();
+    let games = random_games(4, 30);
+    writeln!(std::io::stderr(), "ready").unwrap();
+    let generation = std::process::id();
+    for sequence in 0.. {
+        let count = 1 + sequence as usize % games.len();
+        store
+            .publish_games(&Collection::SelfPlay { generation }, "child", sequence, &games[..count])
+            .unwrap();
+        let weights = vec![sequence as u8; 20_000];
+        store
+            .publish_model(generation, weights.clone(), serde_json::Map::new())
+            .unwrap();
+        let files = [("weights".to_owned(), weights.into())].into();
+        store.put_checkpoint(u64::from(generation), &files).unwrap();
+    }
+}
+
+/// Reads every shard that was not read before; all of them must be whole, also while writers write.
+fn read_new(store: &Store, seen: &mut BTreeSet<String>) {
+    let shards = store.list_shards(&GamesOf::All).unwrap();
+    let listed: BTreeSet<String> = shards.iter().map(|shard| shard.path.clone()).collect();
+    assert!(listed.is_superset(seen), "a published shard was lost");
+    for shard in shards.iter().filter(|shard| !seen.contains(&shard.path)) {
+        assert_eq!(store.read_shard(shard).unwrap().len() as u64, shard.games());
+    }
+    *seen = listed;
+}
+
+#[test]
+fn killed_writers_leave_nothing_half_read() {
+    let folder = TempDir::new().unwrap();
+    let location = folder.path().display().to_string();
+    let store = Store::open(&location, Create::Always).unwrap();
+    let mut random = Random::new(3);
+    let mut seen = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        for mut child in [
+            start_helper("endless_writer", &location),
+            start_helper("endless_writer", &location),
+        ] {
+            std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+            read_new(&store, &mut seen);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        read_new(&store, &mut seen);
+    }
+    assert!(seen.len() > ROUNDS, "the writers published: {}", seen.len());
+    let store = Store::open(&location, Create::Never).unwrap();
+    let report = store.verify(|_, _| {}).unwrap();
+    assert_eq!(report.damaged, []);
+    assert_eq!(report.shards, seen.len() as u64);
+    assert!(report.models > 0 && report.checkpoints > 0, "{report:?}");
+    assert!(
+        report
+            .strangers
+            .iter()
+            .all(|path| path.starts_with("models/") || path.starts_with("checkpoints/")),
+        "{:?}",
+        report.strangers
+    );
+    assert!(store.quarantine_notes().unwrap().is_empty());
+}
+
+#[test]
+fn the_right_to_run_ends_with_its_process() {
+    let folder = TempDir::new().unwrap();
+    let location = folder.path().display().to_string();
+    let mut child = start_helper("endless_holder", &location);
+    let store = Store::open(&location, Create::Always).unwrap();
+    let error = store.lock_run().unwrap_err();
+    assert!(error.to_string().contains(&child.id().to_string()), "{error}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let _lock = store.lock_run().expect("the lock ended with its process");
+}
+
+/// Holds the right to run until it is killed.
+#[test]
+#[ignore = "a helper process; run: cargo test -p tengen-records --test kills the_right_to_run"]
+fn endless_holder() {
+    let Ok(location) = std::env::var(STORE_VARIABLE) else {
+        return;
+    };
+    let store = Store::open(&location, Create::Always).unwrap();
+    let _lock = store.lock_run().unwrap();
+    writeln!(std::io::stderr(), "ready").unwrap();
+    std::thread::sleep(Duration::from_secs(600));
+}

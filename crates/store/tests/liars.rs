@@ -1,0 +1,347 @@
+//! Shards that are sound Parquet under the right name and lie inside: each is quarantined with the exact reason, however
+//! much memory it asks for.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type};
+use arrow_array::{Array, ArrayRef, Int16Array, Int32Array, RecordBatch, StringArray, UInt8Array};
+use arrow_schema::{Field, Schema};
+use bytes::Bytes;
+use object_store::memory::InMemory;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+use tengen_records::GameRecord;
+use tengen_store::{Collection, GamesOf, ShardReadError, Store, decode, encode, sha256_hex};
+use tengen_testing::{Random, random_games};
+
+/// All columns of some sound games.
+fn table(games: &[GameRecord]) -> RecordBatch {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(encode(games))).unwrap();
+    let mut batches: Vec<_> = reader.with_batch_size(1 << 20).build().unwrap().collect();
+    assert_eq!(batches.len(), 1);
+    batches.remove(0).unwrap()
+}
+
+/// The same with another column of that name, or with one more.
+fn with(batch: &RecordBatch, name: &str, column: ArrayRef, is_nullable: bool) -> RecordBatch {
+    let field = Arc::new(Field::new(name, column.data_type().clone(), is_nullable));
+    let mut fields = batch.schema().fields().to_vec();
+    let mut columns = batch.columns().to_vec();
+    match fields.iter().position(|field| field.name() == name) {
+        Some(number) => (fields[number], columns[number]) = (field, column),
+        None => {
+            fields.push(field);
+            columns.push(column);
+        }
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+}
+
+/// A shard with these columns, in one row group.
+fn shard(batch: &RecordBatch) -> Vec<u8> {
+    let pair = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap()))
+        .set_key_value_metadata(Some(vec![
+            pair("tengen.format_version", "1.1"),
+            pair("tengen.content", "games"),
+        ]));
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build())).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+/// Lists under another item type or with other items.
+fn lists<T: ArrowPrimitiveType>(lists: &[Vec<T::Native>], nullable_items: bool) -> ArrayRef {
+    let item = Field::new("item", T::DATA_TYPE, nullable_items);
+    let mut builder = ListBuilder::new(PrimitiveBuilder::<T>::new()).with_field(item);
+    for list in lists {
+        builder.values().append_slice(list);
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+fn items<T: ArrowPrimitiveType>(batch: &RecordBatch, name: &str) -> Vec<Vec<T::Native>> {
+    let column = batch.column_by_name(name).unwrap().as_list::<i32>();
+    let values = |row| column.value(row).as_primitive::<T>().values().to_vec();
+    (0..batch.num_rows()).map(values).collect()
+}
+
+/// What the quarantine says of a shard whose name promises three sound games.
+fn reason(bytes: Vec<u8>, games: &[GameRecord]) -> String {
+    let store = Store::over(Arc::new(InMemory::new()), "memory").unwrap();
+    let positions: usize = games.iter().map(|game| game.plies.len()).sum();
+    let folder = Collection::SelfPlay { generation: 7 }.folder();
+    let (count, hash) = (games.len(), &sha256_hex(&bytes)[..16]);
+    let path = format!("{folder}/1790000000000-liar-0-{count}g-{positions}p-{hash}.parquet");
+    store.put_new(&path, bytes).unwrap();
+    let shards = store.list_shards(&GamesOf::All).unwrap();
+    let told = store.inspect_shard(&shards[0]).unwrap().unwrap_err();
+    match store.read_shard(&shards[0]) {
+        Err(ShardReadError::Quarantined { reason, .. }) => assert_eq!(reason, told),
+        other => panic!("expected a shard in quarantine, found {other:?}"),
+    }
+    assert_eq!(store.quarantine_notes().unwrap()[0].reason, told);
+    told
+}
+
+/// A lie about three sound games must be quarantined with these words.
+fn check(change: impl Fn(&RecordBatch) -> RecordBatch, words: &str) {
+    let games = random_games(3, 3);
+    let batch = table(&games);
+    assert_eq!(
+        decode(&shard(&batch)).unwrap(),
+        games,
+        "without a lie the games are read"
+    );
+    let told = reason(shard(&change(&batch)), &games);
+    assert!(told.contains(words), "expected {words:?} in: {told}");
+}
+
+fn check_list<T: ArrowPrimitiveType>(name: &str, change: fn(&mut Vec<T::Native>), words: &str) {
+    let lie = |batch: &RecordBatch| {
+        let mut all = items::<T>(batch, name);
+        change(&mut all[1]);
+        with(batch, name, lists::<T>(&all, false), false)
+    };
+    check(lie, words);
+}
+
+fn check_column(name: &str, column: impl Into<ArrayColumn>, words: &str) {
+    let column = column.into().0;
+    check(
+        |batch| with(batch, name, Arc::clone(&column), column.is_nullable()),
+        words,
+    );
+}
+
+/// A column of three rows.
+struct ArrayColumn(ArrayRef);
+
+impl<A: Array + 'static> From<A> for ArrayColumn {
+    fn from(array: A) -> ArrayColumn {
+        ArrayColumn(Arc::new(array))
+    }
+}
+
+#[test]
+fn columns_of_another_type_are_named() {
+    check_column(
+        "width",
+        Int32Array::from(vec![3, 3, 3]),
+        "column width: expected UInt8, found Int32",
+    );
+    check_column(
+        "game_id",
+        StringArray::from(vec![Some("a"), None, Some("b")]),
+        "column game_id: expected Utf8, found empty values",
+    );
+    check_column("setup", UInt8Array::from(vec![0, 0, 0]), "column setup: expected List");
+    let moves = |nullable| {
+        move |batch: &RecordBatch| {
+            let wide = items::<Int16Type>(batch, "moves");
+            let wide: Vec<Vec<i32>> = wide
+                .into_iter()
+                .map(|list| list.into_iter().map(i32::from).collect())
+                .collect();
+            match nullable {
+                true => with(
+                    batch,
+                    "moves",
+                    lists::<Int16Type>(&items::<Int16Type>(batch, "moves"), true),
+                    false,
+                ),
+                false => with(batch, "moves", lists::<Int32Type>(&wide, false), false),
+            }
+        }
+    };
+    check(moves(false), "column moves: expected List(non-null Int16");
+    check(moves(true), "column moves: expected List(non-null Int16");
+    check(
+        |batch| batch.project(&(1..batch.num_columns()).collect::<Vec<_>>()).unwrap(),
+        "column game_id: expected Utf8, found nothing",
+    );
+}
+
+#[test]
+fn lists_that_do_not_fit_are_named() {
+    check_list::<Float32Type>("root_value", |list| list.truncate(1), "game 1: root_value must have");
+    check_list::<UInt8Type>("flags", |list| list.extend([0; 500]), "game 1: flags must have");
+    check_list::<UInt16Type>("root_visits", Vec::clear, "game 1: root_visits must have");
+    check_list::<UInt16Type>("policy_counts", |list| list[0] += 1, "game 1: policy_moves must have");
+    check_list::<UInt16Type>(
+        "policy_counts",
+        |list| list.fill(u16::MAX),
+        "game 1: policy_moves must have",
+    );
+    check_list::<Float32Type>(
+        "policy_probabilities",
+        Vec::clear,
+        "game 1: policy_probabilities must have",
+    );
+    check_list::<Int16Type>(
+        "policy_moves",
+        |list| list[0] = -1,
+        "game 1: policy_moves must be 0 or more",
+    );
+    check_list::<Int16Type>(
+        "policy_moves",
+        |list| list[0] = i16::MAX,
+        "is beyond the pass, which is 9",
+    );
+    check_list::<Int16Type>("moves", |list| list[2] = -1, "game 1: ply 2: move index must be 0 to 9");
+    check_list::<Int16Type>("moves", |list| list[2] = 10, "game 1: ply 2: move index must be 0 to 9");
+    check_list::<Int16Type>("setup", |list| list.push(-2), "game 1: ");
+    check_list::<Int16Type>("setup", |list| list.push(18), "game 1: ");
+    check_list::<Int8Type>("ownership", |list| list[4] = i8::MIN, "ownership of point 4");
+    check_list::<Int8Type>(
+        "ownership",
+        |list| list.extend([0; 99]),
+        "ownership must have 9 entries, but has 108",
+    );
+}
+
+#[test]
+fn numbers_that_are_none_are_named() {
+    check_list::<Float32Type>(
+        "root_value",
+        |list| list[0] = f32::NAN,
+        "ply 0: root_value must be a number from -1 to 1",
+    );
+    check_list::<Float32Type>(
+        "root_score",
+        |list| list[1] = f32::NEG_INFINITY,
+        "ply 1: root_margin must be a finite",
+    );
+    check_list::<Float32Type>("network_value", |list| list[0] = 1.5, "ply 0: network_value must be");
+    check_list::<Float32Type>(
+        "weight",
+        |list| list[0] = f32::INFINITY,
+        "ply 0: weight must be a finite number",
+    );
+    check_list::<Float32Type>(
+        "policy_probabilities",
+        |list| list.fill(f32::NAN),
+        "policy target: probability NaN",
+    );
+}
+
+#[test]
+fn games_that_cannot_be_are_named() {
+    check_column("width", UInt8Array::from(vec![3, 0, 3]), "game 1: ");
+    check_column("height", UInt8Array::from(vec![3, 255, 3]), "game 1: ");
+    check_column(
+        "komi_half_points",
+        Int16Array::from(vec![i16::MIN; 3]),
+        "half points by count",
+    );
+    check_column(
+        "score_half_points",
+        Int32Array::from(vec![i32::MIN; 3]),
+        "half points by count",
+    );
+    check_column("handicap", UInt8Array::from(vec![0, 255, 0]), "game 1: ");
+    for (name, words) in [
+        ("rules", "the record's rules: "),
+        ("kind", "game 0: unknown kind"),
+        ("end_reason", "game 0: unknown end_reason"),
+        ("first_to_move", "game 0: first_to_move must be black or white"),
+    ] {
+        check_column(name, StringArray::from(vec!["\u{0}chess"; 3]), words);
+    }
+    check_column("game_id", StringArray::from(vec!["one"; 3]), "expected every game once");
+}
+
+/// A column that a later version may bring is nobody's business, whatever is in it.
+#[test]
+fn unknown_columns_are_not_read() {
+    let games = random_games(3, 3);
+    let more = StringArray::from(vec!["x".repeat(1 << 20); 3]);
+    let batch = with(&table(&games), "of_version_1_9", Arc::new(more), false);
+    assert_eq!(decode(&shard(&batch)).unwrap(), games);
+}
+
+#[test]
+fn small_files_that_ask_for_much_memory_are_named() {
+    check_list::<Int16Type>(
+        "moves",
+        |list| *list = vec![9; 6_000_000],
+        "values in column moves in a file of",
+    );
+    check_list::<Float32Type>(
+        "policy_probabilities",
+        |list| *list = vec![0.0; 8_000_000],
+        "values in column policy_probabilities in a file of",
+    );
+    check_list::<Int8Type>(
+        "ownership",
+        |list| *list = vec![0; 6_000_000],
+        "values in column ownership in a file of",
+    );
+    let long = "a".repeat(100 << 20);
+    check_column(
+        "config_id",
+        StringArray::from(vec![long.as_str(), "", ""]),
+        "unpacked bytes in a file of",
+    );
+    let long = "a".repeat(1 << 20);
+    check_column(
+        "black_model",
+        StringArray::from(vec![long.as_str(); 3]),
+        "column black_model: expected texts of at most 65536 bytes, found one of 1048576",
+    );
+}
+
+#[test]
+fn more_games_than_a_file_can_hold_are_named() {
+    let game = &random_games(1, 1)[0];
+    let batch = table(&vec![game.clone(); 30_000]);
+    let told = reason(shard(&batch), std::slice::from_ref(game));
+    assert!(
+        told.contains("games in a file of") && told.contains("found 30000"),
+        "{told}"
+    );
+}
+
+/// Writes other bytes into a sound shard, mostly into its footer, and reads it: its twin for the fuzzer is the target
+/// `shard`.
+fn read_altered(sound: &[u8], changes: &[(u16, u8)]) {
+    let mut bytes = sound.to_vec();
+    for &(place, value) in changes {
+        let place = bytes.len() - 1 - usize::from(place) % bytes.len();
+        bytes[place] = value;
+    }
+    for game in decode(&bytes).unwrap_or_default() {
+        let _ = game.validate();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn altered_shards_are_survived(changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6)) {
+        static SOUND: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+        read_altered(SOUND.get_or_init(|| encode(&random_games(3, 3))), &changes);
+    }
+}
+
+/// The same with bytes all over the file set to values that are often trouble.
+#[test]
+fn bytes_all_over_a_shard_may_lie() {
+    let sound = encode(&random_games(2, 2));
+    let mut random = Random::new(1);
+    for place in (0..sound.len()).step_by(3) {
+        let value = [0, 1, 0x7f, 0x80, 0xff, random.below(256) as u8][random.below(6)];
+        read_altered(&sound, &[(place as u16, value)]);
+    }
+}

@@ -1,0 +1,217 @@
+//! Games through the Parquet format and back, names, and files that are not what they must be.
+
+use proptest::prelude::*;
+use tengen_records::{EndReason, GameRecord, RecordError};
+use tengen_rules::{Move, Size};
+use tengen_store::{ShardError, ShardName, decode, encode, sha256_hex};
+use tengen_testing::{random_game, random_games};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn games_survive_the_format(
+        width in 1usize..=9,
+        height in 1usize..=9,
+        seed in any::<u64>(),
+        count in 0u64..6,
+        limit in 0usize..90,
+    ) {
+        let size = Size::new(width, height).unwrap();
+        let games: Vec<_> = (0..count).map(|n| random_game(size, seed.wrapping_add(n), limit)).collect();
+        for game in &games {
+            prop_assert!(game.validate().is_ok(), "{:?}", game.validate());
+        }
+        let bytes = encode(&games);
+        prop_assert_eq!(&decode(&bytes).unwrap(), &games);
+        prop_assert_eq!(encode(&games), bytes);
+    }
+}
+
+#[test]
+fn several_row_groups_keep_their_order() {
+    let games = random_games(2, 700);
+    assert_eq!(decode(&encode(&games)).unwrap(), games);
+}
+
+#[test]
+fn the_largest_board_and_odd_texts_survive() {
+    let mut game = random_game(Size::square(19).unwrap(), 5, 250);
+    game.black_model = "Ünïcode, \"quotes\" 囲碁".to_owned();
+    game.config_id = String::new();
+    game.seed = i64::MIN;
+    assert_eq!(decode(&encode(std::slice::from_ref(&game))).unwrap(), [game]);
+}
+
+#[test]
+fn other_files_are_refused_by_name() {
+    let bytes = encode(&random_games(3, 4));
+    let parquet = |bytes: &[u8]| matches!(decode(bytes), Err(ShardError::Parquet(_)));
+    assert!(parquet(b""));
+    assert!(parquet(b"not a Parquet file at all"));
+    assert!(parquet(&bytes[..bytes.len() / 2]));
+    let mut wrong_magic = bytes.clone();
+    let end = wrong_magic.len();
+    wrong_magic[end - 1] ^= 1;
+    assert!(parquet(&wrong_magic));
+
+    // The version stands as text in the footer; another major version has the same length.
+    let mut newer = bytes.clone();
+    let key = b"tengen.format_version";
+    let place = newer.windows(key.len()).rposition(|window| window == key).unwrap();
+    let digit = newer[place..].windows(3).position(|window| window == b"1.1").unwrap();
+    newer[place + digit] = b'7';
+    let error = decode(&newer).unwrap_err();
+    assert!(
+        matches!(&error, ShardError::Version { found } if found == "7.1"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("1.x"), "{error}");
+}
+
+#[test]
+fn names_tell_what_is_inside() {
+    let games = random_games(3, 4);
+    let bytes = encode(&games);
+    let positions: usize = games.iter().map(|game| game.plies.len()).sum();
+    let name = ShardName::new(1_790_000_000_123, "host-7.a_b", 42, &games, &bytes).unwrap();
+    let text = name.to_string();
+    assert_eq!(
+        text,
+        format!(
+            "1790000000123-host-7.a_b-42-4g-{positions}p-{}",
+            &sha256_hex(&bytes)[..16]
+        )
+    );
+    assert_eq!(text.parse::<ShardName>().unwrap(), name);
+    for worker in ["", "a/b", "a b", ".hidden", "wörker", &"x".repeat(81)] {
+        assert!(ShardName::new(0, worker, 0, &games, &bytes).is_err(), "{worker:?}");
+    }
+}
+
+#[test]
+fn names_that_are_no_shards_are_refused() {
+    let good = "1790000000123-w-0-4g-40p-0123456789abcdef";
+    assert!(good.parse::<ShardName>().is_ok());
+    for bad in [
+        "",
+        "1790000000123",
+        "1790000000123-w-0-4g-40p-0123456789abcde",
+        "1790000000123-w-0-4g-40p-0123456789ABCDEF",
+        "1790000000123-w-0-4-40p-0123456789abcdef",
+        "1790000000123-w-00-4g-40p-0123456789abcdef",
+        "1790000000123--0-4g-40p-0123456789abcdef",
+        "x-w-0-4g-40p-0123456789abcdef",
+        "1790000000123-w-0-4g-40p-0123456789abcdef#1",
+        "1790000000123-w/x-0-4g-40p-0123456789abcdef",
+    ] {
+        assert!(bad.parse::<ShardName>().is_err(), "{bad:?}");
+    }
+}
+
+/// A finished game that is changed by `change` must be refused with an error that has `words`.
+fn check_lie(change: impl Fn(&mut GameRecord), words: &str) {
+    let size = Size::square(4).unwrap();
+    let finished = (0..)
+        .map(|seed| random_game(size, seed, 64))
+        .find(|game| game.is_finished() && game.plies.len() > 12 && game.plies.iter().any(|ply| ply.policy.len() > 2));
+    let mut game = finished.unwrap();
+    game.validate().unwrap();
+    change(&mut game);
+    let error = game.validate().unwrap_err();
+    assert!(error.to_string().contains(words), "expected {words:?} in: {error}");
+}
+
+#[test]
+fn every_lie_is_named() {
+    check_lie(
+        |game| game.score_half_points = game.score_half_points.map(|score| score + 2),
+        "half points by count",
+    );
+    check_lie(|game| game.score_half_points = None, "half points by count");
+    check_lie(
+        |game| game.komi = tengen_rules::Komi::from_half_points(99),
+        "half points by count",
+    );
+    check_lie(
+        |game| game.ownership[3] = if game.ownership[3] == 1 { -1 } else { 1 },
+        "point 3",
+    );
+    check_lie(|game| game.ownership.truncate(5), "16 entries");
+    check_lie(|game| game.end_reason = EndReason::PlyLimit, "is over");
+    check_lie(|game| game.rules = "chess".to_owned(), "no rules named 'chess'");
+    check_lie(|game| game.rules = "japanese".to_owned(), "japanese2008");
+    check_lie(|game| game.rules = "aga".to_owned(), "suicide is forbidden");
+    check_lie(|game| game.opening_plies = 1000, "opening");
+    check_lie(|game| game.plies[5].root_value = 1.25, "root_value");
+    check_lie(|game| game.plies[5].network_value = f32::NAN, "network_value");
+    check_lie(|game| game.plies[5].root_margin = f32::INFINITY, "root_margin");
+    check_lie(|game| game.plies[5].weight = -1.0, "weight");
+    check_lie(
+        |game| {
+            game.plies.pop();
+        },
+        "not over",
+    );
+}
+
+#[test]
+fn illegal_turns_are_named_with_their_ply() {
+    let mut game = random_game(Size::square(4).unwrap(), 1, 20);
+    let first = game.plies.iter().position(|ply| ply.mv != Move::Pass).unwrap();
+    let again = game.plies[first].clone();
+    game.plies.insert(first + 1, again);
+    let error = game.validate().unwrap_err();
+    assert!(
+        matches!(error, RecordError::IllegalMove { ply, .. } if ply == first + 1),
+        "{error}"
+    );
+}
+
+#[test]
+fn policy_targets_must_be_targets() {
+    let policy = |game: &mut GameRecord, change: fn(&mut Vec<(u16, f32)>)| {
+        let ply = game.plies.iter_mut().find(|ply| ply.policy.len() > 2).unwrap();
+        change(&mut ply.policy);
+    };
+    check_lie(|game| policy(game, |entries| entries[0].0 = 17), "beyond the pass");
+    check_lie(|game| policy(game, |entries| entries[0].0 = entries[1].0), "twice");
+    check_lie(
+        |game| policy(game, |entries| entries.iter_mut().for_each(|entry| entry.1 *= 0.5)),
+        "sum to",
+    );
+    check_lie(|game| policy(game, |entries| entries[0].1 = -0.5), "from 0 to 1");
+    check_lie(
+        |game| {
+            let stone = game.plies[0].mv.index(game.size) as u16;
+            let late = game
+                .plies
+                .iter_mut()
+                .skip(1)
+                .find(|ply| !ply.policy.is_empty())
+                .unwrap();
+            late.policy = vec![(stone, 1.0)];
+        },
+        "illegal there",
+    );
+}
+
+#[test]
+fn results_are_told_in_words() {
+    let mut game = random_game(Size::square(3).unwrap(), 1, 4);
+    game.plies.truncate(3);
+    game.score_half_points = None;
+    for (reason, text) in [
+        (EndReason::PlyLimit, "Void"),
+        (EndReason::Resign, "B+R"),
+        (EndReason::Forfeit, "B+F"),
+    ] {
+        game.end_reason = reason;
+        assert_eq!(game.result_text(), text);
+    }
+    game.end_reason = EndReason::TwoPasses;
+    for (score, text) in [(7, "B+3.5"), (-14, "W+7"), (0, "0")] {
+        game.score_half_points = Some(score);
+        assert_eq!(game.result_text(), text);
+    }
+}

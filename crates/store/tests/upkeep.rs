@@ -1,0 +1,308 @@
+//! Pruning and merging: what goes, what stays, what is counted, and that no kill loses or doubles a game.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+use tengen_records::GameRecord;
+use tengen_samples::{Window, WindowConfig};
+use tengen_store::{
+    Collection, CompactSettings, Create, GameTotals, GamesOf, Gather, MatchFile, Promotion, ShardReadError, Store,
+    StoreError,
+};
+use tengen_testing::{Random, STORE_VARIABLE, random_games, start_helper};
+
+fn new_store() -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    (folder, store)
+}
+
+/// Publishes `per_generation` shards of two games each, all games different.
+fn fill(store: &Store, generations: u32, per_generation: u32) -> Vec<GameRecord> {
+    let games = random_games(3, 2 * u64::from(generations * per_generation));
+    for (number, part) in games.chunks(2).enumerate() {
+        let generation = number as u32 / per_generation;
+        store
+            .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, part)
+            .unwrap();
+    }
+    games
+}
+
+/// How often each game is read, by its id, in order of the listing.
+fn ids(store: &Store) -> Vec<String> {
+    let mut ids = Vec::new();
+    for shard in store.list_shards(&GamesOf::SelfPlay).unwrap() {
+        match store.read_shard(&shard) {
+            Ok(games) => ids.extend(games.into_iter().map(|game| game.game_id)),
+            Err(ShardReadError::Gone { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    ids
+}
+
+fn all_ids(games: &[GameRecord]) -> Vec<String> {
+    games.iter().map(|game| game.game_id.clone()).collect()
+}
+
+const SMALL: CompactSettings = CompactSettings {
+    keep_positions: 0,
+    target_bytes: 1 << 20,
+};
+
+#[test]
+fn pruning_drops_old_generations_and_keeps_their_counts() {
+    let (_folder, store) = new_store();
+    fill(&store, 6, 3);
+    let model = store.publish_model(0, b"w".to_vec(), serde_json::Map::new()).unwrap();
+    let promotion = Promotion {
+        model_id: model.id.clone(),
+        generation: 0,
+        promoted_ms: 1,
+        match_id: None,
+        verdict: json!({}),
+    };
+    store.promote(0, &promotion).unwrap();
+    store.put_match_file("m", MatchFile::Result, "{}").unwrap();
+    store.put_new("datasets/d/v1/MANIFEST.json", "{}").unwrap();
+    let before = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let newest: u64 = before.shards[12..].iter().map(|shard| shard.positions()).sum();
+    let config = WindowConfig {
+        base_positions: 10,
+        fraction: 0.2,
+    };
+    let window = |store: &Store| {
+        let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+        Window::select_after(listing.pruned.positions, &listing.shards, config)
+    };
+    let window_before = window(&store);
+    let others = |store: &Store| -> Vec<_> {
+        let files = store.list("").unwrap().into_iter();
+        files
+            .filter(|(path, _)| !path.starts_with("games/") && !path.starts_with("changes/"))
+            .filter(|(path, _)| !path.ends_with(".lock"))
+            .collect()
+    };
+    let others_before = others(&store);
+
+    let plan = store.plan_prune(newest).unwrap();
+    assert_eq!(
+        store.list_games(&GamesOf::SelfPlay).unwrap(),
+        before,
+        "planning changes nothing"
+    );
+    let numbers: Vec<u32> = plan
+        .generations
+        .iter()
+        .map(|generation| generation.generation)
+        .collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    assert_eq!(plan.freed().plus(plan.kept), GameTotals::of(&before.shards));
+    store.prune(&plan).unwrap();
+
+    let after = store.list_games(&GamesOf::SelfPlay).unwrap();
+    assert_eq!(after.shards, before.shards[12..]);
+    assert_eq!((after.pruned, after.published()), (plan.freed(), before.published()));
+    assert_eq!(
+        window(&store),
+        Window {
+            is_all: false,
+            ..window_before
+        },
+        "the window does not shrink"
+    );
+    assert_eq!(others(&store), others_before, "nothing else is touched");
+    assert!(matches!(
+        store.read_shard(&before.shards[0]),
+        Err(ShardReadError::Gone { .. })
+    ));
+    assert_eq!(
+        store.folders("games/v1/kind=selfplay").unwrap(),
+        ["gen=g000004", "gen=g000005"]
+    );
+    let damaged = store.verify(|_, _| {}).unwrap().damaged;
+    let paths: Vec<_> = damaged.iter().map(|damage| damage.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["datasets/d/v1/MANIFEST.json"],
+        "the stand-in is no manifest; all else is sound"
+    );
+    assert!(
+        matches!(store.prune(&plan), Err(StoreError::Contended { .. })),
+        "a plan is carried out once"
+    );
+    // The newest generation stays, whatever is asked.
+    assert_eq!(store.plan_prune(0).unwrap().generations.len(), 1);
+}
+
+#[test]
+fn merging_keeps_every_game_in_its_order() {
+    let (_folder, store) = new_store();
+    let games = fill(&store, 4, 5);
+    let before = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let plan = store.plan_compact(SMALL).unwrap();
+    assert_eq!((plan.replaced.shards, plan.merged.shards), (15, 3));
+    let report = store.compact(SMALL, |_, _| {}).unwrap();
+    assert_eq!(
+        (report.replaced, report.merged.games),
+        (plan.replaced, plan.replaced.games)
+    );
+    let after = store.list_games(&GamesOf::SelfPlay).unwrap();
+    assert_eq!(after.shards.len(), 3 + 5, "the newest generation is left alone");
+    assert_eq!(after.published().positions, before.published().positions);
+    assert_eq!(ids(&store), all_ids(&games));
+    // A reader with an older listing still finds the games of every shard, and only those.
+    let late = Store::open(store.location(), Create::Never).unwrap();
+    for (shard, expected) in before.shards.iter().zip(games.chunks(2)) {
+        assert_eq!(late.read_shard(shard).unwrap(), expected);
+    }
+    assert!(store.verify(|_, _| {}).unwrap().strangers.is_empty());
+    // Games that come later are merged with the rest, through as many shards as there were.
+    let late_games = random_games(2, 2);
+    let generation = Collection::SelfPlay { generation: 1 };
+    store.publish_games(&generation, "late", 0, &late_games).unwrap();
+    assert_eq!(store.compact(SMALL, |_, _| {}).unwrap().replaced.shards, 2);
+    assert_eq!(late.read_shard(&before.shards[7]).unwrap(), games[14..16]);
+    assert_eq!(store.compact(SMALL, |_, _| {}).unwrap().replaced.shards, 0);
+    let error = store.publish_games(&generation, "merged", 0, &late_games).unwrap_err();
+    assert!(matches!(error, StoreError::BadName { .. }), "{error}");
+}
+
+#[test]
+fn damaged_shards_are_not_merged_and_large_ones_left_alone() {
+    let (_folder, store) = new_store();
+    let games = fill(&store, 2, 4);
+    let shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
+    std::fs::write(store.local_path().unwrap().join(&shards[1].path), "damaged").unwrap();
+    let report = store.compact(SMALL, |_, _| {}).unwrap();
+    assert_eq!(report.replaced.shards, 3);
+    let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+    assert_eq!(listing.damaged.len(), 1);
+    let good: Vec<GameRecord> = games[..2].iter().chain(&games[4..]).cloned().collect();
+    assert_eq!(ids(&store), all_ids(&good));
+    let tiny = CompactSettings {
+        target_bytes: 100,
+        ..SMALL
+    };
+    assert_eq!(store.plan_compact(tiny).unwrap().merged.shards, 0);
+}
+
+/// A merged shard that vanished takes games with it: that is damage.
+#[test]
+fn a_lost_merged_shard_is_told() {
+    let (_folder, store) = new_store();
+    fill(&store, 2, 4);
+    store.compact(SMALL, |_, _| {}).unwrap();
+    let merged = store.list_shards(&GamesOf::SelfPlay).unwrap().remove(0);
+    store.delete(&merged.path).unwrap();
+    let report = store.verify(|_, _| {}).unwrap();
+    assert_eq!(report.damaged[0].path, merged.path);
+    assert!(!report.is_sound());
+}
+
+#[test]
+fn stores_are_gathered_game_by_game() {
+    let (_folder, target) = new_store();
+    let (_folder_a, a) = new_store();
+    let (_folder_b, b) = new_store();
+    let games = fill(&a, 2, 3);
+    a.compact(SMALL, |_, _| {}).unwrap();
+    // The second store has two of the first one's games in a shard of its own.
+    let mut others = random_games(4, 30).split_off(25);
+    others.extend_from_slice(&games[..2]);
+    b.publish_games(&Collection::SelfPlay { generation: 9 }, "w", 0, &others)
+        .unwrap();
+    for round in 0..2 {
+        let mut gather = Gather::new(&target).unwrap();
+        gather.add(&a, |_, _| {}).unwrap();
+        gather.add(&b, |_, _| {}).unwrap();
+        let report = gather.finish();
+        let expected = if round == 0 { (17, 2) } else { (0, 19) };
+        assert_eq!((report.copied.games, report.repeated_games), expected);
+        let mut found = ids(&target);
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), 17);
+        assert_eq!(target.list_games(&GamesOf::All).unwrap().published().games, 17);
+    }
+}
+
+/// Merges and prunes until it is killed or there is nothing left to do.
+#[test]
+#[ignore = "a helper process; run: cargo test -p tengen-records --test upkeep killed"]
+fn endless_upkeep() {
+    let Ok(location) = std::env::var(STORE_VARIABLE) else {
+        return;
+    };
+    let store = Store::open(&location, Create::Never).unwrap();
+    writeln!(std::io::stderr(), "ready").unwrap();
+    store.compact(SMALL, |_, _| {}).unwrap();
+    let plan = store.plan_prune(40).unwrap();
+    store.prune(&plan).unwrap();
+}
+
+/// Every game is in the listing once or counted as pruned, at every moment and after every kill, for a reader that
+/// reads while shards are merged and dropped.
+#[test]
+fn killed_upkeep_loses_and_doubles_nothing() {
+    let (_folder, store) = new_store();
+    let mut random = Random::new(8);
+    let mut published = BTreeMap::new();
+    let mut kills = 0;
+    let (mut merged, mut pruned) = (0, 0);
+    for round in 0..24u32 {
+        for (number, game) in random_games(2, 12).into_iter().enumerate() {
+            let game_id = format!("{round}-{number}");
+            let generation = (round * 3) / 2 + number as u32 % 3;
+            published.insert(game_id.clone(), game.plies.len() as u64);
+            let game = GameRecord { game_id, ..game };
+            store
+                .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, &[game])
+                .unwrap();
+        }
+        let mut child = start_helper("endless_upkeep", store.location());
+        let killed_at = std::time::Instant::now() + Duration::from_micros(random.below(40_000) as u64);
+        while std::time::Instant::now() < killed_at {
+            check(&store, &published);
+        }
+        child.kill().unwrap();
+        kills += u32::from(!child.wait().unwrap().success());
+        let listing = check(&store, &published);
+        merged += u64::from(listing.shards.iter().any(|shard| shard.games() > 1));
+        pruned = listing.pruned.games;
+    }
+    assert!(kills >= 6, "{kills} of 24 were at work when they were killed");
+    assert!(
+        merged > 0 && pruned > 0,
+        "it merged {merged} times and pruned {pruned} games"
+    );
+    assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+}
+
+fn check(store: &Store, published: &BTreeMap<String, u64>) -> tengen_store::GamesListing {
+    let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let mut seen = BTreeMap::new();
+    let mut gone = 0;
+    for shard in &listing.shards {
+        match store.read_shard(shard) {
+            Ok(games) => {
+                assert_eq!(games.len() as u64, shard.games());
+                for game in games {
+                    let before = seen.insert(game.game_id.clone(), ());
+                    assert_eq!(before, None, "game {} was read twice", game.game_id);
+                }
+            }
+            Err(ShardReadError::Gone { .. }) => gone += shard.games(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let totals = listing.published();
+    assert_eq!(totals.games, published.len() as u64);
+    assert_eq!(totals.positions, published.values().sum::<u64>());
+    assert_eq!(seen.len() as u64 + gone + listing.pruned.games, totals.games);
+    listing
+}
