@@ -11,7 +11,7 @@ mod commands;
 mod config;
 mod interrupt;
 mod lines;
-mod matches;
+mod match_args;
 mod output;
 mod players;
 #[cfg(feature = "torch")]

@@ -1,27 +1,11 @@
 //! What the program prints: results on stdout, everything for people on stderr.
 
+pub(crate) use tengen_matches::{UsageError, usage};
 pub(crate) use tengen_report::{duration, thousands};
 
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
-
-/// Wrong use of the command line, found after parsing; the program exits with 2.
-#[derive(Debug)]
-pub(crate) struct UsageError(pub(crate) String);
-
-impl std::fmt::Display for UsageError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
-
-/// An error for wrong use, with the reason and the remedy in one sentence.
-pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
-    UsageError(message.into()).into()
-}
 
 static BARS: OnceLock<indicatif::MultiProgress> = OnceLock::new();
 

@@ -5,11 +5,12 @@ mod table;
 
 use crate::arguments;
 use crate::interrupt::Interrupt;
-use crate::matches::{self, Folder, GameArgs, Job, Spec};
+use crate::match_args::GameArgs;
 use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader};
 use progress::Progress;
 use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
+use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
@@ -138,7 +139,12 @@ impl Args {
 /// Plays a match.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
-    let spec = Spec::new([&args.a.to_string(), &args.b.to_string()], &config, &args.device);
+    let spec = Spec::new(
+        [&args.a.to_string(), &args.b.to_string()],
+        &config,
+        args.device.device.name(),
+        args.device.dtype.name(),
+    );
     let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device, config.rules)?;
     let interrupt = Interrupt::listen("ending the match with the games finished so far")?;
@@ -149,8 +155,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         folder: folder.as_ref(),
         players: &|| Ok([loader.player(&args.a)?, loader.player(&args.b)?]),
         stop: &|| interrupt.requested(),
+        say: &|line| output::say(line),
     };
-    let result = matches::play(&job, &mut |score: &GameScore| progress.show(score));
+    let result = tengen_matches::play(&job, &mut |score: &GameScore| progress.show(score));
     progress.finish();
     if let (Err(_), Some(folder)) = (&result, folder) {
         folder.forget()?;

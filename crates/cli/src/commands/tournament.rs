@@ -6,7 +6,7 @@ mod table;
 
 use crate::arguments;
 use crate::interrupt::Interrupt;
-use crate::matches::{self, Folder, GameArgs, Job, Spec};
+use crate::match_args::GameArgs;
 use crate::output::{self, say, usage};
 use crate::players::{DeviceArgs, Loader};
 use anyhow::{Context, bail};
@@ -14,6 +14,7 @@ use entrants::{Entrant, pairings};
 use indicatif::{ProgressBar, ProgressStyle};
 use rating::{Pairing, Standing};
 use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
+use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
@@ -187,7 +188,12 @@ impl Hall<'_> {
 
     fn meet(&self, players: [usize; 2], count: &mut dyn FnMut()) -> anyhow::Result<Pairing> {
         let [a, b] = players.map(|player| &self.entrants[player]);
-        let spec = Spec::new([&a.label, &b.label], self.config, &self.device);
+        let spec = Spec::new(
+            [&a.label, &b.label],
+            self.config,
+            self.device.device.name(),
+            self.device.dtype.name(),
+        );
         let id = spec.id("rating");
         let folder = self.store.map(|store| Folder::inside(store, &id));
         let job = Job {
@@ -196,8 +202,9 @@ impl Hall<'_> {
             folder: folder.as_ref(),
             players: &|| Ok([self.loader.player(&a.spec)?, self.loader.player(&b.spec)?]),
             stop: &|| self.interrupt.requested(),
+            say: &|line| output::say(line),
         };
-        let result = matches::play(&job, &mut |_: &GameScore| count())?;
+        let result = tengen_matches::play(&job, &mut |_: &GameScore| count())?;
         if result.games == 0 && !result.stopped {
             bail!("none of the {} games has a result", result.game_list.len());
         }

@@ -10,7 +10,7 @@ use tengen_sgf::{SgfGame, read_sgf_bytes};
 /// Reads the book that the openings name, if they name one; every line is cut to `plies` turns if a number is given.
 ///
 /// SGF games on other boards, or that do not begin with Black on the empty board, are passed over.
-pub(crate) fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow::Result<Openings> {
+pub fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow::Result<Openings> {
     let Some(path) = openings.book.as_ref().map(|book| book.path.clone()) else {
         return Ok(openings);
     };

@@ -17,29 +17,32 @@ const SHARD_GAMES: usize = 128;
 const SHARD_AGE: Duration = Duration::from_secs(5);
 
 /// A match to be played.
-pub(crate) struct Job<'a> {
+pub struct Job<'a> {
     /// Its settings.
-    pub(crate) config: &'a MatchConfig,
+    pub config: &'a MatchConfig,
     /// What is written about it.
-    pub(crate) spec: &'a Spec,
+    pub spec: &'a Spec,
     /// Where it is published; `None` = nowhere.
-    pub(crate) folder: Option<&'a Folder>,
+    pub folder: Option<&'a Folder>,
     /// Makes the two players, when they are needed.
-    pub(crate) players: &'a dyn Fn() -> anyhow::Result<[Box<dyn Player>; 2]>,
+    pub players: &'a dyn Fn() -> anyhow::Result<[Box<dyn Player>; 2]>,
     /// Whether somebody wants the match to stop.
-    pub(crate) stop: &'a dyn Fn() -> bool,
+    pub stop: &'a dyn Fn() -> bool,
+    /// Takes a sentence for people.
+    pub say: &'a dyn Fn(&str),
 }
 
 /// Plays what is missing of a match. Every game, known or played now, is shown through `show`.
 ///
 /// # Errors
 /// When the folder holds another match or cannot be written, or a player cannot play at all.
-pub(crate) fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<MatchResult> {
+pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<MatchResult> {
     let begun = job.folder.map(|folder| folder.begun(job.spec)).transpose()?.flatten();
     let known = match (job.folder, &begun) {
         (Some(folder), Some(_)) => folder.known(job.config)?,
         _ => Known::default(),
     };
+    known.damaged.iter().for_each(|line| (job.say)(line));
     if let Some(begun) = &begun
         && let Some(mut result) = known_match(job.config, known.scores.clone(), begun.names.clone())
     {

@@ -1,8 +1,8 @@
 //! How games are played: what `tengen match` and `tengen tournament` take from the command line in common.
 
-use super::book::read_book;
 use crate::arguments;
 use tengen_evaluator::{MatchConfig, Openings, Refusal};
+use tengen_matches::read_book;
 use tengen_rules::{Komi, Rules, Size};
 
 /// Openings, seed and limits of the games.

@@ -10,8 +10,7 @@
 //!
 //! In a run store the files other than shards lie below `matches/<id>/`.
 
-use crate::output::{say, usage};
-use crate::players::DeviceArgs;
+use crate::usage::usage;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,11 +22,12 @@ use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, 
 
 /// Who plays, and how: equal specs have equal games.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Spec(Value);
+pub struct Spec(Value);
 
 impl Spec {
-    /// The match of two players, named as they were asked for, under these settings.
-    pub(crate) fn new(players: [&str; 2], config: &MatchConfig, device: &DeviceArgs) -> Spec {
+    /// The match of two players, named as they were asked for, under these settings, on this device with numbers of
+    /// this type.
+    pub fn new(players: [&str; 2], config: &MatchConfig, device: &str, dtype: &str) -> Spec {
         let mut settings = config.clone();
         // What is the usual value today may be another one tomorrow.
         settings.pairs_per_look = if config.sprt.is_some() || config.until_clear {
@@ -51,12 +51,12 @@ impl Spec {
         });
         Spec(json!({
             "format": 1, "kind": "match", "a": players[0], "b": players[1], "match": settings, "book": book,
-            "device": device.device.name(), "dtype": device.dtype.name(),
+            "device": device, "dtype": dtype,
         }))
     }
 
     /// The name of the match: the beginning of a hash over all of it.
-    pub(crate) fn id(&self, prefix: &str) -> String {
+    pub fn id(&self, prefix: &str) -> String {
         format!("{prefix}-{}", &sha256_hex(self.0.to_string().as_bytes())[..12])
     }
 
@@ -88,15 +88,15 @@ fn differ(key: &str, stored: &Value, wanted: &Value, found: &mut Vec<String>) {
 
 /// A spec as it was put: with the names of the players and when the match began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Begun {
+pub struct Begun {
     #[serde(flatten)]
     spec: Value,
     /// Names of player A and player B as their games call them.
-    pub(crate) names: [String; 2],
+    pub names: [String; 2],
     /// What was known of them then, where they are engines.
-    pub(crate) engines: [Option<EngineReport>; 2],
+    pub engines: [Option<EngineReport>; 2],
     /// When the match began, milliseconds since 1970-01-01 UTC.
-    pub(crate) start_time_ms: i64,
+    pub start_time_ms: i64,
 }
 
 /// What one process knew when it published a shard.
@@ -113,26 +113,28 @@ struct Note {
 
 /// What is known of a match that was begun.
 #[derive(Default)]
-pub(crate) struct Known {
+pub struct Known {
     /// The games, in no order.
-    pub(crate) scores: Vec<GameScore>,
+    pub scores: Vec<GameScore>,
     /// What all processes that played them knew of the players.
-    pub(crate) spent: Spent,
+    pub spent: Spent,
+    /// Shards that are damaged, a sentence for each.
+    pub damaged: Vec<String>,
 }
 
 /// What is known of the players in one process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// What A and B have spent so far.
-    pub(crate) costs: [PlayerCost; 2],
+    pub costs: [PlayerCost; 2],
     /// The engines behind A and B; earlier versions did not note them.
     #[serde(default)]
-    pub(crate) engines: [Option<EngineReport>; 2],
+    pub engines: [Option<EngineReport>; 2],
 }
 
 impl Spent {
     /// Both processes together, this one the earlier.
-    pub(crate) fn then(self, later: Spent) -> Spent {
+    pub fn then(self, later: Spent) -> Spent {
         let [costs_a, costs_b] = self.costs;
         let mut engines = self.engines.into_iter().zip(later.engines).map(|both| match both {
             (Some(earlier), Some(later)) => Some(earlier.then(later)),
@@ -146,7 +148,7 @@ impl Spent {
 }
 
 /// The place of one match.
-pub(crate) struct Folder {
+pub struct Folder {
     store: Store,
     id: String,
     /// Prefix of all files but shards.
@@ -156,7 +158,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// A folder or address that holds this match and nothing else, new or from an earlier call.
-    pub(crate) fn alone(location: &str, id: &str) -> anyhow::Result<Folder> {
+    pub fn alone(location: &str, id: &str) -> anyhow::Result<Folder> {
         refuse_strangers(location)?;
         let store = Store::open(location, Create::Always)?;
         let lock = match store.lock_run() {
@@ -172,7 +174,7 @@ impl Folder {
     }
 
     /// Removes a folder in which no match was begun, so that nothing is left of one that could not be.
-    pub(crate) fn forget(self) -> anyhow::Result<()> {
+    pub fn forget(self) -> anyhow::Result<()> {
         let begun = self.store.get(&self.path("spec.json"))?.is_some();
         if let (false, "", Some(folder)) = (begun, self.top.as_str(), self.store.local_path()) {
             std::fs::remove_file(folder.join("run.lock"))?;
@@ -183,7 +185,7 @@ impl Folder {
     }
 
     /// A match inside a store that holds other things too.
-    pub(crate) fn inside(store: &Store, id: &str) -> Folder {
+    pub fn inside(store: &Store, id: &str) -> Folder {
         Folder {
             store: store.clone(),
             id: id.to_owned(),
@@ -193,12 +195,12 @@ impl Folder {
     }
 
     /// Name of the match.
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The match as it was begun; `None` when it was not.
-    pub(crate) fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
+    pub fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
         let Some(bytes) = self.store.get(&self.path("spec.json"))? else {
             return Ok(None);
         };
@@ -216,7 +218,7 @@ impl Folder {
     }
 
     /// Begins the match; the first spec put counts.
-    pub(crate) fn begin(&self, spec: &Spec, players: &[Box<dyn Player>; 2]) -> anyhow::Result<Begun> {
+    pub fn begin(&self, spec: &Spec, players: &[Box<dyn Player>; 2]) -> anyhow::Result<Begun> {
         let [a, b] = players;
         let begun = Begun {
             spec: spec.0.clone(),
@@ -231,7 +233,7 @@ impl Folder {
     }
 
     /// All games published so far. Damaged shards are named and passed over: their games are played again.
-    pub(crate) fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
+    pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
         let mut sessions: BTreeMap<String, Spent> = BTreeMap::new();
@@ -242,8 +244,9 @@ impl Folder {
         let mut known = Known {
             scores: Vec::new(),
             spent: sessions.into_values().fold(Spent::default(), Spent::then),
+            damaged: Vec::new(),
         };
-        self.each_game(|record| {
+        known.damaged = self.each_game(|record| {
             let number = number_of(&record.game_id);
             let game = FinishedGame::of_record(config, &self.id, record, number.and_then(|n| faults.get(&n).cloned()));
             known.scores.push(GameScore::of(&game.map_err(anyhow::Error::msg)?));
@@ -253,7 +256,7 @@ impl Folder {
     }
 
     /// Publishes games with what shards do not hold of them. The shard comes last: only then the games are played.
-    pub(crate) fn publish(&self, part: &Part<'_>) -> anyhow::Result<()> {
+    pub fn publish(&self, part: &Part<'_>) -> anyhow::Result<()> {
         let note = Note {
             session: part.session.to_owned(),
             spent: part.spent.clone(),
@@ -268,7 +271,7 @@ impl Folder {
     }
 
     /// Writes all games as SGF and then the result.
-    pub(crate) fn finish(&self, result: &MatchResult) -> anyhow::Result<()> {
+    pub fn finish(&self, result: &MatchResult) -> anyhow::Result<()> {
         if self.store.get(&self.path("result.json"))?.is_some() {
             return Ok(());
         }
@@ -296,17 +299,19 @@ impl Folder {
         Ok(notes)
     }
 
-    fn each_game(&self, mut visit: impl FnMut(GameRecord) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    /// Visits every published game and returns what is damaged, a sentence for each shard.
+    fn each_game(&self, mut visit: impl FnMut(GameRecord) -> anyhow::Result<()>) -> anyhow::Result<Vec<String>> {
+        let mut damaged = Vec::new();
         for shard in self.store.list_shards(&GamesOf::Match(self.id.clone()))? {
             match self.store.read_shard(&shard) {
                 Ok(games) => games.into_iter().try_for_each(&mut visit)?,
                 Err(ShardReadError::Quarantined { shard, reason }) => {
-                    say(format!("{shard} is damaged ({reason}): its games are played again"));
+                    damaged.push(format!("{shard} is damaged ({reason}): its games are played again"));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        Ok(damaged)
     }
 
     fn path(&self, name: &str) -> String {
@@ -315,17 +320,17 @@ impl Folder {
 }
 
 /// Games to be published together.
-pub(crate) struct Part<'a> {
+pub struct Part<'a> {
     /// Names the process that played them.
-    pub(crate) session: &'a str,
+    pub session: &'a str,
     /// Counts the parts of the process.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The games.
-    pub(crate) games: &'a [GameRecord],
+    pub games: &'a [GameRecord],
     /// How some of them were lost by a fault.
-    pub(crate) faults: BTreeMap<usize, Fault>,
+    pub faults: BTreeMap<usize, Fault>,
     /// What this process knows of the players.
-    pub(crate) spent: Spent,
+    pub spent: Spent,
 }
 
 /// The number at the end of a game's name.
