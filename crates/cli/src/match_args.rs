@@ -9,7 +9,7 @@ use tengen_rules::{Komi, Rules, Size};
 #[derive(clap::Args)]
 pub(crate) struct GameArgs {
     /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; two passes end a
-    /// game under all of them (README, Rules)
+    /// game under all of them (see docs/rules.md)
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
     /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
