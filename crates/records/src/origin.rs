@@ -1,39 +1,40 @@
-//! Where does an imported game come from, and what did its file claim?
+//! The source of an imported game and the claims of its file.
 
 use crate::record::EndReason;
 use crate::sgf::{SgfGame, SgfResult};
 
-/// Bytes that are kept of a text of a file; names and events are shorter, broken files may hold megabytes there.
-const WORDS: usize = 4096;
+/// Maximum length of a text kept from a file, in bytes. Names and events are shorter, but broken files may hold
+/// megabytes.
+const MAX_TEXT_BYTES: usize = 4096;
 
-/// The file an imported game was read from and what the file says of it, in the first 4,096 bytes of the file's own words.
-/// Nothing of it was checked; what was checked stands in the record itself.
+/// The file that a game was imported from and what it claims, limited to the first 4,096 bytes of each text. None of
+/// this was checked; checked facts are in the record itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The file, with the name inside it when it is an archive.
+    /// Name of the file; for an archive, including the name inside it.
     pub file: String,
     /// Number of the game in the file, counted from 1.
     pub game: u32,
-    /// The result.
+    /// The claimed result.
     pub result: Option<String>,
-    /// The komi.
+    /// The claimed komi.
     pub komi: Option<String>,
-    /// The rules.
+    /// The claimed rules.
     pub rules: Option<String>,
-    /// The number of handicap stones.
+    /// The claimed number of handicap stones.
     pub handicap: Option<u16>,
-    /// Rank of the player of Black.
+    /// Rank of the Black player.
     pub black_rank: Option<String>,
-    /// Rank of the player of White.
+    /// Rank of the White player.
     pub white_rank: Option<String>,
     /// When the game was played.
     pub date: Option<String>,
-    /// The event at which it was played.
+    /// The event where the game was played.
     pub event: Option<String>,
 }
 
 impl Origin {
-    /// What a file says of a game.
+    /// Collects what a file says about a game.
     pub(crate) fn of(game: &SgfGame, file: &str, number: u32) -> Origin {
         let words = |text: &Option<String>| text.as_deref().map(first_words);
         Origin {
@@ -50,15 +51,15 @@ impl Origin {
         }
     }
 
-    /// The claimed result, read.
+    /// The claimed result, parsed.
     pub fn claim(&self) -> SgfResult {
         self.result.as_deref().map_or(SgfResult::Unknown, SgfResult::parse)
     }
 }
 
 impl SgfResult {
-    /// How a game with this claim stopped that did not end by its rules. Without two passes nobody has counted the board
-    /// under the rules, so a claimed count is no end.
+    /// How a game stopped that has this claimed result and did not end under its rules. Without two passes the board
+    /// was not counted under the rules, so a claimed score does not count as an end.
     pub(crate) fn stopped(self) -> EndReason {
         match self {
             SgfResult::Resignation(_) => EndReason::Resign,
@@ -68,7 +69,7 @@ impl SgfResult {
     }
 }
 
-/// The text, or as much of its beginning as is kept.
+/// The text, truncated to the length that is kept.
 pub(crate) fn first_words(text: &str) -> String {
-    text[..text.floor_char_boundary(WORDS)].to_owned()
+    text[..text.floor_char_boundary(MAX_TEXT_BYTES)].to_owned()
 }

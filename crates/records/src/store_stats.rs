@@ -1,4 +1,4 @@
-//! What do the games of a store look like together? Its shards read side by side, one at a time in each thread.
+//! Statistics over the games of a store, with its shards read in parallel, one at a time per thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,24 +14,24 @@ use crate::stats::{GameStats, StatsCollector, share};
 use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 
-/// Figures of a store.
+/// Statistics of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StoreStats {
-    /// Shards read.
+    /// Number of shards read.
     pub shards: u64,
-    /// Shards in quarantine, those found now included.
+    /// Number of quarantined shards, including those found by this call.
     pub quarantined: u64,
-    /// What was pruned before and is not among the figures.
+    /// Totals of the pruned games, which are not part of the statistics.
     pub pruned: GameTotals,
-    /// Bytes of the shards read.
+    /// Total size of the shards read, in bytes.
     pub bytes: u64,
-    /// Bytes per position on disk.
+    /// Average bytes per position on disk.
     pub bytes_per_position: f64,
-    /// The games.
+    /// Statistics of the games themselves.
     pub games: GameStats,
 }
 
-/// Figures of some shards.
+/// Partial statistics of some shards.
 #[derive(Default)]
 struct Read {
     shards: u64,
@@ -52,7 +52,8 @@ impl Read {
 }
 
 impl Store {
-    /// The shards that can hold games of a filter, oldest first (by generation, then name), and what was pruned.
+    /// The shards that may hold games selected by a filter, oldest first (by generation, then name), and what was
+    /// pruned.
     ///
     /// # Errors
     /// As [`Store::list_games`].
@@ -62,11 +63,11 @@ impl Store {
         Ok((listing.shards, listing.pruned))
     }
 
-    /// Figures of the store's games. Damaged shards go into quarantine and are left out. `progress` is called after
-    /// every shard, from any thread, with the number done and the number of all.
+    /// Statistics of the store's games. Damaged shards are quarantined and skipped. `progress` is called after every
+    /// shard, from any thread, with the number done and the total.
     ///
     /// # Errors
-    /// [`StoreError`] when the store fails.
+    /// [`StoreError`] if the store fails.
     pub fn stats(
         &self,
         filter: &DatasetFilter,

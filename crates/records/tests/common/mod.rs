@@ -1,6 +1,6 @@
-//! Games for tests: random, legal, with every field filled, the same for the same seed.
+//! Games for tests: random, legal, with every field filled, reproducible by seed.
 
-#![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses only a part")]
 
 pub(crate) mod faulty;
 
@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Position, Setup, Size};
 
-/// Tells a helper process which store to work on.
+/// Environment variable that names the store for a helper process.
 pub(crate) const STORE_VARIABLE: &str = "TENGEN_TEST_STORE";
 
-/// Starts an ignored test of the same file as a process of its own, and returns once it has said `ready`.
+/// Starts an ignored test of the same file as a separate process and returns once it has printed `ready`.
 pub(crate) fn start_helper(name: &str, location: &str) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--ignored", "--nocapture"])
@@ -24,12 +24,12 @@ pub(crate) fn start_helper(name: &str, location: &str) -> Child {
         .unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     if !lines.map_while(Result::ok).any(|line| line.contains("ready")) {
-        panic!("{name} ended before it began: {}", child.wait().unwrap());
+        panic!("{name} exited before it was ready: {}", child.wait().unwrap());
     }
     child
 }
 
-/// A small generator of random numbers.
+/// A small random number generator.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// A legal turn: a pass one time in `pass_every`, else any legal play.
+/// A legal turn: a pass one time in `pass_every`, otherwise any legal play.
 pub(crate) fn random_move(position: &Position, random: &mut Random, pass_every: usize) -> Move {
     let legal: Vec<_> = position.legal_points().iter().collect();
     let passes = position.is_legal(Move::Pass);
@@ -65,12 +65,12 @@ pub(crate) fn random_move(position: &Position, random: &mut Random, pass_every: 
     Move::Play(legal[random.below(legal.len())])
 }
 
-/// A game of random turns, unfinished when it meets the limit.
+/// A game of random turns, unfinished if it reaches the limit.
 pub(crate) fn random_game(size: Size, seed: u64, ply_limit: usize) -> GameRecord {
     random_game_from(size, Setup::EVEN, seed, ply_limit)
 }
 
-/// The same from another start.
+/// The same with another start.
 pub(crate) fn random_game_from(size: Size, setup: Setup, seed: u64, ply_limit: usize) -> GameRecord {
     let mut random = Random::new(seed);
     let opening_plies = random.below(3) as u16;
@@ -169,7 +169,7 @@ pub(crate) fn random_games(side: usize, count: u64) -> Vec<GameRecord> {
         .collect()
 }
 
-/// The game at the start of a position that a test wants, from moves such as `"B2 pass C3"`.
+/// The position after moves such as `"B2 pass C3"`.
 pub(crate) fn position_after(size: Size, moves: &str) -> Position {
     let mut position = Position::new(size);
     for text in moves.split_whitespace() {
