@@ -1,5 +1,4 @@
-//! What becomes of one foreign game under strict rules? A record with the rules' own result, or the reason it is left
-//! out.
+//! Turns an external game into a record with the result under strict rules, or states why it is rejected.
 
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
@@ -9,50 +8,50 @@ use crate::origin::{Origin, first_words};
 use crate::record::{EndReason, GameKind, GameRecord, OPENING, PlyRecord, UNKNOWN_TIME};
 use crate::sgf::{SgfError, SgfGame, SgfResult};
 
-/// What a turn becomes that the file leaves out, so that one side plays twice in a row.
+/// What to do about a turn missing from the file, so that one side plays twice in a row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum MissingTurns {
-    /// The game is refused: nothing is invented.
+    /// Reject the game; nothing is invented.
     #[default]
     Refuse,
-    /// A pass of the other side is put in, marked as a turn that nobody chose ([`OPENING`]).
+    /// Insert a pass by the other side, marked as a turn that no player chose ([`OPENING`]).
     Pass,
 }
 
-/// How foreign games are judged.
+/// How external games are judged.
 #[derive(Clone, Debug)]
 pub struct ImportRules {
-    /// The rules the games are replayed under.
+    /// The rules used for the replay.
     pub rules: Rules,
-    /// Komi of every game; `None` takes what the file says, and 0 where it says nothing.
+    /// Komi of every game; `None` uses the komi in the file, or 0 if it has none.
     pub komi: Option<Komi>,
-    /// What a turn becomes that the file leaves out.
+    /// What to do about turns missing from the file.
     pub missing_turns: MissingTurns,
 }
 
-/// The result by the rules beside the one the file claims.
+/// How the claimed result compares with the result under the rules.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
-    /// Counted: the claim is the same count, or names the same winner without one.
+    /// Scored: the claim has the same score, or names the same winner without a score.
     Agrees,
-    /// Counted: the same winner, another margin.
+    /// Scored: same winner, different margin.
     OtherMargin,
-    /// Counted: another winner.
+    /// Scored: different winner.
     OtherWinner,
-    /// Counted, but the file claims no count and no winner by one.
+    /// Scored, but the file claims no score and no winner by score.
     NoClaim,
-    /// Not counted: one side resigned, as the file claims.
+    /// Not scored: one side resigned according to the file.
     Resignation,
-    /// Not counted: one side's time was up or it forfeited, as the file claims.
+    /// Not scored: one side lost on time or forfeited according to the file.
     Forfeit,
-    /// Not counted: the turns stop before the game is over by the rules, whatever the file claims.
+    /// Not scored: the turns end before the game is over under the rules, whatever the file claims.
     Unfinished,
-    /// Over, but without a count: a long cycle, or life that is not decided.
+    /// Over, but without a score: a long cycle, or undecided life.
     NoCount,
 }
 
 impl Comparison {
-    /// The name in tables and JSON.
+    /// The name used in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Comparison::Agrees => "agrees",
@@ -66,7 +65,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the result of a record with what its file claims.
+    /// Compares the result of a record with its file's claim.
     pub(crate) fn of(record: &GameRecord, claim: SgfResult) -> Comparison {
         let Some(half_points) = record.score_half_points else {
             return match record.end_reason {
@@ -91,12 +90,12 @@ impl Comparison {
     }
 }
 
-/// Why a game is left out.
+/// Why a game is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// Name of the rule that is broken; `broken` for a game that cannot be read.
+    /// Name of the broken rule; `broken` for a game that cannot be parsed.
     pub(super) rule: &'static str,
-    /// The reason, its place and turn.
+    /// The reason with its position and turn.
     pub(super) error: SgfError,
 }
 
@@ -105,23 +104,23 @@ impl Refusal {
         Refusal { rule, error }
     }
 
-    /// A game that cannot be read as one of Go.
+    /// A game that cannot be parsed as a game of Go.
     pub(super) fn broken(error: SgfError) -> Refusal {
         Refusal::new("broken", error)
     }
 }
 
-/// A foreign game as a record.
+/// An external game converted to a record.
 pub(super) struct Imported {
     pub(super) record: GameRecord,
     pub(super) comparison: Comparison,
-    /// Passes put in for turns the file leaves out.
+    /// Number of passes inserted for missing turns.
     pub(super) added_passes: u64,
-    /// Passes left out that come after the game was over.
+    /// Number of passes dropped because they come after the end of the game.
     pub(super) dropped_passes: u64,
 }
 
-/// Replays a game under the rules and labels it by them.
+/// Replays a game under the rules and labels it accordingly.
 pub(super) fn import_game(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<Imported, Refusal> {
     let mut record = bare_record(game, origin, how)?;
     let mut position = record
@@ -143,7 +142,7 @@ pub(super) fn import_game(game: &SgfGame, origin: Origin, how: &ImportRules) -> 
             take_turn(&mut record, &mut position, Move::Pass, OPENING).map_err(|error| {
                 refuse(
                     "turn_order",
-                    format!("no pass can stand for the missing turn of {due:?}: {error}"),
+                    format!("{due:?}'s missing turn cannot be replaced by a pass: {error}"),
                 )
             })?;
             added_passes += 1;
@@ -174,7 +173,7 @@ fn take_turn(record: &mut GameRecord, position: &mut Position, mv: Move, flags: 
 
 fn twice_in_a_row(color: Color) -> String {
     let other = color.opposite();
-    format!("{color:?} plays, but it is {other:?}'s turn: the file leaves a turn out")
+    format!("{color:?} plays, but it is {other:?}'s turn: a turn is missing from the file")
 }
 
 fn rule_name(reason: IllegalMove) -> &'static str {
@@ -187,7 +186,7 @@ fn rule_name(reason: IllegalMove) -> &'static str {
     }
 }
 
-/// A record of the game's start.
+/// A record of the start of the game.
 fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<GameRecord, Refusal> {
     let name = |name: &Option<String>| first_words(name.as_deref().unwrap_or("?"));
     Ok(GameRecord {
@@ -211,15 +210,15 @@ fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<Game
     })
 }
 
-/// The komi asked for, else the file's. A komi that is not in half points, or larger than the board, is most likely
-/// in another unit; nobody can say which.
+/// The requested komi, or else the komi in the file. A komi that is not in half points, or exceeds the size of the
+/// board, is probably in an unknown unit.
 fn komi(game: &SgfGame, how: &ImportRules) -> Result<Komi, Refusal> {
     if let Some(komi) = how.komi {
         return Ok(komi);
     }
     let refuse = |found: &str| {
         let problem = format!(
-            "expected a komi in whole or half points within the board's {} points, found KM[{found}]: give --komi",
+            "expected a komi in whole or half points within the board's {} points, found KM[{found}]: set --komi",
             game.size.area()
         );
         Err(Refusal::new("komi", SgfError::new(game.start_place, problem)))
@@ -240,7 +239,7 @@ fn first_day_ms(text: &str) -> Option<i64> {
     Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }
 
-/// A name by content: the same game, by the same players with the same claim, has the same name wherever it lies.
+/// An id derived from the content: the same game by the same players with the same claim has the same id in any file.
 fn game_id(record: &GameRecord) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
