@@ -1,5 +1,5 @@
 //! Any bytes are read as an SGF file: nothing panics, every tree is written and read back as the same tree, every game
-//! is whole. Its twins in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
+//! is whole. Its twins in the default tests: `arbitrary_bytes_never_panic` and `sgf_like_input_never_panics` in
 //! `crates/records/tests/sgf_properties.rs`.
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! A sound shard with other bytes in some places, or any bytes, are read as a shard: nothing panics, and what is read is
 //! judged. Three bytes of input are a place, counted from the end of the file, and the byte that is put there.
-//! Its twins in the default tests: `altered_shards_are_survived` and `bytes_all_over_a_shard_may_lie` in
+//! Its twins in the default tests: `altered_shards_never_panic` and `any_altered_byte_never_panics` in
 //! `crates/records/tests/liars.rs`.
 #![no_main]
 

@@ -1,5 +1,5 @@
 //! Any text stands in a file of a store: run, model, promotion, checkpoint, changes, quarantine, dataset, match. Whatever
-//! is asked of the store then is answered or refused. Its twin in the default tests: `files_with_anything_in_them` in
+//! is asked of the store then is answered or refused. Its twin in the default tests: `arbitrary_file_contents_never_panic` in
 //! `crates/records/tests/untrusted.rs`.
 #![no_main]
 

@@ -1,8 +1,8 @@
-//! How fast is SGF read here, as trees, as games, and into a store?
+//! Measures how fast SGF is read as trees, as games, and into a store.
 //!
 //! Run: `cargo run --release -p tengen-records --example sgf_speed -- 19 5000` (board side, games).
 
-#![allow(clippy::print_stdout, reason = "the table is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing the results is the purpose of this program")]
 
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ fn main() {
     );
     drop(text);
 
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let location = folder.path().join("store");
     let store = Store::open(&location.display().to_string(), Create::Always).expect("the folder is new");
     let how = ImportRules {

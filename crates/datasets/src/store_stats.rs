@@ -1,4 +1,4 @@
-//! What do the games of a store look like together? Its shards read side by side, one at a time in each thread.
+//! Statistics over the games of a store, with its shards read in parallel, one at a time per thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,24 +9,24 @@ use crate::dataset::DatasetFilter;
 use tengen_records::{GameKind, GameStats, StatsCollector, TreeShape, share};
 use tengen_store::{GameTotals, ShardInfo, ShardReadError, Store, StoreError};
 
-/// Figures of a store.
+/// Statistics of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StoreStats {
-    /// Shards read.
+    /// Number of shards read.
     pub shards: u64,
-    /// Shards in quarantine, those found now included.
+    /// Number of quarantined shards, including those found by this call.
     pub quarantined: u64,
-    /// What was pruned before and is not among the figures.
+    /// Totals of the pruned games, which are not part of the statistics.
     pub pruned: GameTotals,
-    /// Bytes of the shards read.
+    /// Total size of the shards read, in bytes.
     pub bytes: u64,
-    /// Bytes per position on disk.
+    /// Average bytes per position on disk.
     pub bytes_per_position: f64,
-    /// The games.
+    /// Statistics of the games themselves.
     pub games: GameStats,
 }
 
-/// Figures of some shards.
+/// Partial statistics of some shards.
 #[derive(Default)]
 struct Read {
     shards: u64,
@@ -46,7 +46,8 @@ impl Read {
     }
 }
 
-/// The shards that can hold games of a filter, oldest first (by generation, then name), and what was pruned.
+/// The shards that may hold games selected by a filter, oldest first (by generation, then name), and what was
+/// pruned.
 ///
 /// # Errors
 /// As [`Store::list_games`].
@@ -56,11 +57,11 @@ pub fn shards_of(store: &Store, filter: &DatasetFilter) -> Result<(Vec<ShardInfo
     Ok((listing.shards, listing.pruned))
 }
 
-/// Figures of the store's games. Damaged shards go into quarantine and are left out. `progress` is called after
-/// every shard, from any thread, with the number done and the number of all.
+/// Statistics of the store's games. Damaged shards are quarantined and skipped. `progress` is called after every
+/// shard, from any thread, with the number done and the total.
 ///
 /// # Errors
-/// [`StoreError`] when the store fails.
+/// [`StoreError`] if the store fails.
 pub fn stats(
     store: &Store,
     filter: &DatasetFilter,

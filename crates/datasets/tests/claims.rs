@@ -1,4 +1,4 @@
-//! What the files of imported games claim, in exports: beside what was counted, never in its place.
+//! Claims in the files of imported games: exports show them next to the counted results, never in their place.
 
 #[path = "common/exports.rs"]
 mod exports;
@@ -14,7 +14,7 @@ use tengen_sgf::read_sgf;
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::random_games;
 
-/// Imported games beside games of our own.
+/// A store with imported games and games of our own.
 fn store_with_claims(folder: &Path) -> Store {
     let store = Store::open(folder.join("store").to_str().unwrap(), Create::Always).unwrap();
     let collection = Collection::SelfPlay { generation: 1 };
@@ -38,7 +38,7 @@ fn store_with_claims(folder: &Path) -> Store {
     store
 }
 
-/// What a column of texts or numbers says in every row.
+/// The values of a text or number column in every row.
 fn column(dataset: &Dataset, name: &str) -> Vec<Option<String>> {
     let mut found = Vec::new();
     for batch in rows(dataset) {
@@ -55,7 +55,7 @@ fn column(dataset: &Dataset, name: &str) -> Vec<Option<String>> {
 }
 
 #[test]
-fn claims_of_imported_games_stand_beside_what_was_counted() {
+fn exports_show_claims_next_to_counted_results() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_with_claims(folder.path());
     let with_imports = |what, format, games| {
@@ -91,7 +91,7 @@ fn claims_of_imported_games_stand_beside_what_was_counted() {
     let readme = fs::read_to_string(dataset.folder.join("README.md")).unwrap();
     assert!(readme.contains("## Claims of imported games") && readme.contains("| `claimed_result` |"));
 
-    // Positions carry them too; games of our own have none, and where there can be no other the columns are not there.
+    // Positions carry them too. They are null for games of our own, and absent if no imported games can be included.
     let all = with_imports(What::Positions, FileFormat::Parquet, GamesOf::All);
     let checks = column(&export(&store, &out("positions"), &all).unwrap(), "claim_check");
     let ours: usize = random_games(5, 2).iter().map(|game| game.plies.len()).sum();
@@ -111,7 +111,7 @@ fn claims_of_imported_games_stand_beside_what_was_counted() {
     assert_eq!(
         results,
         [Some("B+24.5"), Some("B+R"), Some("Void")],
-        "the result by the rules"
+        "the result under the rules"
     );
     assert!(
         text.contains(
@@ -122,5 +122,5 @@ fn claims_of_imported_games_stand_beside_what_was_counted() {
     );
     assert!(text.contains("BR[9d]") && text.contains("EV[Cup]") && text.contains("DT[1998-11-05]"));
     let readme = fs::read_to_string(dataset.folder.join("README.md")).unwrap();
-    assert!(readme.contains("never a count that only the file claims"));
+    assert!(readme.contains("that only the file claims"));
 }

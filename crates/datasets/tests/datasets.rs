@@ -1,4 +1,4 @@
-//! Datasets as files: the same bytes for everybody, whole or not at all, exactly the rows that were asked for.
+//! Datasets as files: reproducible bytes, complete or absent, with exactly the requested rows.
 
 #[path = "common/exports.rs"]
 mod exports;
@@ -21,7 +21,7 @@ use tengen_rules::{Color, Handicap, Komi, Setup, Size, parse_point};
 use tengen_store::{Collection, Create, GamesOf, Store, StoreError};
 use tengen_testing::{random_game, random_game_from};
 
-/// Games on three sizes, finished and not, some with handicap and setup stones, under two rule sets.
+/// Games on three sizes, finished and unfinished, some with handicap and setup stones, under two rule sets.
 fn games() -> Vec<GameRecord> {
     let sizes = [(5, 5), (3, 4), (5, 5), (9, 9)].map(|(width, height)| Size::new(width, height).unwrap());
     let mut games: Vec<GameRecord> = (0..24)
@@ -59,7 +59,7 @@ fn store(folder: &Path, games: &[GameRecord]) -> Store {
     store
 }
 
-/// Every file below a folder with its bytes.
+/// Every file in a folder with its bytes.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -87,7 +87,7 @@ fn keys(dataset: &Dataset) -> Vec<(String, i32)> {
 }
 
 #[test]
-fn the_same_bytes_on_any_number_of_threads() {
+fn bytes_do_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let mut cases = Vec::new();
@@ -120,7 +120,7 @@ fn the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn positions_are_those_of_the_games() {
+fn position_rows_match_the_games() {
     let folder = tempfile::tempdir().unwrap();
     let games = games();
     let store = store(folder.path(), &games);
@@ -199,7 +199,7 @@ fn check_row(
 }
 
 #[test]
-fn filters_take_exactly_what_they_say() {
+fn filters_select_exactly_the_matching_rows() {
     let folder = tempfile::tempdir().unwrap();
     let games = games();
     let store = store(folder.path(), &games);
@@ -256,7 +256,7 @@ fn filters_take_exactly_what_they_say() {
             .filter(|game| takes(game))
             .map(|game| game.game_id.as_str())
             .collect();
-        assert!(!taken.is_empty(), "case {number} is no test");
+        assert!(!taken.is_empty(), "case {number} selects nothing");
         let options = ExportOptions {
             filter,
             ..options(What::Positions, FileFormat::Parquet)
@@ -280,7 +280,7 @@ fn filters_take_exactly_what_they_say() {
 }
 
 #[test]
-fn samples_and_splits_are_parts_of_the_whole() {
+fn samples_and_splits_are_subsets() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let all = options(What::Positions, FileFormat::Parquet);
@@ -384,7 +384,7 @@ fn mirror_images_are_kept_once() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_nothing_half_written_is_left() {
+fn nothing_is_overwritten_and_nothing_partial_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let out = folder.path().join("out");
@@ -396,7 +396,7 @@ fn nothing_is_overwritten_and_nothing_half_written_is_left() {
     });
     assert!(matches!(stopped, Err(DatasetError::Stopped)), "{stopped:?}");
     assert!(!out.exists());
-    // What a killed process leaves is removed by the next one.
+    // The next export removes the leftovers of a killed process.
     fs::create_dir_all(out.join("v1.unfinished/train")).unwrap();
     fs::write(out.join("v1.unfinished/train/part-00000.parquet"), "half").unwrap();
     let dataset = export(&store, &out, &all).unwrap();
@@ -418,7 +418,7 @@ fn nothing_is_overwritten_and_nothing_half_written_is_left() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_reason() {
+fn impossible_options_are_rejected_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let check = |options: ExportOptions, part: &str| {
@@ -428,7 +428,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         assert!(!out.exists(), "{message}");
     };
     let positions = options(What::Positions, FileFormat::Parquet);
-    check(options(What::Positions, FileFormat::Sgf), "SGF holds games");
+    check(options(What::Positions, FileFormat::Sgf), "SGF holds whole games");
     check(
         ExportOptions {
             distinct: true,
@@ -456,7 +456,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
             filter,
             ..positions.clone()
         },
-        "no self-play of generations 7 to 9; it has some of 0 to 1",
+        "no self-play games of generations 7 to 9, only of generations 0 to 1",
     );
     let filter = DatasetFilter {
         games: GamesOf::Match("final".to_owned()),
@@ -467,17 +467,17 @@ fn what_cannot_be_is_refused_with_a_reason() {
             filter,
             ..positions.clone()
         },
-        "no games of a match final to take",
+        "no games of a match final",
     );
     let filter = DatasetFilter {
         fraction: 0.0,
         ..DatasetFilter::default()
     };
-    check(ExportOptions { filter, ..positions }, "above 0");
+    check(ExportOptions { filter, ..positions }, "greater than 0");
 }
 
 #[test]
-fn a_damaged_shard_is_left_out_and_named() {
+fn a_damaged_shard_is_skipped_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let shard = &store.list_shards(&GamesOf::All).unwrap()[1];
@@ -499,9 +499,9 @@ fn a_damaged_shard_is_left_out_and_named() {
     assert_eq!(text.matches("(;").count(), 20);
 }
 
-/// A store that is no folder keeps the same dataset as a folder; one without a manifest is none.
+/// A store that is not a folder holds the same dataset as a folder; a dataset without a manifest does not count.
 #[test]
-fn datasets_are_kept_in_stores_that_are_no_folders() {
+fn datasets_can_be_kept_in_object_stores() {
     let folder = tempfile::tempdir().unwrap();
     let games = games();
     let here = store(folder.path(), &games);
@@ -530,12 +530,12 @@ fn datasets_are_kept_in_stores_that_are_no_folders() {
     }
     assert!(matches!(keep(&there, "d"), Err(DatasetError::Complete(_))));
 
-    // Broken off before its manifest: not a dataset, and the same export goes on; another one does not.
+    // Interrupted before its manifest: it is not a dataset. The same export completes it; a different one fails.
     there.delete("datasets/d/v1/MANIFEST.json").unwrap();
     assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 0);
     keep(&there, "d").unwrap();
     assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 1);
-    there.put_new("datasets/e/v1/README.md", "of something else").unwrap();
+    there.put_new("datasets/e/v1/README.md", "from another export").unwrap();
     let refused = keep(&there, "e").unwrap_err();
     assert!(
         matches!(refused, DatasetError::Store(StoreError::Taken { .. })),

@@ -1,4 +1,4 @@
-//! Other people's games: judged by strict rules, kept with the file's own words, named by content.
+//! Imported games: judged under strict rules, stored with their files' claims, identified by content.
 
 use std::io::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn new_store(folder: &Path) -> Store {
     Store::open(folder.join("store").to_str().unwrap(), Create::Always).unwrap()
 }
 
-/// Imports one game, which must be kept, and returns it as the store has it, checked by replay.
+/// Imports one game that must be kept and returns it as read from the store, checked by replay.
 fn kept(text: &str, how: ImportRules) -> (GameRecord, ImportReport) {
     let folder = tempfile::tempdir().unwrap();
     let store = new_store(folder.path());
@@ -51,8 +51,8 @@ fn kept(text: &str, how: ImportRules) -> (GameRecord, ImportReport) {
 }
 
 #[test]
-fn results_are_counted_only_where_two_passes_end_the_game() {
-    // The whole 5x5 board is Black's after one stone and two passes.
+fn results_are_scored_only_if_two_passes_end_the_game() {
+    // After one stone and two passes, the whole 5x5 board belongs to Black.
     for (ending, claim, reason, score, result, outcome) in [
         (
             "W[];B[]",
@@ -126,7 +126,7 @@ fn results_are_counted_only_where_two_passes_end_the_game() {
             "resignation",
             Some(Outcome::BlackWins),
         ),
-        // Who resigned is told by the claim, not by whose turn it is.
+        // The claim says which side resigned, regardless of whose turn it is.
         (
             "W[]",
             "W+R",
@@ -151,7 +151,7 @@ fn results_are_counted_only_where_two_passes_end_the_game() {
             "forfeit",
             Some(Outcome::WhiteWins),
         ),
-        // Agreed dead stones are no count: nobody passed twice.
+        // Agreement on dead stones is not a score, because the players did not pass twice.
         ("W[aa]", "B+24.5", EndReason::Unfinished, None, "unfinished", None),
         ("W[aa]", "Void", EndReason::Unfinished, None, "unfinished", None),
         ("W[aa]", "", EndReason::Unfinished, None, "unfinished", None),
@@ -162,13 +162,13 @@ fn results_are_counted_only_where_two_passes_end_the_game() {
         assert_eq!(report.results.keys().collect::<Vec<_>>(), [&result], "{text}");
         assert_eq!(game.outcome(), outcome, "{text}");
         let claimed = game.origin.as_ref().unwrap().result.clone().unwrap_or_default();
-        assert_eq!(claimed, claim, "the file's own words are kept");
+        assert_eq!(claimed, claim, "the claim is kept verbatim");
         game.validate().unwrap();
     }
 }
 
 #[test]
-fn handicaps_and_set_up_stones_start_the_game() {
+fn handicaps_and_setup_stones_start_the_game() {
     let start = |text: &str| {
         let (game, _) = kept(text, how("tromp_taylor"));
         let stones = game.setup.stones.map(|stones| stones.len());
@@ -202,7 +202,7 @@ fn handicaps_and_set_up_stones_start_the_game() {
 }
 
 #[test]
-fn turns_left_out_are_refused_or_passes_as_told() {
+fn missing_turns_are_rejected_or_become_passes() {
     let text = "(;SZ[5];B[aa];B[bb];W[cc];W[dd])";
     let folder = tempfile::tempdir().unwrap();
     let report = import(&new_store(folder.path()), text, how("tromp_taylor"));
@@ -226,7 +226,7 @@ fn passes_after_the_end_are_dropped_and_counted() {
 }
 
 #[test]
-fn the_first_variation_is_imported_and_words_are_kept() {
+fn the_first_variation_is_imported_with_its_claims() {
     let text =
         "(;SZ[5]KM[6,5]PB[A]PW[五郎]BR[9d]WR[1k]DT[1998-11-05,06]EV[Cup]RU[Japanese]HA[0];B[aa](;W[bb];B[cc])(;W[dd]))";
     let (game, _) = kept(text, how("tromp_taylor"));
@@ -252,7 +252,7 @@ fn the_first_variation_is_imported_and_words_are_kept() {
 }
 
 #[test]
-fn every_breach_is_named_with_file_game_turn_and_place() {
+fn every_violation_is_reported_with_file_game_turn_and_position() {
     let good = "(;SZ[5];B[ee])\n";
     let check = |rules: &str, text: &str, rule: &str, turn: Option<usize>, column: usize, words: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -310,7 +310,7 @@ fn every_breach_is_named_with_file_game_turn_and_place() {
         "turn_order",
         Some(2),
         15,
-        "leaves a turn out",
+        "turn is missing from the file",
     );
     check(
         "tromp_taylor",
@@ -320,7 +320,7 @@ fn every_breach_is_named_with_file_game_turn_and_place() {
         8,
         "no liberty",
     );
-    check("tromp_taylor", "(;SZ[5]KM[3.75];B[aa])", "komi", None, 3, "give --komi");
+    check("tromp_taylor", "(;SZ[5]KM[3.75];B[aa])", "komi", None, 3, "set --komi");
     check("tromp_taylor", "(;SZ[5]KM[375];B[aa])", "komi", None, 3, "25 points");
     check("tromp_taylor", "(;SZ[52];B[aa])", "broken", None, 3, "SZ[52]");
     check("tromp_taylor", "(;SZ[5];B[ff])", "broken", Some(1), 9, "5x5");
@@ -336,7 +336,7 @@ fn every_breach_is_named_with_file_game_turn_and_place() {
 }
 
 #[test]
-fn our_own_games_come_back_the_same() {
+fn our_own_games_survive_a_round_trip() {
     let originals: Vec<_> = (0..12)
         .map(|seed| random_game(Size::square(5).unwrap(), seed, 200))
         .collect();
@@ -376,7 +376,11 @@ fn importing_again_adds_nothing() {
         "(;SZ[5];B[bb])(;SZ[5];B[cc])(;SZ[5]PB[x];B[cc])",
         how("tromp_taylor"),
     );
-    assert_eq!((more.kept, more.duplicates), (2, 1), "another player, another game");
+    assert_eq!(
+        (more.kept, more.duplicates),
+        (2, 1),
+        "a different player makes a different game"
+    );
     assert_eq!(games(&store).len(), 4);
     assert!(store.verify(|_, _| {}).unwrap().is_sound());
     let exact = ImportRules {
@@ -386,7 +390,7 @@ fn importing_again_adds_nothing() {
     assert_eq!(
         import(&store, text, exact).kept,
         2,
-        "under another komi it is another game"
+        "a different komi makes a different game"
     );
 }
 
@@ -398,7 +402,7 @@ fn files_folders_and_archives_are_read() {
     std::fs::create_dir_all(path("deep/er")).unwrap();
     std::fs::write(path("deep/er/B.SGF"), &game).unwrap();
     std::fs::write(path("deep/a.sgf"), &game).unwrap();
-    std::fs::write(path("deep/notes.txt"), "no game").unwrap();
+    std::fs::write(path("deep/notes.txt"), "not a game").unwrap();
     let gzip = |bytes: &[u8]| {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         packer.write_all(bytes).unwrap();
@@ -424,7 +428,7 @@ fn files_folders_and_archives_are_read() {
         ("deep/f.tar", tar),
     ] {
         std::fs::write(path(name), &bytes).unwrap();
-        // Every archive that is cut short is refused as a whole.
+        // Every truncated archive is rejected as a whole.
         let after_one_file = 512 + game.len().next_multiple_of(512);
         let mut cuts = vec![20, bytes.len() / 3, bytes.len() / 2];
         cuts.extend(name.ends_with(".tar").then_some(after_one_file));
@@ -435,7 +439,7 @@ fn files_folders_and_archives_are_read() {
                 continue;
             }
             let error = read_source(&short).expect_err(name).to_string();
-            assert!(error.contains("cut short"), "{name} cut at {cut}: {error}");
+            assert!(error.contains("truncated"), "{name} cut at {cut}: {error}");
         }
     }
     let files = find_sources(&[path("deep")]).unwrap();

@@ -1,4 +1,4 @@
-//! Several imports into one store at the same moment, killed or not: each game is there once.
+//! Several concurrent imports into one store, killed or not: each game is stored once.
 
 #[path = "../../store/tests/common/faulty.rs"]
 mod faulty;
@@ -15,7 +15,7 @@ use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSour
 use tengen_store::{CompactSettings, Create, GamesOf, Gather, Patience, Store, StoreError};
 use tengen_testing::{Random, STORE_VARIABLE, start_helper};
 
-/// A file of games, each the same wherever it stands.
+/// A file of games, which are the same in every file.
 fn games(numbers: std::ops::Range<usize>) -> SgfSource {
     let text: String = numbers
         .map(|number| format!("(;SZ[9]PB[{number}];B[cc];W[gg];B[];W[])"))
@@ -41,7 +41,7 @@ fn import(store: &Store, numbers: std::ops::Range<usize>) -> Result<ImportReport
     importer.finish()
 }
 
-/// Checks that the store holds each of so many games once, by every way to read them.
+/// Checks that the store holds each of the expected games once, through every way of reading them.
 fn holds(store: &Store, expected: usize) {
     let mut ids = Vec::new();
     for shard in store.list_shards(&GamesOf::All).unwrap() {
@@ -54,10 +54,11 @@ fn holds(store: &Store, expected: usize) {
 }
 
 #[test]
-fn whoever_comes_second_leaves_out_what_came_in() {
+fn a_slower_import_skips_games_added_meanwhile() {
     let (store, _) = faulty_store();
     let mut importers: Vec<Importer> = (0..3).map(|_| importer(&store).unwrap()).collect();
-    // All have read the empty store. The second brings the first one's games and more, the third nothing new.
+    // All three have read the empty store. The second brings some of the first one's games and more, the third nothing
+    // new.
     for (importer, numbers) in importers.iter_mut().zip([0..10, 5..20, 3..18]) {
         importer.take(&games(numbers), |_| true).unwrap();
     }
@@ -74,11 +75,11 @@ fn whoever_comes_second_leaves_out_what_came_in() {
     holds(&store, 20);
     assert!(
         store.verify(|_, _| {}).unwrap().strangers.is_empty(),
-        "nothing is left over"
+        "no stray shards remain"
     );
     assert_eq!(import(&store, 0..20).unwrap().duplicates, 20);
 
-    // A gathered store has them too, and the notes of imports keep nobody from merging.
+    // A gathered store has them too, and the notes of imports do not prevent merging.
     let (target, _) = faulty_store();
     let mut gather = Gather::new(&target).unwrap();
     gather.add(&store, |_, _| {}).unwrap();
@@ -87,9 +88,9 @@ fn whoever_comes_second_leaves_out_what_came_in() {
 }
 
 /// An import that dies at its first, second, … call to the store, before or after the call took effect, while another
-/// one is under way; the next imports complete the games.
+/// import is running; the next imports complete the games.
 #[test]
-fn an_import_that_dies_at_any_call_is_completed() {
+fn an_import_that_dies_at_any_call_can_be_completed() {
     for after_writing in [false, true] {
         for call in 0.. {
             let (store, faults) = faulty_store();
@@ -105,17 +106,17 @@ fn an_import_that_dies_at_any_call_is_completed() {
             assert!(strays.is_empty(), "call {call}: {strays:?}");
             if !struck {
                 died.unwrap();
-                assert!(call > 8, "there were {call} calls to die at");
+                assert!(call > 8, "only {call} calls could fail");
                 break;
             }
         }
     }
 }
 
-/// An import whose store is away between its shard and the note. Meanwhile others let the shard in, or refuse it
-/// because a game of it came in: the import, still alive, notices.
+/// An import loses its store between its shard and the note. Meanwhile other imports admit the shard, or refuse it
+/// because one of its games was already added: the import, still alive, notices.
 #[test]
-fn a_living_import_notices_that_its_shard_was_let_in_or_refused() {
+fn an_import_notices_that_others_admitted_or_refused_its_shard() {
     for (brought, kept) in [(20..21, 10), (0..4, 6)] {
         let objects = Arc::default();
         let (store, _) = faulty_handle(&objects);
@@ -128,7 +129,7 @@ fn a_living_import_notices_that_its_shard_was_let_in_or_refused() {
         };
         let mut owner = importer(&away.with_patience(patience)).unwrap();
         owner.take(&games(0..10), |_| true).unwrap();
-        // A finish makes four calls to look what came in, puts the shard, and then the note.
+        // A finish makes four calls to read what was added, then writes the shard, and then the note.
         faults.plan(5, u64::MAX, false);
         let owner = std::thread::spawn(move || owner.finish().unwrap());
         while store.verify(|_, _| {}).unwrap().strangers.is_empty() {
@@ -140,7 +141,7 @@ fn a_living_import_notices_that_its_shard_was_let_in_or_refused() {
         assert_eq!(third.kept, 1);
         let all = 1 + brought.len() + if kept == 10 { 10 } else { 0 };
         holds(&store, all);
-        assert!(faults.heal(u64::MAX), "the owner waited");
+        assert!(faults.heal(u64::MAX), "the store failed as planned");
         let report = owner.join().unwrap();
         assert_eq!((report.kept, report.duplicates), (kept, 10 - kept));
         holds(&store, 1 + brought.len() + kept as usize);
@@ -148,7 +149,7 @@ fn a_living_import_notices_that_its_shard_was_let_in_or_refused() {
     }
 }
 
-/// Imports the games that a file beside the store names.
+/// Imports the games listed in a file next to the store.
 #[test]
 #[ignore = "a helper process; run: cargo test -p tengen-records --test import_at_once processes"]
 fn import_helper() {
@@ -161,7 +162,7 @@ fn import_helper() {
     let mut importer = importer(&store).unwrap();
     writeln!(std::io::stderr(), "ready").unwrap();
     let numbers = first.parse().unwrap()..end.parse().unwrap();
-    // Many small shards, so that they meet often.
+    // Many small shards, so that the imports collide often.
     for first in numbers.clone().step_by(10) {
         importer
             .take(&games(first..numbers.end.min(first + 10)), |_| true)
@@ -177,7 +178,7 @@ fn start(store: &Store, numbers: std::ops::Range<usize>) -> Child {
 }
 
 #[test]
-fn processes_that_import_at_once_store_each_game_once() {
+fn concurrent_import_processes_store_each_game_once() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let children = [0..200, 0..200, 100..300, 50..250].map(|numbers| start(&store, numbers));
@@ -188,9 +189,10 @@ fn processes_that_import_at_once_store_each_game_once() {
     assert!(store.verify(|_, _| {}).unwrap().strangers.is_empty());
 }
 
-/// Kills imports at random moments, others go on, and a merge is at work; the same imports again complete everything.
+/// Kills imports at random moments while others continue and a merge is running; repeating the imports completes
+/// everything.
 #[test]
-fn killed_imports_lose_and_double_nothing() {
+fn killed_imports_lose_and_duplicate_nothing() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let mut random = Random::new(5);
@@ -218,9 +220,9 @@ fn killed_imports_lose_and_double_nothing() {
         for shard in store.list_shards(&GamesOf::Imported).unwrap() {
             ids.extend(store.read_shard(&shard).unwrap().into_iter().map(|game| game.game_id));
         }
-        assert_eq!(ids.len() as u64, listed, "no game twice");
+        assert_eq!(ids.len() as u64, listed, "no duplicate games");
     }
-    assert!(kills >= 12, "{kills} of 36 were at work when they were killed");
+    assert!(kills >= 12, "{kills} of 36 processes were killed while working");
     import(&store, 0..300).unwrap();
     holds(&store, 300);
     assert!(

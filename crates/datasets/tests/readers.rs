@@ -1,4 +1,4 @@
-//! Everybody who reads games sees each of them once, wherever a merge was killed.
+//! Every reader sees each game exactly once, wherever a merge was killed.
 
 #[path = "common/exports.rs"]
 mod exports;
@@ -17,7 +17,7 @@ use tengen_samples::{CachePlace, SampleConfig, SampleSource, Window, WindowConfi
 use tengen_store::{Collection, CompactSettings, GamesOf, Gather, Store};
 use tengen_testing::random_games;
 
-/// What each of our readers finds: game ids, or numbers of games and positions.
+/// What each reader finds: game ids, or numbers of games and positions.
 #[derive(Debug, PartialEq)]
 struct Found {
     shards: Vec<String>,
@@ -77,8 +77,8 @@ fn read(store: &Store) -> Found {
     }
 }
 
-/// A merge that dies at its first, second, … call, before or after the call took effect, is read by everybody from
-/// scratch, and after the next merge again.
+/// A merge dies at its first, second, … call, before or after the call took effect. Every reader then reads the store
+/// from scratch, and again after the next merge.
 #[test]
 fn a_killed_merge_shows_every_reader_each_game_once() {
     let settings = CompactSettings {
@@ -97,17 +97,17 @@ fn a_killed_merge_shows_every_reader_each_game_once() {
                 let game = std::slice::from_ref(game);
                 store.publish_games(&collection, "w", number as u64, game).unwrap();
             }
-            let anew = || faulty_handle(&objects).0;
-            let expected = expected.get_or_insert_with(|| read(&anew()));
+            let fresh = || faulty_handle(&objects).0;
+            let expected = expected.get_or_insert_with(|| read(&fresh()));
             faults.plan(call, u64::MAX, after_writing);
             let died = store.compact(settings, |_, _| {});
             let struck = faults.heal(u64::MAX);
-            assert_eq!(&read(&anew()), expected, "call {call}, after writing: {after_writing}");
-            let again = anew().compact(settings, |_, _| {}).unwrap();
-            assert_eq!(anew().list_games(&GamesOf::SelfPlay).unwrap().shards.len(), 5);
+            assert_eq!(&read(&fresh()), expected, "call {call}, after writing: {after_writing}");
+            let again = fresh().compact(settings, |_, _| {}).unwrap();
+            assert_eq!(fresh().list_games(&GamesOf::SelfPlay).unwrap().shards.len(), 5);
             if !struck {
                 assert_eq!((died.unwrap().merged.shards, again.merged.shards), (1, 0));
-                assert!(call > 10, "there were {call} calls to die at");
+                assert!(call > 10, "only {call} calls could fail");
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Figures over many games: counted by hand they are the same, and no number of threads changes them.
+//! Statistics over many games match a manual count and do not depend on the number of threads.
 
 use tempfile::TempDir;
 use tengen_datasets::DatasetFilter;
@@ -22,7 +22,7 @@ fn store(folder: &TempDir) -> (Store, Vec<GameRecord>) {
 }
 
 #[test]
-fn figures_are_what_counting_by_hand_gives() {
+fn statistics_match_a_manual_count() {
     let folder = TempDir::new().unwrap();
     let (store, games) = store(&folder);
     let stats = tengen_datasets::stats(&store, &DatasetFilter::default(), TreeShape::default(), |_, _| ()).unwrap();
@@ -49,7 +49,7 @@ fn figures_are_what_counting_by_hand_gives() {
             }
         }
     }
-    assert!(suicides > 0 && bans > 0, "random games on small boards have both");
+    assert!(suicides > 0 && bans > 0, "random games on small boards must have both");
     assert_eq!((all.suicides, all.superko_bans), (suicides, bans));
     let played: u64 = all.generations.iter().map(|generation| generation.games).sum();
     assert_eq!((all.generations.len(), played), (4, 80));
@@ -70,7 +70,7 @@ fn figures_are_what_counting_by_hand_gives() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_figures() {
+fn statistics_do_not_depend_on_the_number_of_threads() {
     let folder = TempDir::new().unwrap();
     let (store, _) = store(&folder);
     let stats = |threads| {

@@ -1,11 +1,11 @@
-//! Files of a store with anything in them: every question is answered or refused, none panics.
+//! Store files with arbitrary contents: every query succeeds or fails with an error, and none panics.
 
 #[path = "common/ask.rs"]
 mod ask;
 
 use proptest::prelude::*;
 
-/// Pieces of the store's files in any order reach further than random characters.
+/// Pieces of the store's files in any order, which reach further than random characters.
 fn json_like() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn files_with_anything_in_them(number in 0..ask::FILES.len(), bytes in json_like()) {
+    fn arbitrary_file_contents_never_panic(number in 0..ask::FILES.len(), bytes in json_like()) {
         ask::ask_everything(number, &bytes);
     }
 }

@@ -1,27 +1,27 @@
-//! What does the network see of a position? Eight bit planes, three numbers and the komi, all from the mover's side.
+//! What the network sees of a position: eight bit planes, three numbers and the komi, all from the mover's view.
 //!
-//! | plane | holds the points |
+//! | plane | points in the plane |
 //! |---|---|
-//! | 0 | of the mover's stones |
-//! | 1 | of the opponent's stones |
-//! | 2, 3, 4 | of chains of either color with exactly 1, 2, 3 liberties |
-//! | 5 | that are empty and refused to the mover by the ko rule (one-stone suicides included) |
-//! | 6 | that the mover owns if the game stopped now: his stones and empty points reaching only them |
-//! | 7 | that the opponent owns if the game stopped now |
+//! | 0 | the mover's stones |
+//! | 1 | the opponent's stones |
+//! | 2, 3, 4 | chains of either color with exactly 1, 2, 3 liberties |
+//! | 5 | empty points banned for the mover by the ko rule (including one-stone suicides) |
+//! | 6 | points the mover would own if the game stopped now: the mover's stones and empty points reaching only them |
+//! | 7 | points the opponent would own if the game stopped now |
 //!
-//! Points that are not on the board count as komi: White's handicap bonus, and under territory scoring the prisoners
-//! taken so far, for the side that took them. What happens on the board from here on is worth the same whatever they
-//! are, and the result depends on the sum only. The planes of owned points stay areas.
+//! Points that are not on the board count as komi: White's handicap bonus and, under territory scoring, the prisoners
+//! taken so far, for the side that took them. What happens on the board from here on is worth the same regardless of
+//! them, and the result depends only on the sum. The planes of owned points always use area.
 //!
-//! A network may ask for two planes more ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`] hold
-//! neither; an [`InputBatch`](crate::InputBatch) adds them:
+//! A network may request two additional planes ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`]
+//! does not store them; an [`InputBatch`](crate::InputBatch) adds them:
 //!
-//! | plane | holds the points |
+//! | plane | points in the plane |
 //! |---|---|
-//! | 8 | of the mover's pass-alive area: chains that cannot be taken though he only passes, and their vital regions |
-//! | 9 | of the opponent's pass-alive area |
+//! | 8 | the mover's pass-alive area: chains that live even if the mover always passes, and their vital regions |
+//! | 9 | the opponent's pass-alive area |
 //!
-//! No plane tells the order of earlier moves, so positions reached on two ways share one prediction.
+//! No plane encodes the order of earlier moves, so transpositions share one prediction.
 
 use tengen_rules::{
     Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, image, pass_alive_area,
@@ -39,11 +39,11 @@ pub const PLANE_OWN: usize = 0;
 pub const PLANE_OPPONENT: usize = 1;
 /// First of the three planes of chains with 1, 2 and 3 liberties.
 pub const PLANE_LIBERTIES: usize = 2;
-/// Plane of empty points refused to the mover by the ko rule.
+/// Plane of empty points banned for the mover by the ko rule.
 pub const PLANE_BANNED: usize = 5;
-/// Plane of the points the mover owns as the board stands.
+/// Plane of the points the mover owns on the current board.
 pub const PLANE_OWN_AREA: usize = 6;
-/// Plane of the points the opponent owns as the board stands.
+/// Plane of the points the opponent owns on the current board.
 pub const PLANE_OPPONENT_AREA: usize = 7;
 
 /// Which bit planes a network sees.
@@ -52,12 +52,12 @@ pub enum PlaneSet {
     /// The [`BIT_PLANES`] planes of [`Features`].
     #[default]
     Base,
-    /// Those and [`Features::pass_alive`].
+    /// The base planes plus [`Features::pass_alive`].
     PassAlive,
 }
 
 impl PlaneSet {
-    /// Number of bit planes.
+    /// Number of bit planes in the set.
     pub const fn bit_planes(self) -> usize {
         match self {
             PlaneSet::Base => BIT_PLANES,
@@ -72,24 +72,23 @@ const MARGIN_SCALE: f32 = 5.0;
 /// Everything the network sees of one position, from the view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// The board's size.
+    /// Board size.
     pub size: Size,
-    /// The bit planes `[BIT_PLANES]`, in the order of the table in this module's header.
+    /// The bit planes `[BIT_PLANES]`, in the order of the table in the module header.
     pub planes: [PointSet; BIT_PLANES],
-    /// The global inputs `[GLOBALS]`: komi the mover gets divided by the number of points; 1 when the opponent's last
-    /// turn was a pass, else 0; tanh of a fifth of the mover's margin after komi if the game stopped now, under territory
-    /// scoring as if every chain were alive.
+    /// The global inputs `[GLOBALS]`: komi from the mover's view divided by the number of points; 1 if the opponent
+    /// just passed, else 0; tanh of one fifth of the mover's margin after komi if the game stopped now (under territory
+    /// scoring, as if every chain were alive).
     pub globals: [f32; GLOBALS],
-    /// Points the mover gets on top of what the board gives: the komi for White, minus the komi for Black, and
-    /// with it his part of what this module's header names.
+    /// Points the mover gets in addition to the board result: the komi for White or minus the komi for Black, plus the
+    /// mover's share of the off-board points described in the module header.
     pub komi: f32,
-    /// What the rules say of suicide. The network sees it in [`Features::pass_alive`] only; [`Features::key`] leaves it
-    /// out.
+    /// The suicide rule. The network sees it only through [`Features::pass_alive`]; [`Features::key`] ignores it.
     pub suicide: Suicide,
 }
 
 impl Features {
-    /// Encodes the position for its side to move under a komi.
+    /// Encodes a position for its side to move under a komi.
     pub fn of(position: &Position, komi: Komi) -> Features {
         let size = position.size();
         let mover = position.to_move();
@@ -120,28 +119,28 @@ impl Features {
         features_from_planes(size, planes, so_far)
     }
 
-    /// The pass-alive areas of the mover and of the opponent, see [`Position::pass_alive`].
+    /// The pass-alive areas of the mover and of the opponent; see [`Position::pass_alive`].
     pub fn pass_alive(&self) -> [PointSet; 2] {
         let (own, opponent) = (self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]);
         let area = |own, opponent| pass_alive_area(self.size, own, opponent, self.suicide);
         [area(own, opponent), area(opponent, own)]
     }
 
-    /// The same position seen in a mirror.
+    /// The mirror image of the position under a symmetry.
     ///
     /// # Panics
-    /// When the symmetry does not keep the board's size (a turn by 90 degrees of a rectangle).
+    /// If the symmetry changes the board size (a rotation of a rectangle by 90 degrees).
     pub fn transformed(&self, symmetry: Symmetry) -> Features {
         let map = ImageTable::of(self.size).map_of(symmetry);
         let planes = self.planes.map(|plane| image(map, &plane));
         Features { planes, ..self.clone() }
     }
 
-    /// The smallest mirror image, the same for every image of a position, and the symmetry that maps the original's
-    /// points to its points.
+    /// The smallest mirror image, which is the same for every image of a position, and the symmetry that maps the
+    /// original points to its points.
     ///
-    /// Smallest means: own stones first, then the opponent's, then the banned points, each compared as words. All
-    /// other planes follow from these, so equal keys mean equal images.
+    /// Images are ordered by the mover's stones, then the opponent's, then the banned points, each compared as words.
+    /// All other planes follow from these, so equal keys mean equal images.
     pub fn canonical(&self) -> (Symmetry, Features) {
         let symmetry = self.canonical_symmetry();
         (symmetry, self.transformed(symmetry))
@@ -165,7 +164,7 @@ impl Features {
         symmetries[rest[0]]
     }
 
-    /// A 128-bit hash of everything the network sees under one rule set, the board's size included. The same on every
+    /// A 128-bit hash of everything the network sees under one rule set, including the board size. Identical on every
     /// machine.
     pub fn key(&self) -> u128 {
         let words = self.size.area().div_ceil(64);
@@ -182,25 +181,25 @@ impl Features {
     }
 }
 
-/// What the numbers of a position depend on besides its planes.
+/// The state that the numeric inputs depend on besides the planes.
 #[derive(Copy, Clone)]
 pub struct SoFar {
     /// The side to move.
     pub mover: Color,
     /// The komi of the game.
     pub komi: Komi,
-    /// Whether the last turn was a pass.
+    /// Whether the last move was a pass.
     pub after_pass: bool,
     /// See [`gain_off_board`].
     pub gain: i32,
-    /// Whether the rules count territory.
+    /// Whether the rules use territory scoring.
     pub territory: bool,
-    /// What the rules say of suicide.
+    /// What the rules say about suicide.
     pub suicide: Suicide,
 }
 
-/// Points that Black has off the board, besides the komi, and that his score will hold whatever happens: prisoners
-/// under territory scoring, else minus White's handicap bonus.
+/// Points that Black has off the board, excluding komi, and that remain in Black's score regardless of later moves:
+/// prisoners under territory scoring, otherwise minus White's handicap bonus.
 pub fn gain_off_board(position: &Position) -> i32 {
     let taken = |color| position.prisoners(color) as i32;
     match position.rules().scoring {
@@ -212,7 +211,7 @@ pub fn gain_off_board(position: &Position) -> i32 {
     }
 }
 
-/// Completes bit planes by the numbers that follow from them, the komi and the turns before.
+/// Completes bit planes with the numbers that follow from them, the komi and the earlier moves.
 pub fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], so_far: SoFar) -> Features {
     let points = |plane: usize| planes[plane].len() as f32;
     let komi = mover_komi(so_far);
@@ -230,7 +229,7 @@ pub fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], so_far: 
     }
 }
 
-/// Points the mover gets on top of what the board gives.
+/// Points the mover gets in addition to the board result.
 fn mover_komi(so_far: SoFar) -> f32 {
     let for_white = so_far.komi.points() - so_far.gain as f32;
     match so_far.mover {
@@ -239,7 +238,7 @@ fn mover_komi(so_far: SoFar) -> f32 {
     }
 }
 
-/// Keeps those of the first `count` symmetries in `rest` whose image of `set` is smallest; returns how many.
+/// Keeps those of the first `count` symmetries in `rest` whose image of `set` is smallest; returns how many remain.
 fn keep_smallest(table: &ImageTable, set: &PointSet, rest: &mut [usize; 8], count: usize) -> usize {
     let mut best = image(table.map(rest[0]), set);
     let mut kept = 1;
@@ -287,7 +286,7 @@ impl Mixer {
     }
 }
 
-/// High and low half of a 128-bit product, folded together.
+/// XOR of the high and low halves of a 128-bit product.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64

@@ -1,4 +1,4 @@
-//! How do many encoded positions travel to the network together? As packed bits on one canvas.
+//! Batches of encoded positions for the network, as packed bits on one canvas.
 
 use tengen_rules::{PointSet, Size};
 
@@ -6,7 +6,7 @@ use crate::features::{Features, PlaneSet};
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
 ///
-/// A board smaller than the canvas lies in the canvas's top left corner; all planes are zero outside it.
+/// A board smaller than the canvas occupies its top left corner; all planes are zero outside the board.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputBatch {
     canvas: Size,
@@ -20,12 +20,12 @@ pub struct InputBatch {
 }
 
 impl InputBatch {
-    /// An empty batch of the usual planes for boards that fit on `canvas`.
+    /// Creates an empty batch with the base planes for boards that fit on `canvas`.
     pub fn new(canvas: Size) -> InputBatch {
         InputBatch::with_planes(canvas, PlaneSet::Base)
     }
 
-    /// An empty batch of the given planes for boards that fit on `canvas`.
+    /// Creates an empty batch with the given planes for boards that fit on `canvas`.
     pub fn with_planes(canvas: Size, plane_set: PlaneSet) -> InputBatch {
         InputBatch {
             canvas,
@@ -39,7 +39,7 @@ impl InputBatch {
         }
     }
 
-    /// The canvas all samples lie on.
+    /// The canvas that all samples share.
     pub fn canvas(&self) -> Size {
         self.canvas
     }
@@ -49,7 +49,7 @@ impl InputBatch {
         self.plane_set
     }
 
-    /// Removes all samples and keeps the memory.
+    /// Removes all samples but keeps the memory.
     pub fn clear(&mut self) {
         self.uniform = true;
         self.sizes.clear();
@@ -58,7 +58,7 @@ impl InputBatch {
         self.komi.clear();
     }
 
-    /// Removes all samples, keeps the memory, and goes on with another canvas.
+    /// Removes all samples, keeps the memory, and switches to another canvas.
     pub fn reset(&mut self, canvas: Size) {
         self.clear();
         self.canvas = canvas;
@@ -75,10 +75,10 @@ impl InputBatch {
         self.sizes.is_empty()
     }
 
-    /// Adds one sample at the end.
+    /// Appends one sample.
     ///
     /// # Panics
-    /// When the board does not fit on the canvas.
+    /// If the board does not fit on the canvas.
     pub fn push(&mut self, features: &Features) {
         let size = features.size;
         assert!(
@@ -114,12 +114,12 @@ impl InputBatch {
     }
 
     /// The packed planes, `[B, P, words_per_plane]` with the `P` bit planes of the plane set: bit `i` of word `w` is
-    /// canvas point `64 w + i` in reading order.
+    /// canvas point `64 w + i` in row-major order.
     pub fn planes(&self) -> &[u64] {
         &self.planes
     }
 
-    /// Words that hold one plane of one sample.
+    /// Number of words in one plane of one sample.
     pub fn words_per_plane(&self) -> usize {
         self.words_per_plane
     }
@@ -129,12 +129,12 @@ impl InputBatch {
         &self.globals
     }
 
-    /// Points the mover gets on top of his area, `[B]`.
+    /// Points the mover gets in addition to the board result, `[B]`.
     pub fn komi(&self) -> &[f32] {
         &self.komi
     }
 
-    /// Whether every sample's board is as large as the canvas, so that no mask is needed.
+    /// Whether every board is as large as the canvas, so that no mask is needed.
     pub fn uniform(&self) -> bool {
         self.uniform
     }
@@ -156,8 +156,8 @@ impl InputBatch {
         }
     }
 
-    /// Writes the planes as floats of 0 and 1 with the channels last, `[B, H, W, P + 1]`; the last channel is the
-    /// mask of points on the sample's board.
+    /// Writes the planes as floats of 0 and 1 with channels last, `[B, H, W, P + 1]`; the last channel is the mask of
+    /// points on the sample's board.
     pub fn planes_f32_nhwc(&self, out: &mut Vec<f32>) {
         match self.plane_set {
             PlaneSet::Base => self.unpack_nhwc::<{ PlaneSet::Base.bit_planes() + 1 }>(out),
@@ -196,7 +196,7 @@ impl InputBatch {
     }
 }
 
-/// The index of point `index` of a `size` board on a canvas whose top left corner the board lies in.
+/// The canvas index of point `index` on a `size` board in the top left corner of the canvas.
 pub fn canvas_index(size: Size, canvas: Size, index: usize) -> usize {
     (index / size.width()) * canvas.width() + index % size.width()
 }

@@ -1,25 +1,25 @@
-//! What does the network learn from? One position with its targets.
+//! What the network learns from: one position with its targets.
 
 use crate::features::Features;
 
 /// One position with its targets, in the frame of one of its mirror images. Values are from the mover's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What the network sees.
+    /// The network input.
     pub features: Features,
     /// Policy target as (move index on the sample's board, probability); the number of points is a pass.
     pub policy: Vec<(u16, f32)>,
-    /// 1 when there is a policy target, else 0.
+    /// 1 if there is a policy target, else 0.
     pub policy_weight: f32,
-    /// The mover's score minus the opponent's at the end of the game, in points, without what [`Features::komi`] holds;
-    /// cut to the number of points either way. 0 where `result_weight` is 0.
+    /// The mover's score minus the opponent's at the end of the game, in points, without the points in
+    /// [`Features::komi`]; clamped to plus or minus the number of points. 0 if `result_weight` is 0.
     pub board_margin: i32,
-    /// Target for win, tie and loss: the game's result mixed with the search's value. Sums to 1.
+    /// Target for win, tie and loss: the game's result mixed with the search value. Sums to 1.
     pub value_target: [f32; 3],
-    /// Owner of every point at the end in reading order: 1 the mover, -1 the opponent, 0 neither.
+    /// Owner of every point of the final position in row-major order: 1 the mover, -1 the opponent, 0 neither.
     pub ownership: Vec<i8>,
-    /// 1 when the game was counted; 0 when it ended without a count, so that value, margin and owners teach nothing.
+    /// 1 if the game was scored; 0 if not, in which case value, margin and ownership are not trained on.
     pub result_weight: f32,
-    /// Weight of the sample in the loss. Drawing follows the record's weights already, so this is 1.
+    /// Weight of the sample in the loss. Drawing already accounts for the record's weights, so this is 1.
     pub weight: f32,
 }

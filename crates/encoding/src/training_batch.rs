@@ -1,4 +1,4 @@
-//! How do samples travel to the trainer together? Side by side on one canvas, inputs packed and targets flat.
+//! Batches of training samples: inputs packed on one canvas, targets as flat arrays.
 
 use tengen_rules::Size;
 
@@ -6,47 +6,47 @@ use crate::features::PlaneSet;
 use crate::inputs::{InputBatch, canvas_index};
 use crate::sample::Sample;
 
-/// A batch of `B` samples on one canvas of `H` rows and `W` columns, `A = H * W`, ready for the trainer. All targets
-/// are from the mover's view and in the frame of the inputs.
+/// A batch of `B` samples on one canvas of `H` rows and `W` columns, `A = H * W`. All targets are from the mover's view
+/// and in the frame of the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingBatch {
-    /// What the network sees.
+    /// The network inputs.
     pub inputs: InputBatch,
-    /// Policy targets, `[B, A + 1]`, the pass last; all 0 where there is no target.
+    /// Policy targets, `[B, A + 1]`, with the pass last; all 0 if there is no target.
     pub policy: Vec<f32>,
-    /// 1 where there is a policy target, else 0, `[B]`.
+    /// 1 if there is a policy target, else 0, `[B]`.
     pub policy_weight: Vec<f32>,
-    /// Mover's score minus opponent's at the end, points, without what the inputs' komi holds, `[B]`.
+    /// The mover's final score minus the opponent's in points, without the points in the inputs' komi, `[B]`.
     pub board_margin: Vec<i32>,
     /// Targets for win, tie, loss, `[B, 3]`.
     pub value: Vec<f32>,
-    /// Owners at the end, `[B, A]`: 1 mover, -1 opponent, 0 neither or off the board.
+    /// Final owners, `[B, A]`: 1 the mover, -1 the opponent, 0 neither or off the board.
     pub ownership: Vec<f32>,
-    /// 1 where value, margin and owners are known from a count, else 0, `[B]`.
+    /// 1 if value, margin and ownership are known from a score, else 0, `[B]`.
     pub result_weight: Vec<f32>,
-    /// Weight of each sample, `[B]`.
+    /// Weight of each sample in the loss, `[B]`.
     pub weight: Vec<f32>,
 }
 
 impl TrainingBatch {
-    /// Puts samples with the usual planes side by side on the smallest canvas that holds every board.
+    /// Collects samples with the base planes on the smallest canvas that holds every board.
     ///
     /// # Panics
-    /// When there is no sample.
+    /// If there are no samples.
     pub fn of(samples: &[Sample]) -> TrainingBatch {
         TrainingBatch::with_planes(samples, PlaneSet::Base)
     }
 
-    /// [`TrainingBatch::of`] with the planes of this set.
+    /// [`TrainingBatch::of`] with the given planes.
     ///
     /// # Panics
-    /// When there is no sample.
+    /// If there are no samples.
     pub fn with_planes(samples: &[Sample], plane_set: PlaneSet) -> TrainingBatch {
         let side = |get: fn(Size) -> usize| samples.iter().map(|sample| get(sample.features.size)).max();
         let (width, height) = side(Size::width)
             .zip(side(Size::height))
             .expect("a batch has at least one sample");
-        let canvas = Size::new(width, height).expect("sides of boards are sides of a board");
+        let canvas = Size::new(width, height).expect("the side lengths come from valid boards");
         let (count, area) = (samples.len(), canvas.area());
         let mut batch = TrainingBatch {
             inputs: InputBatch::with_planes(canvas, plane_set),

@@ -21,7 +21,7 @@ fn points(features: &Features, plane: usize) -> String {
 }
 
 #[test]
-fn planes_hold_what_the_table_says() {
+fn planes_match_the_table() {
     let size = Size::square(3).unwrap();
     // . X .      The black chain has four liberties, the white stone two.
     // . X O
@@ -41,7 +41,7 @@ fn planes_hold_what_the_table_says() {
 }
 
 #[test]
-fn a_pass_and_the_sign_of_komi_are_seen() {
+fn globals_encode_a_pass_and_the_sign_of_komi() {
     let size = Size::square(5).unwrap();
     let after_pass = Features::of(&position_after(size, "C3 pass"), komi("24.5"));
     assert_eq!(after_pass.globals[1], 1.0);
@@ -52,9 +52,9 @@ fn a_pass_and_the_sign_of_komi_are_seen() {
 }
 
 #[test]
-fn the_ko_ban_is_seen_by_the_side_it_binds() {
+fn only_the_banned_side_sees_the_ko_ban() {
     let size = Size::square(4).unwrap();
-    // White has just taken the ko at C3; Black may not take back at B3.
+    // White has just captured the ko at C3; Black may not recapture at B3.
     let position = position_after(size, "B4 C4 A3 D3 B2 C2 C3 B3");
     let features = Features::of(&position, Komi::ZERO);
     assert_eq!(position.to_move(), Color::Black);
@@ -86,7 +86,7 @@ fn mirrored(position: &Position, symmetry: Symmetry) -> Position {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// All images of a position have one canonical image, one key, and the symmetry maps points as it says.
+    /// All images of a position have the same canonical image and key, and the symmetry maps the points to that image.
     #[test]
     fn every_image_has_the_same_canonical_image(
         width in 1usize..=9,
@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// Liberty planes and areas agree with the position point by point.
+    /// Liberty planes and areas agree with the position at every point.
     #[test]
     fn planes_agree_with_the_position(side in 2usize..=19, seed in any::<u64>(), plies in 0usize..200) {
         let size = Size::square(side).unwrap();
@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn keys_tell_positions_komi_and_sizes_apart() {
+fn keys_distinguish_positions_komi_and_sizes() {
     let mut keys = std::collections::BTreeSet::new();
     let mut count = 0;
     for (width, height) in [(3, 3), (3, 4), (4, 3), (9, 9), (19, 19)] {
@@ -160,16 +160,16 @@ fn keys_tell_positions_komi_and_sizes_apart() {
 }
 
 #[test]
-fn a_key_stays_what_it_is() {
+fn a_key_is_stable_across_versions() {
     let position = position_after(Size::square(5).unwrap(), "C3 B2");
     assert_eq!(Features::of(&position, komi("24.5")).key(), KEY_C3_B2);
 }
 
 const KEY_C3_B2: u128 = 78_697_243_211_934_363_573_228_553_900_304_273_379;
 
-/// Black's wall in column B has the eyes A1-A2 and A4-A5; White has none.
+/// Black's wall in column B has the eyes A1-A2 and A4-A5; White has no eyes.
 #[test]
-fn pass_alive_areas_are_two_planes_more() {
+fn pass_alive_areas_add_two_planes() {
     let size = Size::square(5).unwrap();
     let position = position_after(size, "B1 D1 B2 D2 B3 D3 B4 D4 B5 E1 A3");
     let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::PassAlive);
@@ -185,7 +185,7 @@ fn pass_alive_areas_are_two_planes_more() {
 }
 
 #[test]
-fn batches_lay_small_boards_into_the_corner() {
+fn batches_place_small_boards_in_the_corner() {
     for plane_set in [PlaneSet::Base, PlaneSet::PassAlive] {
         check_batch_of_small_boards(plane_set);
     }
@@ -239,7 +239,7 @@ fn check_batch_of_small_boards(plane_set: PlaneSet) {
 
 #[test]
 #[should_panic(expected = "does not fit")]
-fn a_board_larger_than_the_canvas_is_refused() {
+fn a_board_larger_than_the_canvas_is_rejected() {
     let mut batch = InputBatch::new(Size::square(5).unwrap());
     batch.push(&Features::of(&Position::new(Size::square(6).unwrap()), Komi::ZERO));
 }

@@ -1,4 +1,4 @@
-//! The checks of a `tt-facts/1` file.
+//! Checks a `tt-facts/1` file.
 
 use serde_json::Value;
 use tengen_rules::{
@@ -9,10 +9,10 @@ use tengen_rules::{
 use super::keys::{board_text, color_of, moves_of, points_of, rows_text, rules_of_key, size_of, stones_of};
 use super::{OracleReport, numbers};
 
-/// Positions a solver may search before best play on a board counts as too large to check.
-const MOST_NODES: u64 = 2_000_000;
+/// Maximum number of positions a solver may search; boards that need more count as too large to check.
+const MAX_NODES: u64 = 2_000_000;
 
-/// Checks one entry of a list at a place; `None` when it cannot be read.
+/// Checks one entry of a list; `None` if the entry cannot be parsed.
 type CheckEntry = fn(&Value, &str, &mut OracleReport) -> Option<()>;
 
 pub(super) fn check(file: &Value, report: &mut OracleReport) {
@@ -32,7 +32,7 @@ pub(super) fn check(file: &Value, report: &mut OracleReport) {
                 None => format!("{name}[{number}]"),
             };
             if check_entry(entry, &place, report).is_none() {
-                report.unreadable(&place, "the entry cannot be read");
+                report.unreadable(&place, "the entry cannot be parsed");
             }
         }
     }
@@ -53,7 +53,7 @@ fn position_count(entry: &Value, place: &str, report: &mut OracleReport) -> Opti
     Some(())
 }
 
-/// The rules of an entry, ending with two passes.
+/// The rules of an entry, with the game ending after two passes.
 fn ending_rules(entry: &Value) -> Option<Rules> {
     Some(Rules {
         end: GameEnd::TwoPasses,
@@ -79,7 +79,7 @@ fn game_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<(
     Some(())
 }
 
-/// A count, written as a number or, where it is large, as text.
+/// A count, written as a number or, if it is large, as text.
 fn whole(count: &Value) -> Option<u128> {
     match count.as_str() {
         Some(text) => text.parse().ok(),
@@ -105,7 +105,7 @@ fn perft_counts(entry: &Value, place: &str, report: &mut OracleReport) -> Option
 }
 
 fn optimal_score(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
-    match solve(&Position::new(size_of(entry)?), MOST_NODES) {
+    match solve(&Position::new(size_of(entry)?), MAX_NODES) {
         Ok(found) => report.check(
             "best play",
             place,
@@ -117,7 +117,7 @@ fn optimal_score(entry: &Value, place: &str, report: &mut OracleReport) -> Optio
     Some(())
 }
 
-/// The start of a case under some rules.
+/// The start position of a case under some rules.
 fn start_of(entry: &Value, size: Size, rules: Rules) -> Option<Position> {
     if let Some(stones) = entry["handicap"].as_u64() {
         return Position::with_handicap(size, rules, Handicap::Consecutive(stones.try_into().ok()?)).ok();
@@ -130,12 +130,12 @@ fn start_of(entry: &Value, size: Size, rules: Rules) -> Option<Position> {
     Position::from_setup(size, rules, &black, &white, color_of(&entry["start"]["to_play"])?).ok()
 }
 
-/// A position reached by exactly the given moves, with stones removed so far.
+/// A position reached by exactly the given moves, with the number of stones removed so far.
 struct Replay {
     position: Position,
-    /// Black and white stones removed.
+    /// Number of black and white stones removed.
     removed: [i64; 2],
-    /// Longest run of passes that has ended the sequence.
+    /// Number of consecutive passes at the end of the sequence.
     passes: u32,
 }
 
@@ -184,7 +184,7 @@ fn case(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     Some(())
 }
 
-/// Under which rule keys all moves are legal.
+/// Checks under which rule keys all moves are legal.
 fn sequence_legality(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     let Some(legal_keys) = entry["moves_legal_under"].as_array() else {
         return Some(());
@@ -243,7 +243,7 @@ fn set_of(points: Vec<tengen_rules::Point>) -> PointSet {
     set
 }
 
-/// Whether a cycle with equally many stones removed on both sides ties the game under basic ko.
+/// Checks whether a cycle that removes equally many stones of both sides ties the game under basic ko.
 fn long_cycle(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
     let rules = Rules {
         long_cycle: LongCycle::TieIfEqual,
@@ -354,7 +354,7 @@ fn half_count(check: &Value, position: &Position, place: &str, report: &mut Orac
         quarters("black_margin_zi")?,
         half_points(&check["margin_points"])?,
     ];
-    // Zi are points of one side's count and half of the points of margin, so quarters of a zi are these.
+    // One zi is one point of one side's count or two points of margin; these values are in quarters of a zi.
     let found = [
         2 * position.size().area() as i64,
         2 * i64::from(count.black_half_points),
@@ -377,7 +377,7 @@ fn territory(check: &Value, position: &Position, place: &str, report: &mut Oracl
         number("white_prisoners")?,
         half_points(&check["score"])?,
     ];
-    // A player's prisoners are the stones of the other color.
+    // A player's prisoners are the removed stones of the other color.
     let [black_removed, white_removed] = found.prisoners.map(i64::from);
     let counts = [
         found.territory.black.len() as i64,

@@ -1,4 +1,4 @@
-//! The checks of one line of a file of random games.
+//! Checks one line of a file of random games.
 
 use serde_json::Value;
 use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size, Suicide};
@@ -8,7 +8,7 @@ use super::keys::{board_text, moves_of};
 
 pub(super) fn check(game: &Value, place: &str, report: &mut OracleReport) {
     if check_game(game, place, report).is_none() {
-        report.unreadable(place, "the game cannot be read");
+        report.unreadable(place, "the game cannot be parsed");
     }
 }
 
@@ -83,7 +83,7 @@ fn check_game(game: &Value, place: &str, report: &mut OracleReport) -> Option<()
     Some(())
 }
 
-/// The final board, the end by two passes, and the strict area score, which hold under every set of rules.
+/// Checks the final board, the end by two passes, and the strict area score, which are valid under every rule set.
 fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleReport) -> Option<()> {
     report.check(
         "final board",
@@ -91,7 +91,8 @@ fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleRepo
         game["final_board"].as_str()?.to_owned(),
         board_text(last),
     );
-    // Ends of KataGo's own under simple ko: a pass in a position passed in before, or a third repetition.
+    // Endings specific to KataGo under simple ko: a pass in a position that was passed in before, or a third
+    // repetition.
     let end = match (last.is_over(), last.last_move()) {
         (true, _) => "two_passes",
         (false, Some(Move::Pass)) => "spightlike_pass",
@@ -121,7 +122,7 @@ fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleRepo
     Some(())
 }
 
-/// What happened in a game and what the ko rules forbade in it.
+/// What happened in a game and what its ko rules forbade.
 #[derive(Default)]
 struct Tally {
     captures: u64,
@@ -131,12 +132,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// Takes note of a position and the legal move that is going to be played in it.
+    /// Records a position and the legal move about to be played in it.
     fn add(&mut self, position: &Position, mv: Move) {
         let mut after = position.clone();
         for point in position.superko_banned().iter() {
             after.play_unchecked(Move::Play(point));
-            // The suicide of one stone leaves the board as it was.
+            // A single-stone suicide leaves the board unchanged.
             if after.hash() != position.hash() {
                 match retakes_ko(position, &after) {
                     true => self.simple_ko_bans += 1,

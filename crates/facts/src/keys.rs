@@ -1,9 +1,9 @@
-//! The oracle's own words for rules, boards, moves and colors, turned into ours.
+//! Converts the fact files' notation for rules, boards, moves and colors to our types.
 
 use serde_json::Value;
 use tengen_rules::{Color, GameEnd, KoRule, Move, Point, PointSet, Position, Rules, Size, Suicide};
 
-/// The rules of a rule key. Games go on until four passes, so that legality can be asked after two.
+/// The rules of a rule key. Games continue until four passes so that legality can be checked after two.
 pub(super) fn rules_of_key(key: &str) -> Option<Rules> {
     let (ko, suicide) = match key {
         "psk" => (KoRule::PositionalSuperko, Suicide::Allowed),
@@ -39,7 +39,7 @@ pub(super) fn color_of(text: &Value) -> Option<Color> {
     }
 }
 
-/// Moves such as `"B C3"` and `"W pass"`.
+/// Parses moves such as `"B C3"` and `"W pass"`.
 pub(super) fn moves_of(size: Size, list: &Value) -> Option<Vec<(Color, Move)>> {
     let turn = |text: &Value| {
         let (color, mv) = text.as_str()?.split_once(' ')?;
@@ -49,7 +49,7 @@ pub(super) fn moves_of(size: Size, list: &Value) -> Option<Vec<(Color, Move)>> {
     list.as_array()?.iter().map(turn).collect()
 }
 
-/// The stones of both colors on a board given as rows from the top.
+/// The stones of both colors on a board given as rows from top to bottom.
 pub(super) fn stones_of<'a>(size: Size, rows: impl Iterator<Item = &'a str>) -> Option<[PointSet; 2]> {
     let mut stones = [PointSet::new(); 2];
     let letters: Vec<char> = rows.flat_map(str::chars).collect();
@@ -67,7 +67,7 @@ pub(super) fn stones_of<'a>(size: Size, rows: impl Iterator<Item = &'a str>) -> 
     Some(stones)
 }
 
-/// The board of a position as rows from the top, joined by `/`.
+/// The board of a position as rows from top to bottom, joined by `/`.
 pub(super) fn board_text(position: &Position) -> String {
     let width = position.size().width();
     let mut text = String::new();
@@ -84,7 +84,7 @@ pub(super) fn board_text(position: &Position) -> String {
     text
 }
 
-/// The rows of a JSON list of texts, joined by `/`.
+/// The rows in a JSON list of strings, joined by `/`.
 pub(super) fn rows_text(rows: &Value) -> String {
     let rows: Vec<&str> = rows
         .as_array()
@@ -95,7 +95,7 @@ pub(super) fn rows_text(rows: &Value) -> String {
     rows.join("/")
 }
 
-/// Points by name.
+/// Parses point names.
 pub(super) fn points_of(size: Size, names: &Value) -> Option<Vec<Point>> {
     let point = |name: &Value| match Move::parse(size, name.as_str()?).ok()? {
         Move::Play(point) => Some(point),

@@ -1,11 +1,11 @@
-//! Do our rules agree with facts that other programs computed? Reads two formats of such facts and checks them all.
+//! Checks our rules against facts computed by other programs, in two file formats.
 //!
 //! - A JSON object with `"format": "tt-facts/1"`: counts of positions, games and turn sequences, best play on tiny
-//!   boards, hand-written cases, random games with their numbers of legal points under eight sets of rules.
-//! - Lines of JSON, one random game each, with the number and a hash of all legal points before every move, a hash of
+//!   boards, hand-written cases, and random games with their numbers of legal points under eight rule sets.
+//! - JSON Lines, one random game per line, with the number and a hash of all legal points before every move, a hash of
 //!   all boards, and the strict area score.
 //!
-//! Either may be compressed with gzip.
+//! Both may be compressed with gzip.
 
 mod facts;
 mod games;
@@ -19,35 +19,35 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What checking a file found.
+/// The result of checking a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OracleReport {
-    /// Single facts that were checked.
+    /// Number of facts checked.
     pub checked: u64,
-    /// Single facts checked, by kind.
+    /// Number of facts checked, by kind.
     pub checked_by_kind: BTreeMap<String, u64>,
-    /// Facts that could not be checked, by the reason.
+    /// Number of facts that could not be checked, by reason.
     pub skipped: BTreeMap<String, u64>,
-    /// Facts that did not agree.
+    /// Number of facts that did not agree.
     pub mismatches: u64,
-    /// The first of them: where it stands, what was expected and what was found.
+    /// The first mismatch: its location, what was expected and what was found.
     pub first_mismatch: Option<String>,
 }
 
 /// Why a file could not be checked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("cannot read {path}: {reason}")]
     Read {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the underlying system.
         reason: String,
     },
     /// The file is in neither format.
     #[error(
-        "{path}: expected JSON with \"format\": \"tt-facts/1\" or one game of JSON a line, plain or gzip, found: {found}"
+        "{path}: expected JSON with \"format\": \"tt-facts/1\", or one JSON game per line (plain or gzip), found {found}"
     )]
     Format {
         /// The file.
@@ -58,7 +58,7 @@ pub enum OracleError {
 }
 
 impl OracleReport {
-    /// Counts one fact that agrees or not.
+    /// Counts one fact as agreeing or not.
     fn check<T: PartialEq + std::fmt::Debug>(&mut self, kind: &str, place: &str, expected: T, found: T) {
         self.checked += 1;
         *self.checked_by_kind.entry(kind.to_owned()).or_default() += 1;
@@ -73,18 +73,18 @@ impl OracleReport {
         *self.skipped.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// Counts an entry that cannot be understood as a mismatch, so that nothing passes unread.
+    /// Counts an entry that cannot be parsed as a mismatch, so that nothing is silently accepted.
     fn unreadable(&mut self, place: &str, problem: &str) {
         self.mismatches += 1;
         self.first_mismatch.get_or_insert_with(|| format!("{place}: {problem}"));
     }
 }
 
-/// Checks every fact of a file.
+/// Checks every fact in a file.
 ///
 /// # Errors
-/// [`OracleError`] when the file cannot be read or is in neither format. Facts that do not agree are no error but stand
-/// in the report.
+/// [`OracleError`] if the file cannot be read or is in neither format. Facts that do not agree are not an error; they
+/// are counted in the report.
 pub fn check_oracle_file(path: &Path) -> Result<OracleReport, OracleError> {
     let name = path.display().to_string();
     let read_error = |error: std::io::Error| OracleError::Read {

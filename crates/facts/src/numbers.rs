@@ -1,4 +1,4 @@
-//! The checks of the arithmetic examples of a `tt-facts/1` file: half counting, handicap bonus, button.
+//! Checks the arithmetic examples of a `tt-facts/1` file: half counting, handicap bonus, button.
 
 use serde_json::Value;
 use tengen_rules::{HalfCount, HandicapBonus, Komi, Move, PointSet, Position, Rules, Scoring, Size};
@@ -7,7 +7,7 @@ use super::OracleReport;
 use super::facts::{half_points, komi_of};
 use super::keys::color_of;
 
-/// Checks one example on the 19x19 board; `None` when it cannot be read.
+/// Checks one example on the 19x19 board; `None` if it cannot be parsed.
 pub(super) fn check(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     match entry["kind"].as_str()? {
         "half_count" => half_count(entry, place, report),
@@ -29,7 +29,7 @@ fn quarters(number: &Value) -> Option<i64> {
     Some((number.as_f64()? * 4.0).round() as i64)
 }
 
-/// Black's margin in half points, from a count of one side in half points and a komi in quarters of a zi.
+/// Black's margin in half points, from one side's count in half points and a komi in quarters of a zi.
 fn margin_of(counted: i64, counts_black: bool, komi_quarters: i64) -> Option<i64> {
     let all = 2 * board()?.area() as i64;
     let [black, white] = match counts_black {
@@ -95,7 +95,7 @@ fn handicap_bonus(entry: &Value, place: &str, report: &mut OracleReport) -> Opti
     Some(())
 }
 
-/// Lays out a full board with the given areas, White's in the top rows, lets both sides pass and counts.
+/// Fills a board with the given areas, White's in the top rows, lets both sides pass, and scores it.
 fn button(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     let size = board()?;
     let rules = Rules {
@@ -106,7 +106,7 @@ fn button(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     let [black, white] = ["black", "white"].map(|key| entry[key].as_u64());
     let (black, white) = (usize::try_from(black?).ok()?, usize::try_from(white?).ok()?);
     report.check("points on the board", place, black + white, size.area());
-    // One empty point inside each area keeps both alive.
+    // One empty point inside each area keeps both sides alive.
     let white_stones: PointSet = size.points().take(white).skip(1).collect();
     let black_stones: PointSet = size.points().skip(white).take(black.checked_sub(1)?).collect();
     let first = color_of(&entry["first_passer"])?;

@@ -1,4 +1,4 @@
-//! The facts that other programs computed, through the reader that `tengen rules verify` uses.
+//! Facts computed by other programs, checked by the reader behind `tengen rules verify`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn suite(name: &str) -> PathBuf {
 }
 
 #[test]
-fn all_facts_hold() {
+fn all_facts_agree() {
     let report = check_oracle_file(&suite("tt-facts.json")).unwrap();
     assert_eq!(report.first_mismatch, None);
     assert_eq!(report.mismatches, 0);
@@ -30,13 +30,13 @@ fn all_facts_hold() {
     ] {
         assert!(
             report.checked_by_kind.contains_key(kind),
-            "nothing of kind {kind:?} was checked"
+            "no facts of kind {kind:?} were checked"
         );
     }
 }
 
 #[test]
-fn all_games_hold() {
+fn all_games_agree() {
     let report = check_oracle_file(&suite("katago-tt-games.jsonl.gz")).unwrap();
     assert_eq!(report.first_mismatch, None);
     assert_eq!(report.checked_by_kind["legal points"], 307_712);
@@ -51,13 +51,13 @@ fn file_with(text: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn a_false_fact_is_named() {
+fn a_false_fact_is_reported() {
     let facts = r#"{"format": "tt-facts/1", "perft": [{"width": 2, "height": 2, "rule": "psk", "counts": [1, 5, 21, 69]}],
         "other_examples": [{}], "cases": [{"id": "d99"}]}"#;
     let (_folder, path) = file_with(facts);
     let report = check_oracle_file(&path).unwrap();
     assert_eq!(report.checked, 4);
-    assert_eq!(report.mismatches, 2, "the false count and the case that cannot be read");
+    assert_eq!(report.mismatches, 2, "the false count and the unparsable case");
     assert_eq!(
         report.first_mismatch.unwrap(),
         "perft[0]: perft 3: expected 69, found 68"
@@ -66,7 +66,7 @@ fn a_false_fact_is_named() {
 }
 
 #[test]
-fn a_false_game_is_named() {
+fn a_false_game_is_reported() {
     let game = r#"{"size": [1, 2], "rules_id": "tromp-taylor", "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
         "komi": 0, "moves": ["B A1", "W A1"], "legal_counts": [2, 1], "legal_fnv": "0", "boards_fnv": "0"}"#;
     let (_folder, path) = file_with(&game.replace('\n', " "));
@@ -78,7 +78,7 @@ fn a_false_game_is_named() {
     );
 }
 
-/// Alters a value so that it says something else of the same kind.
+/// Changes a value to a different one of the same kind.
 fn altered(value: &Value) -> Value {
     match value {
         Value::String(text) => match text.parse::<u128>() {
@@ -91,8 +91,8 @@ fn altered(value: &Value) -> Value {
     }
 }
 
-/// Checks one entry of a list as it is and with one of its facts altered.
-fn one_alteration_is_found(wrap: impl Fn(&Value) -> String, entry: &Value, pointer: &str) {
+/// Checks one entry of a list unchanged and with one of its facts altered.
+fn check_alteration(wrap: impl Fn(&Value) -> String, entry: &Value, pointer: &str) {
     let mismatches = |entry: &Value| {
         let (_folder, path) = file_with(&wrap(entry));
         check_oracle_file(&path).unwrap().mismatches
@@ -103,11 +103,11 @@ fn one_alteration_is_found(wrap: impl Fn(&Value) -> String, entry: &Value, point
         .pointer_mut(pointer)
         .unwrap_or_else(|| panic!("{pointer} in {entry}"));
     *place = altered(place);
-    assert!(mismatches(&other) > 0, "nobody found {pointer} altered in {entry}");
+    assert!(mismatches(&other) > 0, "altering {pointer} went unnoticed in {entry}");
 }
 
 #[test]
-fn one_altered_fact_of_any_list_is_found() {
+fn an_altered_fact_in_any_list_is_found() {
     let facts: Value = serde_json::from_slice(&std::fs::read(suite("tt-facts.json")).unwrap()).unwrap();
     for (list, number, pointers) in [
         ("legal_position_counts", 3, &["/count"][..]),
@@ -136,13 +136,13 @@ fn one_altered_fact_of_any_list_is_found() {
     ] {
         let wrap = |entry: &Value| json!({"format": "tt-facts/1", list: [entry]}).to_string();
         for pointer in pointers {
-            one_alteration_is_found(wrap, &facts[list][number], pointer);
+            check_alteration(wrap, &facts[list][number], pointer);
         }
     }
 }
 
 #[test]
-fn one_altered_fact_of_a_game_is_found() {
+fn an_altered_fact_of_a_game_is_found() {
     let game = json!({"size": [2, 1], "rules_id": "tromp-taylor", "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
         "komi": 0.5, "moves": ["B A1", "W B1", "B pass", "W pass"], "legal_counts": [2, 1, 0, 0],
         "legal_fnv": "", "boards_fnv": "", "final_board": ".O", "end": "two_passes", "score_black_area": 0,
@@ -173,7 +173,7 @@ fn one_altered_fact_of_a_game_is_found() {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     for text in ["", "text", "{\"a\": 1}", "[]", "{\"a\": 1}\n{\"b\": 2}"] {
         let (_folder, path) = file_with(text);
         let error = check_oracle_file(&path).unwrap_err();

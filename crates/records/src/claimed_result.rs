@@ -1,4 +1,4 @@
-//! What does a file claim about the end of its game?
+//! The result that a file claims for its game.
 
 use std::fmt;
 
@@ -19,27 +19,27 @@ use crate::record::EndReason;
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SgfResult {
-    /// A count after komi: Black minus White in hundredths of a point, 0 for a tie.
+    /// A score after komi: Black minus White in hundredths of a point, 0 for a tie.
     Count {
         /// Hundredths of a point; files may claim quarters.
         hundredths: i32,
     },
-    /// This side won because the other resigned.
+    /// This side won because the other side resigned.
     Resignation(Color),
-    /// This side won because the other's time was up.
+    /// This side won because the other side ran out of time.
     Time(Color),
-    /// This side won because the other forfeited the game.
+    /// This side won because the other side forfeited the game.
     Forfeit(Color),
-    /// This side won; nothing says how.
+    /// This side won; the reason is not stated.
     Won(Color),
     /// The game has no result.
     Void,
-    /// Nothing is known, or the text is not in SGF's words.
+    /// The result is unknown, or the text does not follow the SGF format.
     Unknown,
 }
 
 impl SgfResult {
-    /// Reads the text of `RE`, with a comma or a point in numbers and small or capital letters.
+    /// Parses the text of `RE`, with a decimal comma or point in numbers and in upper or lower case.
     pub fn parse(text: &str) -> SgfResult {
         let text = text.trim().to_ascii_lowercase();
         match text.as_str() {
@@ -69,7 +69,7 @@ impl SgfResult {
         }
     }
 
-    /// Who won by the claim; `None` for a tie and where nobody did.
+    /// The claimed winner; `None` for a tie and if there is no winner.
     pub fn winner(self) -> Option<Color> {
         match self {
             SgfResult::Count { hundredths } => match hundredths.signum() {
@@ -86,7 +86,7 @@ impl SgfResult {
     }
 }
 
-/// A number of at most two decimals and five digits before them, times 100.
+/// A number with at most five digits before the decimal point and two after it, times 100.
 fn hundredths(text: &str) -> Option<i32> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -103,7 +103,7 @@ fn hundredths(text: &str) -> Option<i32> {
 }
 
 impl fmt::Display for SgfResult {
-    /// The kind of the claim in one word, for tables.
+    /// The kind of claim in one word, for tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             SgfResult::Count { .. } => "count",
@@ -118,8 +118,8 @@ impl fmt::Display for SgfResult {
 }
 
 impl SgfResult {
-    /// How a game with this claim stopped that did not end by its rules. Without two passes nobody has counted the board
-    /// under the rules, so a claimed count is no end.
+    /// How a game stopped that has this claimed result and did not end under its rules. Without two passes the board
+    /// was not counted under the rules, so a claimed score does not count as an end.
     pub fn stopped(self) -> EndReason {
         match self {
             SgfResult::Resignation(_) => EndReason::Resign,

@@ -1,8 +1,8 @@
-//! What time is it, for names and records?
+//! The wall clock, for names and records.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since 1970-01-01 UTC.
+/// The current time in milliseconds since 1970-01-01 UTC.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis() as u64

@@ -1,33 +1,33 @@
-//! How does the counted result of an imported game compare with the one its file claims?
+//! Comparison of the counted result of an imported game with the result that its file claims.
 
 use tengen_rules::Color;
 
 use crate::claimed_result::SgfResult;
 use crate::record::{EndReason, GameRecord};
 
-/// The result by the rules beside the one the file claims.
+/// How the claimed result compares with the result under the rules.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
-    /// Counted: the claim is the same count, or names the same winner without one.
+    /// Scored: the claim has the same score, or names the same winner without a score.
     Agrees,
-    /// Counted: the same winner, another margin.
+    /// Scored: same winner, different margin.
     OtherMargin,
-    /// Counted: another winner.
+    /// Scored: different winner.
     OtherWinner,
-    /// Counted, but the file claims no count and no winner by one.
+    /// Scored, but the file claims no score and no winner by score.
     NoClaim,
-    /// Not counted: one side resigned, as the file claims.
+    /// Not scored: one side resigned according to the file.
     Resignation,
-    /// Not counted: one side's time was up or it forfeited, as the file claims.
+    /// Not scored: one side lost on time or forfeited according to the file.
     Forfeit,
-    /// Not counted: the turns stop before the game is over by the rules, whatever the file claims.
+    /// Not scored: the turns end before the game is over under the rules, whatever the file claims.
     Unfinished,
-    /// Over, but without a count: a long cycle, or life that is not decided.
+    /// Over, but without a score: a long cycle, or undecided life.
     NoCount,
 }
 
 impl Comparison {
-    /// The name in tables and JSON.
+    /// The name used in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Comparison::Agrees => "agrees",
@@ -41,7 +41,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the result of a record with what its file claims.
+    /// Compares the result of a record with its file's claim.
     pub fn of(record: &GameRecord, claim: SgfResult) -> Comparison {
         let Some(half_points) = record.score_half_points else {
             return match record.end_reason {

@@ -1,4 +1,4 @@
-//! How do games begin? A tree of first moves, mirror images taken together, out of bounded memory.
+//! A tree of first moves over many games, with mirror images combined and bounded memory.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -7,22 +7,22 @@ use tengen_rules::{Move, Outcome, Setup, Size, Symmetry};
 
 use crate::record::GameRecord;
 
-/// Most plies of an opening that are kept.
+/// Maximum number of opening plies that are kept.
 pub(crate) const MAX_DEPTH: usize = 12;
 
-/// Games whose openings are kept. Of more games those whose names have the smallest hashes are kept: a fair sample, the
-/// same in whatever order the games come.
+/// Maximum number of games whose openings are kept. Beyond it, the games whose ids have the smallest hashes are kept: a
+/// fair sample that does not depend on the order of the games.
 const MAX_LINES: usize = 1 << 20;
 
-/// Stands where a game was over already.
+/// Placeholder for plies after the end of a game.
 const NO_MOVE: u16 = u16::MAX;
 
-/// How much of the tree of openings is told.
+/// How much of the opening tree is reported.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct TreeShape {
-    /// Plies, 1 to 12.
+    /// Number of plies, 1 to 12.
     pub depth: usize,
-    /// Most branches of a node, the most frequent ones.
+    /// Maximum number of branches per node; the most frequent ones are kept.
     pub branches: usize,
 }
 
@@ -32,61 +32,61 @@ impl Default for TreeShape {
     }
 }
 
-/// A move of the tree of openings.
+/// A move in the opening tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OpeningNode {
     /// The move, such as `C3` or `pass`.
     pub mv: String,
-    /// Games that came here.
+    /// Number of games that reached this node.
     pub games: u64,
-    /// Share of the games that came to the node above, 0 to 1.
+    /// Share of the parent node's games that reached this node, 0 to 1.
     pub share: f64,
-    /// Games among them that Black won.
+    /// Number of these games that Black won.
     pub black_wins: u64,
-    /// Games among them that White won.
+    /// Number of these games that White won.
     pub white_wins: u64,
-    /// Games among them that were tied.
+    /// Number of these games that were tied.
     pub ties: u64,
     /// The most frequent next moves.
     pub next: Vec<OpeningNode>,
-    /// Next moves that are left out, and how many games took them.
+    /// The remaining next moves.
     pub others: Others,
 }
 
-/// Moves that are not told one by one.
+/// Moves that are not listed individually.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
-    /// How many moves.
+    /// Number of moves.
     pub moves: u64,
-    /// How many games took one of them.
+    /// Number of games that played one of them.
     pub games: u64,
 }
 
-/// The openings of all games on boards of one size that began with the empty board and Black to move.
+/// The openings of all games on one board size that started on the empty board with Black to move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OpeningTree {
-    /// Games in the tree.
+    /// Number of games in the tree.
     pub games: u64,
-    /// Entropy of the first 1, 2, … plies over the games, in bits: 0 when all games begin alike, more with every
+    /// Entropy of the first 1, 2, … plies over the games, in bits: 0 if all games open identically, and 1 more for each
     /// doubling of equally frequent openings.
     pub entropy_bits: Vec<f64>,
     /// The most frequent first moves.
     pub first: Vec<OpeningNode>,
-    /// First moves that are left out.
+    /// The remaining first moves.
     pub others: Others,
 }
 
-/// The opening of one game; ordered by the hash of the game's name first.
+/// The opening of one game; lines sort by the hash of the game id first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     hash: u64,
     size: Size,
     moves: [u16; MAX_DEPTH],
-    /// 1 Black won, -1 White won, 0 tie.
+    /// 1 if Black won, -1 if White won, 0 for a tie.
     outcome: Option<i8>,
 }
 
-/// Openings of games, at most so many.
+/// Openings of a bounded number of games.
 #[derive(Debug)]
 pub(crate) struct Openings {
     lines: BinaryHeap<Line>,
@@ -107,7 +107,7 @@ impl Openings {
         }
     }
 
-    /// Adds a game, if it began with the empty board and Black to move.
+    /// Adds a game if it started on the empty board with Black to move.
     pub(crate) fn add(&mut self, game: &GameRecord) {
         if game.setup != Setup::EVEN || game.plies.is_empty() {
             return;
@@ -138,7 +138,7 @@ impl Openings {
         other.lines.into_iter().for_each(|line| self.push(line));
     }
 
-    /// The tree for every board size.
+    /// Builds the tree for every board size.
     pub(crate) fn trees(self, shape: TreeShape) -> BTreeMap<String, OpeningTree> {
         let mut by_size: BTreeMap<Size, Vec<Line>> = BTreeMap::new();
         for line in self.lines {
@@ -160,7 +160,7 @@ impl Openings {
     }
 }
 
-/// FNV-1a with a last mixing, so that names that end in numbers are spread well. The same on every machine.
+/// FNV-1a with final mixing, so that ids that end in numbers spread well. Identical on every machine.
 fn hash(name: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in name.bytes() {
@@ -170,7 +170,7 @@ fn hash(name: &str) -> u64 {
     hash ^ (hash >> 29)
 }
 
-/// The first moves in the mirror image that comes first in order.
+/// The first moves, in the mirror image that sorts first.
 fn canonical(game: &GameRecord) -> [u16; MAX_DEPTH] {
     let moves: Vec<Move> = game.plies.iter().take(MAX_DEPTH).map(|ply| ply.mv).collect();
     let image = |symmetry: &Symmetry| {
@@ -184,7 +184,7 @@ fn canonical(game: &GameRecord) -> [u16; MAX_DEPTH] {
     images.min().expect("every board has a symmetry")
 }
 
-/// The moves at `depth` of lines that are sorted and alike before it, the most frequent ones as nodes.
+/// The moves at `depth` of sorted lines with a common prefix, the most frequent ones as nodes.
 fn branches(size: Size, lines: &[Line], depth: usize, shape: TreeShape) -> (Vec<OpeningNode>, Others) {
     if depth == shape.depth {
         return (Vec::new(), Others::default());
@@ -194,7 +194,7 @@ fn branches(size: Size, lines: &[Line], depth: usize, shape: TreeShape) -> (Vec<
         .filter(|lines| lines[0].moves[depth] != NO_MOVE)
         .collect();
     let mut by_games = played;
-    // Stable: moves that are equally frequent keep their order.
+    // A stable sort: equally frequent moves keep their order.
     by_games.sort_by_key(|lines| std::cmp::Reverse(lines.len()));
     let rest = by_games.split_off(by_games.len().min(shape.branches));
     let node = |branch: &&[Line]| {
@@ -227,7 +227,7 @@ fn entropy_bits(lines: &[Line], plies: usize) -> f64 {
         let share = lines.len() as f64 / all;
         -share * share.log2()
     });
-    // A sum without terms other than -0 is 0.
+    // A sum of -0 terms becomes 0.
     terms.sum::<f64>().max(0.0)
 }
 
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn mirror_images_are_one_branch() {
+    fn combines_mirror_images() {
         let mut openings = Openings::default();
         for (number, moves) in ["A1 C3", "E5 C3", "A5 B2", "C3", "C3 pass"].into_iter().enumerate() {
             openings.add(&game(number, moves));
@@ -279,13 +279,13 @@ mod tests {
         assert_eq!((corner.next[0].mv.as_str(), corner.next[0].games), ("C3", 2));
         // The side to move after the last ply resigned: White in games of even length, Black in those of odd length.
         assert_eq!((tree.first[1].white_wins, tree.first[1].black_wins), (1, 1));
-        assert_eq!(tree.first[1].next.len(), 1, "a game that was over has no next move");
+        assert_eq!(tree.first[1].next.len(), 1, "a finished game has no next move");
         let first = -(0.6f64 * 0.6f64.log2() + 0.4 * 0.4f64.log2());
         assert!((tree.entropy_bits[0] - first).abs() < 1e-12);
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn counts_omitted_moves() {
         let mut openings = Openings::default();
         for (number, moves) in ["C3", "C3", "A1", "B2", "B1"].into_iter().enumerate() {
             openings.add(&game(number, moves));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_games_the_same_sample_is_kept_in_any_order() {
+    fn keeps_the_same_sample_in_any_order() {
         let games: Vec<_> = (0..200)
             .map(|n| game(n, ["A1 C3", "C3", "B2 pass C3"][n % 3]))
             .collect();

@@ -1,35 +1,35 @@
-//! Where does an imported game come from, and what did its file claim?
+//! The source of an imported game and the claims of its file.
 
 use crate::claimed_result::SgfResult;
 
-/// The file an imported game was read from and what the file says of it, in the first 4,096 bytes of the file's own words.
-/// Nothing of it was checked; what was checked stands in the record itself.
+/// The file that a game was imported from and what it claims, limited to the first 4,096 bytes of each text. None of
+/// this was checked; checked facts are in the record itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The file, with the name inside it when it is an archive.
+    /// Name of the file; for an archive, including the name inside it.
     pub file: String,
     /// Number of the game in the file, counted from 1.
     pub game: u32,
-    /// The result.
+    /// The claimed result.
     pub result: Option<String>,
-    /// The komi.
+    /// The claimed komi.
     pub komi: Option<String>,
-    /// The rules.
+    /// The claimed rules.
     pub rules: Option<String>,
-    /// The number of handicap stones.
+    /// The claimed number of handicap stones.
     pub handicap: Option<u16>,
-    /// Rank of the player of Black.
+    /// Rank of the Black player.
     pub black_rank: Option<String>,
-    /// Rank of the player of White.
+    /// Rank of the White player.
     pub white_rank: Option<String>,
     /// When the game was played.
     pub date: Option<String>,
-    /// The event at which it was played.
+    /// The event where the game was played.
     pub event: Option<String>,
 }
 
 impl Origin {
-    /// The claimed result, read.
+    /// The claimed result, parsed.
     pub fn claim(&self) -> SgfResult {
         self.result.as_deref().map_or(SgfResult::Unknown, SgfResult::parse)
     }

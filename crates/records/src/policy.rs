@@ -1,11 +1,12 @@
-//! How small can a policy target be written without harm? In 4096ths, which zstd packs to about two bytes a move.
+//! Rounds policy targets to multiples of 1/4096, which zstd compresses to about two bytes per move with negligible
+//! loss.
 
-/// Parts of 1 a probability is a multiple of.
+/// Probabilities are multiples of 1 divided by this.
 const PARTS: f32 = 4096.0;
 
-/// Rounds a policy target to multiples of 1/4096 that sum to exactly 1, leaving out moves that round to nothing. Order
-/// is kept; the rounding error of an entry stays below 1/4096. Entries that are not positive numbers count as 0; a
-/// target without any positive entry comes out empty.
+/// Rounds a policy target to multiples of 1/4096 that sum to exactly 1, dropping moves that round to zero. The order is
+/// kept, and the rounding error of an entry stays below 1/4096. Entries that are not positive numbers count as 0; a
+/// target without any positive entry becomes empty.
 pub fn compact_policy(entries: &[(u16, f32)]) -> Vec<(u16, f32)> {
     let positive = |p: f32| if p.is_finite() && p > 0.0 { f64::from(p) } else { 0.0 };
     let sum: f64 = entries.iter().map(|entry| positive(entry.1)).sum();
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_probability_counts_as_nothing() {
+    fn invalid_probabilities_count_as_zero() {
         let odd = [(0, f32::NAN), (1, -1.0), (2, 0.5), (3, f32::INFINITY), (4, 0.5)];
         assert_eq!(compact_policy(&odd), [(2, 0.5), (4, 0.5)]);
         assert_eq!(compact_policy(&[]), []);

@@ -1,4 +1,4 @@
-//! What is known of one game: who played it, every turn with what the search thought, how it ended.
+//! The record of one game: who played it, every ply with its search results, and how it ended.
 
 use tengen_rules::{
     Area, Color, Ending, Handicap, IllegalMove, Judge, Komi, Move, Outcome, Position, Rules, RulesError, Setup,
@@ -9,47 +9,47 @@ use crate::origin::Origin;
 
 /// Flag of a [`PlyRecord`]: the search ran with its full number of visits.
 pub const FULL_SEARCH: u8 = 1;
-/// Flag of a [`PlyRecord`]: the turn belongs to the opening, was not chosen by the player, and is not trained on.
+/// Flag of a [`PlyRecord`]: the ply belongs to the opening, was not chosen by the player, and is not trained on.
 pub const OPENING: u8 = 2;
-/// Flag of a [`PlyRecord`]: the turn was chosen for exploration, not because it was thought best.
+/// Flag of a [`PlyRecord`]: the move was chosen for exploration, not because the search considered it best.
 pub const EXPLORED: u8 = 4;
 
-/// The start of a game of which nobody says when it began, as in an SGF file without a date: 1970-01-01, which is told
-/// nowhere as a date.
+/// Start time of a game whose date is unknown, as in an SGF file without a date: 1970-01-01, which is never shown as a
+/// date.
 pub const UNKNOWN_TIME: i64 = 0;
 
-/// The largest number of handicap stones a record can state.
+/// Maximum number of handicap stones a record can hold.
 const MAX_HANDICAP: u16 = 255;
 
-/// How far the probabilities of a policy target may be from a sum of 1.
+/// How far the sum of a policy target's probabilities may be from 1.
 const POLICY_SUM_TOLERANCE: f32 = 1e-3;
 
 /// Why a game stopped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EndReason {
-    /// Two passes in a row: the game is over by the rules and scored.
+    /// Two passes in a row: the game is over under the rules and scored.
     TwoPasses,
-    /// The game was stopped before two passes because it is settled ([`Position::is_settled`]), and the grid as it
-    /// stands was scored.
+    /// The game was stopped before two passes because it is settled ([`Position::is_settled`]); the current grid was
+    /// scored.
     Settled,
-    /// A long cycle tied the game under rules that say so, whatever the komi; there is no score.
+    /// A long cycle tied the game under rules that say so, regardless of komi; there is no score.
     LongCycle,
-    /// Two passes in a row, but the score depends on the life of chains that is not decided: no result.
+    /// Two passes in a row, but the score depends on chains whose life is undecided: no result.
     UndecidedLife,
-    /// The limit on the number of plies was met: the game is unfinished and has no result.
+    /// The game reached its ply limit: it is unfinished and has no result.
     PlyLimit,
-    /// A side resigned: it lost, without a score. It is the side to move after the last ply, or in an imported game
-    /// whoever its file claims.
+    /// A side resigned and lost; there is no score. It is the side to move after the last ply or, in an imported game,
+    /// the loser claimed by the file.
     Resign,
-    /// A side forfeited (illegal move, crash, time): it lost, without a score. Which side is told as for
+    /// A side forfeited (illegal move, crash, time) and lost; there is no score. The loser is determined as for
     /// [`EndReason::Resign`].
     Forfeit,
-    /// The turns of an imported game stop before it is over by the rules, and nobody gave up: it has no result.
+    /// The moves of an imported game end before the game is over under the rules, and neither side gave up: no result.
     Unfinished,
 }
 
 impl EndReason {
-    /// All reasons, in the order of declaration.
+    /// All reasons in order of declaration.
     pub const ALL: [EndReason; 8] = [
         EndReason::TwoPasses,
         EndReason::Settled,
@@ -61,7 +61,7 @@ impl EndReason {
         EndReason::Unfinished,
     ];
 
-    /// The name stored in files.
+    /// The name used in files.
     pub fn name(self) -> &'static str {
         match self {
             EndReason::TwoPasses => "two_passes",
@@ -75,25 +75,25 @@ impl EndReason {
         }
     }
 
-    /// The reason of a name stored in files.
+    /// Looks up a reason by the name used in files.
     pub fn from_name(name: &str) -> Option<EndReason> {
         EndReason::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 
-/// What a game was played for.
+/// The purpose a game was played for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GameKind {
-    /// Training games of one network against itself.
+    /// A training game of one network against itself.
     SelfPlay,
-    /// A game of a match between two players, exploration off.
+    /// A game of a match between two players, without exploration.
     Match,
-    /// A game that others played, read from their file and replayed under our rules.
+    /// A game imported from an SGF file and replayed under our rules.
     Import,
 }
 
 impl GameKind {
-    /// The name stored in files and folder names.
+    /// The name used in files and folder names.
     pub fn name(self) -> &'static str {
         match self {
             GameKind::SelfPlay => "selfplay",
@@ -102,7 +102,7 @@ impl GameKind {
         }
     }
 
-    /// The kind of a name stored in files.
+    /// Looks up a kind by the name used in files.
     pub fn from_name(name: &str) -> Option<GameKind> {
         [GameKind::SelfPlay, GameKind::Match, GameKind::Import]
             .into_iter()
@@ -110,30 +110,30 @@ impl GameKind {
     }
 }
 
-/// One turn and what the search found before it. All values are from the view of the side that took the turn.
+/// One ply and what the search found before it. All values are from the view of the side that played it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlyRecord {
-    /// The turn.
+    /// The move or pass played.
     pub mv: Move,
     /// Bit set of [`FULL_SEARCH`], [`OPENING`], [`EXPLORED`].
     pub flags: u8,
-    /// The search's value of the chosen move: probability to win minus probability to lose, -1 to 1.
+    /// The search value of the chosen move: win probability minus loss probability, -1 to 1.
     pub root_value: f32,
-    /// The search's expected margin of the mover after komi, in points.
+    /// The search's expected margin for the mover after komi, in points.
     pub root_margin: f32,
-    /// Visits the root got; 0 when there was no search.
+    /// Root visits; 0 if there was no search.
     pub root_visits: u16,
-    /// The raw network's value of the position: probability to win minus probability to lose, -1 to 1.
+    /// The raw network's value of the position: win probability minus loss probability, -1 to 1.
     pub network_value: f32,
-    /// Weight of the position in training; 0 keeps it out.
+    /// Training weight of the position; 0 excludes it.
     pub weight: f32,
     /// The search's policy target as (move index, probability); the index is `row * width + column` from the top left,
-    /// the number of points for a pass. Sums to 1; empty when there is no target.
+    /// and the number of points for a pass. The probabilities sum to 1; empty if there is no target.
     pub policy: Vec<(u16, f32)>,
 }
 
 impl PlyRecord {
-    /// A turn that nothing is known about and that is not trained on.
+    /// A ply without search data that is not trained on.
     pub fn bare(mv: Move) -> PlyRecord {
         PlyRecord {
             mv,
@@ -153,19 +153,19 @@ impl PlyRecord {
     }
 }
 
-/// One game.
+/// One game with everything known about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameRecord {
-    /// Name of the game, unique in its store.
+    /// Id of the game, unique in its store.
     pub game_id: String,
-    /// The board.
+    /// Board size.
     pub size: Size,
-    /// The rules as text that can be read back: the name of a set, or its settings.
+    /// The rules in a form that can be parsed: the name of a rule set, or its settings.
     pub rules: String,
-    /// Points added to White's score.
+    /// Komi, added to White's score.
     pub komi: Komi,
-    /// Black's score minus White's minus komi by the rules' count, in half points; `None` unless the game ended by
-    /// two passes or settled.
+    /// Black's score minus White's score and komi under the rules, in half points; `None` unless the game ended by two
+    /// passes or was settled.
     pub score_half_points: Option<i32>,
     /// Seed of the game's random choices.
     pub seed: i64,
@@ -173,117 +173,118 @@ pub struct GameRecord {
     pub black_model: String,
     /// Name of the model or player that played White.
     pub white_model: String,
-    /// Name of the configuration the game was played under.
+    /// Name of the configuration the game was played with.
     pub config_id: String,
-    /// When the game began, in milliseconds since 1970-01-01 UTC; 0 when nobody says.
+    /// When the game started, in milliseconds since 1970-01-01 UTC; 0 if unknown.
     pub start_time_ms: i64,
     /// Why the game stopped.
     pub end_reason: EndReason,
-    /// What the game was played for.
+    /// The purpose the game was played for.
     pub kind: GameKind,
-    /// Number of plies at the start that were given or drawn at random and are not trained on.
+    /// Number of leading plies that were given or drawn at random and are not trained on.
     pub opening_plies: u16,
-    /// Stones on the board before the first turn, who takes it, and the handicap.
+    /// Stones on the board before the first ply, the side to move, and the handicap.
     pub setup: Setup,
-    /// Every turn, that of [`Setup::to_move`] first.
+    /// All plies in order, starting with that of [`Setup::to_move`].
     pub plies: Vec<PlyRecord>,
-    /// Owner of every point at the end in reading order: 1 Black, -1 White, 0 neither; under area scoring the areas,
-    /// under territory scoring alive chains and territories. Empty unless the game ended by two passes or settled.
+    /// Owner of every point of the final position in row-major order: 1 Black, -1 White, 0 neither. Area scoring uses
+    /// the areas; territory scoring uses living chains and territories. Empty unless the game ended by two passes or
+    /// was settled.
     pub ownership: Vec<i8>,
-    /// Where an imported game comes from and what its file claims; `None` for our own games.
+    /// The source of an imported game and what its file claims; `None` for our own games.
     pub origin: Option<Box<Origin>>,
 }
 
 /// How a record contradicts itself or the rules.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
-    /// The rules cannot be read.
+    /// The rules cannot be parsed.
     #[error("the record's rules: {0}")]
     UnknownRules(RulesError),
-    /// No game can start so.
+    /// The setup is not a valid start of a game.
     #[error("the start of the game: {0}")]
     Setup(#[from] SetupError),
-    /// More handicap stones than a record can state.
-    #[error("a record states at most {MAX_HANDICAP} handicap stones, but the game has {0}")]
+    /// More handicap stones than a record can hold.
+    #[error("a record can hold at most {MAX_HANDICAP} handicap stones, but the game has {0}")]
     Handicap(u16),
-    /// A turn breaks the rules.
+    /// A move is illegal under the rules.
     #[error("ply {ply}: {mv} is illegal: {reason}")]
     IllegalMove {
-        /// Ply of the turn, counted from 0.
+        /// Ply of the move, counted from 0.
         ply: usize,
-        /// The turn as text.
+        /// The move as text.
         mv: String,
-        /// Why it is illegal.
+        /// Why the move is illegal.
         reason: IllegalMove,
     },
-    /// The stated end does not fit the turns.
+    /// The stated end reason does not fit the moves.
     #[error("the record says the game ended by {stated}, but after its {plies} plies {found}")]
     WrongEnd {
         /// Name of the stated reason.
         stated: &'static str,
         /// Number of plies.
         plies: usize,
-        /// How the game stands by the rules.
+        /// The actual state of the game under the rules.
         found: &'static str,
     },
-    /// The stated score is not the score of the final board.
-    #[error("the score after komi is {expected:?} half points by count, but the record says {found:?}")]
+    /// The stated score differs from the score of the final board.
+    #[error("the score after komi counts to {expected:?} half points, but the record says {found:?}")]
     WrongScore {
-        /// Counted on the final board; `None` when the game has no score.
+        /// The score counted on the final board; `None` if the game has no score.
         expected: Option<i32>,
-        /// Stated.
+        /// The stated score.
         found: Option<i32>,
     },
-    /// The list of owners has a wrong length.
+    /// The ownership list has the wrong length.
     #[error("ownership must have {expected} entries, but has {found}")]
     OwnershipLength {
-        /// Number of points, 0 for a game without a score.
+        /// Number of points; 0 for a game without a score.
         expected: usize,
         /// Number of entries.
         found: usize,
     },
-    /// A stated owner is not the owner on the final board.
-    #[error("ownership of point {point} (reading order) is {expected} by count, but the record says {found}")]
+    /// A stated owner differs from the owner on the final board.
+    #[error("ownership of point {point} (row-major order) counts to {expected}, but the record says {found}")]
     WrongOwner {
         /// Index of the point.
         point: usize,
-        /// Counted.
+        /// The counted owner.
         expected: i8,
-        /// Stated.
+        /// The stated owner.
         found: i8,
     },
-    /// More opening plies than plies.
+    /// The record states more opening plies than it has plies.
     #[error("the record says {opening} opening plies, but has only {plies} plies")]
     OpeningTooLong {
-        /// Stated opening plies.
+        /// Stated number of opening plies.
         opening: usize,
-        /// Plies.
+        /// Number of plies.
         plies: usize,
     },
-    /// A number is outside its range or not a number.
+    /// A number is out of range or NaN.
     #[error("ply {ply}: {what} must be {range}, but is {found}")]
     OutOfRange {
         /// Ply, counted from 0.
         ply: usize,
         /// Name of the column.
         what: &'static str,
-        /// The allowed range in words.
+        /// The allowed range, for messages.
         range: &'static str,
         /// The value found.
         found: f32,
     },
-    /// A policy target cannot be one.
+    /// A policy target is invalid.
     #[error("ply {ply}: policy target: {problem}")]
     BadPolicy {
         /// Ply, counted from 0.
         ply: usize,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 }
 
 impl GameRecord {
-    /// Whether the game has a result that its rules give: a score, by two passes or settled, or a tie by a long cycle.
+    /// Whether the rules give the game a result: a score (two passes or settled), or a tie by a long cycle.
     pub fn is_finished(&self) -> bool {
         matches!(
             self.end_reason,
@@ -291,7 +292,7 @@ impl GameRecord {
         )
     }
 
-    /// Who won; `None` when nobody can say: the ply limit was met, or life is not decided.
+    /// The winner or a tie; `None` if the result is unknown because of the ply limit or undecided life.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.end_reason {
             EndReason::TwoPasses | EndReason::Settled => self.score_half_points.map(|score| match score.signum() {
@@ -311,14 +312,14 @@ impl GameRecord {
         }
     }
 
-    /// The side that takes turn `ply`.
+    /// The side that plays ply `ply`.
     pub fn mover(&self, ply: usize) -> Color {
         self.setup.mover(ply)
     }
 
-    /// States the end of the game: reason, score and ownership follow from the final position if the game is over by
-    /// its rules; else it has stopped for the reason given, and has a score only if that is [`EndReason::Settled`] and
-    /// the position is.
+    /// Sets the end of the game. If the game is over under its rules, the reason, score and ownership follow from the
+    /// final position. Otherwise the reason is `stopped`, and the game has a score only if that is
+    /// [`EndReason::Settled`] and the position is indeed settled.
     pub fn set_end(&mut self, last: &Position, stopped: EndReason) {
         let end = End::of(last, self.komi, stopped);
         self.end_reason = end.reason.unwrap_or(stopped);
@@ -326,11 +327,11 @@ impl GameRecord {
         self.ownership = end.ownership;
     }
 
-    /// The start of the game under the record's rules.
+    /// The starting position under the record's rules.
     ///
     /// # Errors
-    /// [`RecordError::UnknownRules`] when the rules cannot be read; [`RecordError::Setup`] and
-    /// [`RecordError::Handicap`] when no game can start so.
+    /// [`RecordError::UnknownRules`] if the rules cannot be parsed; [`RecordError::Setup`] and
+    /// [`RecordError::Handicap`] if the setup is invalid.
     pub fn start(&self) -> Result<Position, RecordError> {
         let rules: Rules = self.rules.parse().map_err(RecordError::UnknownRules)?;
         match self.setup.handicap {
@@ -341,15 +342,15 @@ impl GameRecord {
         }
     }
 
-    /// Plays the game again under its rules and returns its last position.
+    /// Replays the game under its rules and returns the final position.
     ///
     /// # Errors
-    /// As [`GameRecord::start`], or [`RecordError::IllegalMove`] at the first illegal turn.
+    /// As [`GameRecord::start`], or [`RecordError::IllegalMove`] at the first illegal move.
     pub fn replay(&self) -> Result<Position, RecordError> {
         self.replay_with(|_, _, _| {})
     }
 
-    /// Plays the game again and shows every turn's position before it: `visit(position, ply, turn)`. Returns the last
+    /// Replays the game, calling `visit(position, ply, turn)` with the position before each ply. Returns the final
     /// position.
     ///
     /// # Errors
@@ -371,8 +372,8 @@ impl GameRecord {
         })
     }
 
-    /// Checks everything that can be checked: every turn's legality by replay, the numbers' ranges, the policy targets,
-    /// the end, the score and the owners by counting the final board. Returns the last position.
+    /// Checks everything that can be checked: the legality of every move by replay, the range of every number, the
+    /// policy targets, and the end, score and owners by counting the final board. Returns the final position.
     ///
     /// # Errors
     /// The first contradiction found.
@@ -402,11 +403,11 @@ impl GameRecord {
                 stated: self.end_reason.name(),
                 plies: self.plies.len(),
                 found: match end.reason {
-                    None if self.end_reason == EndReason::Settled => "the game is not over, and not settled either",
+                    None if self.end_reason == EndReason::Settled => "the game is neither over nor settled",
                     None => "the game is not over",
                     Some(EndReason::LongCycle) => "a long cycle has tied the game",
-                    Some(EndReason::UndecidedLife) => "the game is over and the life of its chains is not decided",
-                    Some(_) => "the game is over and counted",
+                    Some(EndReason::UndecidedLife) => "the game is over and the life of some chains is undecided",
+                    Some(_) => "the game is over and scored",
                 },
             });
         }
@@ -434,12 +435,12 @@ impl GameRecord {
         }
     }
 
-    /// The score after komi, Black minus White, when the game has one.
+    /// The score after komi, Black minus White, in points, if the game has one.
     pub fn margin_points(&self) -> Option<f32> {
         self.score_half_points.map(|half_points| half_points as f32 / 2.0)
     }
 
-    /// The result in SGF's words: `B+3.5`, `W+R`, `0`, `Void`.
+    /// The result in SGF notation: `B+3.5`, `W+R`, `0`, `Void`.
     pub fn result_text(&self) -> String {
         let winner = match self.outcome() {
             None => return "Void".to_owned(),
@@ -455,16 +456,16 @@ impl GameRecord {
     }
 }
 
-/// How a game ends by its last position.
+/// How a game ends according to its final position.
 struct End {
-    /// `None` while it goes on.
+    /// `None` while the game is in progress.
     reason: Option<EndReason>,
     score_half_points: Option<i32>,
     ownership: Vec<i8>,
 }
 
 impl End {
-    /// The end by the rules, or, where it is claimed and there, that of a settled game.
+    /// The end under the rules or, if `claimed` says so and the position is settled, that of a settled game.
     fn of(last: &Position, komi: Komi, claimed: EndReason) -> End {
         let mut judge = Judge::default();
         let (reason, count) = match judge.ending(last, komi) {
@@ -484,7 +485,7 @@ impl End {
     }
 }
 
-/// Owner of every point in reading order: 1 Black, -1 White, 0 neither.
+/// Owner of every point in row-major order: 1 Black, -1 White, 0 neither.
 fn ownership(size: Size, owners: &Area) -> Vec<i8> {
     let owner = |point| {
         owners
@@ -545,19 +546,21 @@ fn check_policy(ply: usize, record: &PlyRecord, position: &Position) -> Result<(
     for &(index, probability) in &record.policy {
         let index = usize::from(index);
         if index > area {
-            return bad(format!("move index {index} is beyond the pass, which is {area}"));
+            return bad(format!(
+                "move index {index} is greater than {area}, the index of a pass"
+            ));
         }
         let bit = 1 << (index & 63);
         if seen[index >> 6] & bit != 0 {
-            return bad(format!("move index {index} stands there twice"));
+            return bad(format!("move index {index} occurs twice"));
         }
         seen[index >> 6] |= bit;
         if (index < area && legal.words()[index >> 6] & bit == 0) || (index == area && !position.is_legal(Move::Pass)) {
-            return bad(format!("move index {index} is illegal there"));
+            return bad(format!("move index {index} is illegal in this position"));
         }
         if !(0.0..=1.0).contains(&probability) {
             return bad(format!(
-                "probability {probability} of move index {index} is not from 0 to 1"
+                "probability {probability} of move index {index} is not between 0 and 1"
             ));
         }
         sum += probability;

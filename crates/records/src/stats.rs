@@ -1,4 +1,4 @@
-//! What do many games look like together? Lengths, ends, results by komi, openings, suicides, ko bans.
+//! Statistics over many games: lengths, end reasons, results by komi, openings, suicides, ko bans.
 
 use std::collections::BTreeMap;
 
@@ -8,120 +8,120 @@ use tengen_rules::{Color, Move, Outcome, Position};
 use crate::opening_tree::{OpeningTree, Openings, TreeShape};
 use crate::record::{EXPLORED, FULL_SEARCH, GameRecord, PlyRecord, RecordError};
 
-/// Plies whose policy targets are told together in [`GameStats::entropy_by_ply`].
+/// Number of plies whose policy targets are combined into one entry of [`GameStats::entropy_by_ply`].
 const ENTROPY_PLIES: usize = 10;
 
-/// Parts of a bit in which entropies are summed, so that no order of games changes a sum.
+/// Entropies are summed in units of 1 bit divided by this, so that the order of games does not change a sum.
 const ENTROPY_PARTS: f64 = (1u64 << 32) as f64;
 
 /// Wins, ties and losses of games with one komi.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KomiResults {
-    /// Games Black won.
+    /// Number of games Black won.
     pub black_wins: u64,
-    /// Games White won.
+    /// Number of games White won.
     pub white_wins: u64,
-    /// Games that were tied.
+    /// Number of tied games.
     pub ties: u64,
-    /// Games without a result.
+    /// Number of games without a result.
     pub unfinished: u64,
-    /// Mean of Black's area minus White's without komi over the scored games, in points.
+    /// Mean of Black's area minus White's area, without komi, over the scored games, in points.
     pub mean_board_margin: f64,
-    /// Games with a score, over which the mean is taken.
+    /// Number of games with a score, over which the mean is taken.
     pub scored: u64,
 }
 
-/// How long games are, in plies.
+/// Distribution of game lengths, in plies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Lengths {
-    /// The shortest.
+    /// The shortest game.
     pub min: usize,
-    /// Half of the games are no longer.
+    /// The median.
     pub median: usize,
-    /// Nine in ten games are no longer.
+    /// The 90th percentile.
     pub p90: usize,
-    /// The longest.
+    /// The longest game.
     pub max: usize,
-    /// The mean.
+    /// The mean length.
     pub mean: f64,
 }
 
-/// Figures over many games.
+/// Statistics over many games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GameStats {
     /// Number of games.
     pub games: u64,
     /// Number of positions, which is the number of plies.
     pub positions: u64,
-    /// Game lengths.
+    /// Distribution of game lengths.
     pub plies: Lengths,
-    /// Games by how they ended.
+    /// Number of games by end reason.
     pub end_reasons: BTreeMap<String, u64>,
     /// Share of games without a result, 0 to 1.
     pub unfinished_share: f64,
-    /// Games by board size.
+    /// Number of games by board size.
     pub sizes: BTreeMap<String, u64>,
     /// Results by size and komi, such as `9x9 komi 7`.
     pub komis: BTreeMap<String, KomiResults>,
-    /// First moves by board size, mirror images taken together.
+    /// First moves by board size, with mirror images combined.
     pub openings: BTreeMap<String, OpeningTree>,
-    /// Generations of self-play, ascending; games of matches belong to none.
+    /// Self-play generations in ascending order; match games belong to none.
     pub generations: Vec<GenerationStats>,
-    /// Passes played.
+    /// Number of passes.
     pub passes: u64,
-    /// Plays that removed the mover's own stones.
+    /// Number of plays that removed the mover's own stones.
     pub suicides: u64,
-    /// Empty points refused by the ko rule, summed over plies; one-stone suicides are among them.
+    /// Empty points banned by the ko rule, summed over plies, including one-stone suicides.
     pub superko_bans: u64,
-    /// Positions searched with the full number of visits.
+    /// Number of positions searched with the full number of visits.
     pub full_search: u64,
-    /// Turns chosen for exploration.
+    /// Number of moves chosen for exploration.
     pub explored: u64,
-    /// Positions with a policy target.
+    /// Number of positions with a policy target.
     pub policy_targets: u64,
     /// Mean entropy of the policy targets, in bits.
     pub mean_policy_entropy: f64,
-    /// The same for every ten plies of games, where there are targets.
+    /// The same for every ten plies that have targets.
     pub entropy_by_ply: Vec<EntropyAtPly>,
 }
 
-/// Entropy of the policy targets of some plies.
+/// Entropy of the policy targets in a range of plies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EntropyAtPly {
     /// The first of the ten plies, counted from 0.
     pub from_ply: usize,
-    /// Policy targets there.
+    /// Number of policy targets in the range.
     pub targets: u64,
     /// Mean entropy, in bits.
     pub mean_bits: f64,
 }
 
-/// Figures of one generation of self-play.
+/// Statistics of one self-play generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GenerationStats {
-    /// Its number.
+    /// The generation number.
     pub generation: u32,
     /// Number of games.
     pub games: u64,
     /// Number of positions.
     pub positions: u64,
-    /// Mean length of games, in plies.
+    /// Mean game length, in plies.
     pub mean_plies: f64,
     /// Share of games without a result, 0 to 1.
     pub unfinished_share: f64,
-    /// Share of games that Black won of those with a winner, 0 to 1.
+    /// Share of the games with a winner that Black won, 0 to 1.
     pub black_share: f64,
     /// Mean entropy of the policy targets, in bits.
     pub mean_policy_entropy: f64,
 }
 
-/// Gathers figures game by game. Its size does not grow with the number of games beyond a bound, and the figures do not
+/// Collects statistics game by game. Its size is bounded regardless of the number of games, and the results do not
 /// depend on the order of the games.
 #[derive(Default)]
 pub struct StatsCollector {
     stats: GameStats,
     openings: Openings,
-    /// Games by their number of plies.
+    /// Number of games by number of plies.
     lengths: BTreeMap<usize, u64>,
     komis: BTreeMap<String, Tally>,
     generations: BTreeMap<u32, Tally>,
@@ -139,7 +139,6 @@ struct Tally {
     entropy: Entropy,
 }
 
-/// Sum of entropies.
 #[derive(Copy, Clone, Debug, Default)]
 struct Entropy {
     targets: u64,
@@ -147,15 +146,15 @@ struct Entropy {
 }
 
 impl StatsCollector {
-    /// A collector that has seen nothing.
+    /// Creates an empty collector.
     pub fn new() -> StatsCollector {
         StatsCollector::default()
     }
 
-    /// Adds a game, of a generation of self-play or of none; where wanted, the policy targets of full searches only.
+    /// Adds a game, optionally of a self-play generation. With `full_only`, only policy targets of full searches count.
     ///
     /// # Errors
-    /// [`RecordError`] when a turn is illegal; then the game counts nowhere.
+    /// [`RecordError`] if a move is illegal; the game is then not counted at all.
     pub fn add(&mut self, game: &GameRecord, generation: Option<u32>, full_only: bool) -> Result<(), RecordError> {
         let mut plies = PlyCounts::default();
         let last = game.replay_with(|position, _, record| plies.add(position, record))?;
@@ -201,7 +200,7 @@ impl StatsCollector {
         all
     }
 
-    /// Adds the games that another collector has seen.
+    /// Adds the games of another collector.
     pub fn merge(mut self, mut other: StatsCollector) -> StatsCollector {
         let (stats, theirs) = (&mut self.stats, &mut other.stats);
         stats.games += theirs.games;
@@ -230,7 +229,7 @@ impl StatsCollector {
         self
     }
 
-    /// The figures of all games added.
+    /// The statistics of all games added.
     pub fn finish(self, shape: TreeShape) -> GameStats {
         let mut all = Entropy::default();
         self.entropies.iter().for_each(|&entropy| all.merge(entropy));
@@ -338,7 +337,7 @@ struct PlyCounts {
     passes: u64,
     suicides: u64,
     bans: u64,
-    /// Who made the play before, and his stones before it.
+    /// The side that made the previous play, and its stones before it.
     before_play: Option<(Color, usize)>,
 }
 

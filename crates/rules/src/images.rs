@@ -1,4 +1,4 @@
-//! How fast can a set of points be turned into its mirror image? With one table per board size, built once.
+//! Fast mirror images of point sets, with one lookup table per board size, built once.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ pub struct ImageTable {
 }
 
 impl ImageTable {
-    /// The table of `size`, built at the first call for that size.
+    /// The table of `size`, built on first use.
     pub fn of(size: Size) -> &'static ImageTable {
         static TABLES: [[OnceLock<ImageTable>; MAX_SIDE]; MAX_SIDE] =
             [const { [const { OnceLock::new() }; MAX_SIDE] }; MAX_SIDE];
@@ -42,7 +42,7 @@ impl ImageTable {
     /// The point map of one symmetry.
     ///
     /// # Panics
-    /// When `symmetry` is not a symmetry of this board size.
+    /// If `symmetry` is not a symmetry of this board size.
     pub fn map_of(&self, symmetry: Symmetry) -> &[u16] {
         let number = self.symmetries.iter().position(|&s| s == symmetry);
         &self.maps[number.expect("the symmetry belongs to the board size")]

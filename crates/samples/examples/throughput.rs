@@ -1,8 +1,8 @@
-//! How fast are encoding, canonical images, batches and shards here, and how many bytes does a position take?
+//! Measures the speed of encoding, canonical images, batches and shards, and the bytes per position.
 //!
 //! Run: `cargo run --release -p tengen-records --example throughput -- 9 200` (board side, games).
 
-#![allow(clippy::print_stdout, reason = "the table is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing the results is the purpose of this program")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use tengen_rules::{Komi, Move, Position, Setup, Size};
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_store::{decode, encode};
 
-/// Samples in one batch of the measurement.
+/// Number of samples in one measured batch.
 const BATCH: usize = 256;
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build()
-        .expect("one thread can be started");
+        .expect("a thread can be started");
     pool.install(|| {
         samples("cached planes", &games, SampleConfig::default());
         samples(
@@ -116,7 +116,7 @@ fn samples(name: &str, games: &[GameRecord], config: SampleConfig) {
 
 /// A random game with policy targets over eight moves.
 fn random_game(side: usize, seed: u64) -> GameRecord {
-    let size = Size::square(side).expect("a side from 1 to 19");
+    let size = Size::square(side).expect("the side is from 1 to 19");
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
     let mut random = |bound: usize| {
         state ^= state << 13;

@@ -1,8 +1,8 @@
-//! Where do the unpacked games of the window lie? In scratch files mapped into memory, or in memory where there is no disk.
+//! Where the unpacked games of the window are kept: in memory-mapped scratch files, or in memory if there is no disk.
 //!
-//! A scratch file holds the games of one shard. It is unlinked before its first byte is written: nobody else can reach
-//! or change it, it needs no check of what an earlier process left, and however the process ends, its space is free
-//! again. At the next start the cache is made anew from the shards.
+//! A scratch file holds the games of one shard. It is unlinked before its first byte is written: no other process can
+//! reach or change it, there are no leftovers of an earlier process to check, and its space is freed however the
+//! process ends. The cache is rebuilt from the shards at the next start.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -12,8 +12,8 @@ use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// Bytes written at once. The system maps at a fault what it keeps together, and it keeps together what came together:
-/// in large pieces one look at a position would fill megabytes.
+/// Number of bytes written at once. A page fault maps the pages that the system keeps together, and it keeps together
+/// what was written together: with large writes, reading one position would fill megabytes of memory.
 const WRITTEN_AT_ONCE: usize = 16 << 10;
 
 /// The place for unpacked games.
@@ -21,10 +21,10 @@ const WRITTEN_AT_ONCE: usize = 16 << 10;
 pub(crate) enum GameCache {
     /// In memory.
     Memory,
-    /// In unlinked files on the disk of this folder, which is made where it is missing.
+    /// In unlinked files in this folder, which is created if missing.
     Folder(PathBuf),
-    /// The same for a folder inside that of a store. A store's folder that is away is not made anew: the files then lie
-    /// in the system's folder for temporary files.
+    /// The same for a folder inside that of a store. If the store's folder is unavailable, it is not created; the files
+    /// then go to the system's temporary folder.
     Inside(PathBuf),
 }
 
@@ -36,30 +36,30 @@ pub(crate) enum Block {
     Mapped(Mmap),
 }
 
-/// Why a scratch file cannot be made.
+/// A scratch file could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot keep {bytes} bytes of unpacked games in a scratch file in {folder}: {reason}; free space there, or let \
-     `samples.cache` name a folder on another disk, or set it to \"memory\" (the window is then cut to what \
-     `samples.cache_bytes` holds)"
+    "cannot keep {bytes} bytes of unpacked games in a scratch file in {folder}: {reason}; free some space there, set \
+     `samples.cache` to a folder on another disk, or set it to \"memory\" (the window is then limited to \
+     `samples.cache_bytes`)"
 )]
 pub struct CacheError {
-    /// The folder.
+    /// The folder of the scratch file.
     pub folder: String,
-    /// Bytes of the shard's unpacked games.
+    /// Size of the shard's unpacked games in bytes.
     pub bytes: usize,
-    /// What the system says.
+    /// The error of the underlying system.
     pub reason: std::io::Error,
 }
 
 impl GameCache {
-    /// Keeps the unpacked games of a shard.
+    /// Stores the unpacked games of a shard.
     ///
     /// # Errors
-    /// [`CacheError`] when the disk is full or the folder cannot be used.
+    /// [`CacheError`] if the disk is full or the folder cannot be used.
     pub(crate) fn keep(&self, bytes: Vec<u8>) -> Result<Block, CacheError> {
         match self {
-            // A file without bytes cannot be mapped.
+            // An empty file cannot be mapped.
             GameCache::Folder(folder) | GameCache::Inside(folder) if !bytes.is_empty() => {
                 match self.scratch_file(folder).and_then(|file| map(file, &bytes)) {
                     Ok(map) => Ok(Block::Mapped(map)),
@@ -74,7 +74,7 @@ impl GameCache {
         }
     }
 
-    /// A new file without a name.
+    /// Creates an unlinked file.
     fn scratch_file(&self, folder: &Path) -> std::io::Result<File> {
         if !matches!(self, GameCache::Inside(_)) {
             std::fs::create_dir_all(folder)?;
@@ -92,7 +92,6 @@ impl GameCache {
 }
 
 impl Block {
-    /// The bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Block::Memory(bytes) => bytes,
@@ -100,35 +99,35 @@ impl Block {
         }
     }
 
-    /// Gives the memory of mapped pages back. The bytes stay in the file and come back when they are next looked at.
+    /// Releases the memory of mapped pages. The bytes stay in the file and are paged in again on access.
     #[allow(unsafe_code)]
     pub(crate) fn release(&self) {
         if let Block::Mapped(map) = self {
-            // SAFETY: DONTNEED throws away private changes; this mapping is read-only and backed by a file, so the
-            // same bytes are read again. Where the system refuses, pages merely stay.
+            // SAFETY: DONTNEED discards private changes; this mapping is read-only and backed by a file, so the same
+            // bytes are read again. If the system refuses, the pages simply stay.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
     }
 }
 
-/// Writes the bytes into a new file without a name and maps it.
+/// Writes the bytes to an unlinked file and maps it.
 #[allow(unsafe_code)]
 fn map(mut file: File, bytes: &[u8]) -> std::io::Result<Mmap> {
     reserve(&file, bytes.len() as u64)?;
     for piece in bytes.chunks(WRITTEN_AT_ONCE) {
         file.write_all(piece)?;
     }
-    // SAFETY: the file has no name and this handle is the only one; it is never written or cut again.
+    // SAFETY: the file is unlinked and this handle is the only one; it is never written or truncated again.
     let map = unsafe { MmapOptions::new().map(&file)? };
-    // Positions are drawn from everywhere: reading ahead would only fill memory. A system without this advice reads on.
+    // Positions are drawn at random: read-ahead would only fill memory. Without this advice, everything still works.
     let _ = map.advise(Advice::Random);
     Ok(map)
 }
 
-/// Takes the space before it is needed, so that a full disk is an error here and not a fault when a page is read.
+/// Allocates the disk space up front, so that a full disk is an error here and not a fault when a page is accessed.
 fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        // Some file systems cannot; there writing tells.
+        // Some file systems do not support this; there, a full disk shows up as a write error.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mapped_bytes_stay_the_same_when_released_and_leave_no_file() {
+    fn released_bytes_are_unchanged_and_leave_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("made/when/needed");
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
@@ -151,13 +150,13 @@ mod tests {
         assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
         std::fs::remove_dir_all(folder.path().join("made")).unwrap();
         block.release();
-        assert_eq!(block.bytes(), bytes, "a folder removed meanwhile takes nothing away");
+        assert_eq!(block.bytes(), bytes, "the bytes survive the removal of the folder");
         let empty = GameCache::Folder(scratch).keep(Vec::new()).unwrap();
         assert!(empty.bytes().is_empty());
     }
 
     #[test]
-    fn the_folder_of_a_store_that_is_away_is_not_made() {
+    fn the_folder_of_an_unavailable_store_is_not_created() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store");
         let cache = GameCache::Inside(store.join("cache"));
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_used_is_named() {
+    fn errors_name_the_unusable_folder() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, b"in the way").unwrap();

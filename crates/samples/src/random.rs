@@ -1,4 +1,4 @@
-//! Where do the sampler's random choices come from? From SplitMix64, so that a seed fixes every batch on every machine.
+//! The sampler's random numbers: SplitMix64, so that a seed determines every batch on every machine.
 
 /// The generator SplitMix64 (Steele, Lea, Flood, 2014). `SplitMix64(0)` begins with `e220a8397b1dcdaf`.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `bound - 1` by multiply and shift.
+    /// A number from 0 to `bound - 1`, by multiply and shift.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::SplitMix64;
 
     #[test]
-    fn the_published_vector_holds() {
+    fn matches_the_published_test_vector() {
         let mut random = SplitMix64::new(0);
         assert_eq!(random.next(), 0xe220_a839_7b1d_cdaf);
         assert_eq!(random.next(), 0x6e78_9e6a_a1b9_65f4);

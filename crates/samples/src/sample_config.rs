@@ -1,4 +1,4 @@
-//! How are training samples made, and what may the games they come from take of memory and disk?
+//! Settings for making training samples, including how much memory and disk the window's games may take.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use crate::game_cache::GameCache;
 use tengen_store::Store;
 
-/// Folder of a local store in which the cache has its scratch files.
+/// Folder inside a local store where the cache keeps its scratch files.
 const STORE_FOLDER: &str = "cache";
 
 /// Which mirror image of a drawn position is trained on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymmetryMode {
-    /// The smallest one, the same for all images of a position.
+    /// The smallest image, the same for all images of a position.
     Canonical,
-    /// One of all by chance: 8 on squares, 4 on other rectangles.
+    /// A random one of all images: 8 on squares, 4 on other rectangles.
     Random,
 }
 
-/// Where the unpacked games of the window lie. Written as `auto`, `memory` or the path of a folder.
+/// Where the unpacked games of the window are kept. Written as `auto`, `memory` or the path of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum CachePlace {
-    /// On disk: in the folder `cache` of a store that is a local folder, else in the system's folder for temporary
-    /// files (`TMPDIR`).
+    /// On disk: in the `cache` folder of the store if that is local, otherwise in the system's temporary folder
+    /// (`TMPDIR`).
     #[default]
     Auto,
-    /// In memory, of which [`SampleConfig::cache_bytes`] is then the bound of the window.
+    /// In memory. [`SampleConfig::cache_bytes`] then limits the window.
     Memory,
-    /// On the disk of this folder, which is made when there is none.
+    /// On disk in this folder, which is created if missing.
     Folder(PathBuf),
 }
 
@@ -68,19 +68,19 @@ impl From<CachePlace> for String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SampleConfig {
-    /// Share of the game's result in the value target, 0 to 1; the rest is the search's value. Usual: 0.7. More is
-    /// noisier and less biased.
+    /// Weight of the game's result in the value target, 0 to 1; the rest is the search value. Usually 0.7. Higher
+    /// values are noisier and less biased.
     pub result_share: f32,
-    /// Most positions kept unpacked; beyond it the oldest shards are let go. Usual: 100000000, which no usual window
-    /// reaches. More takes more disk.
+    /// Maximum number of unpacked positions; beyond it, the oldest shards are dropped. Usually 100000000, which no
+    /// ordinary window reaches. Higher values take more disk space.
     pub max_positions: u64,
-    /// Memory the unpacked games may take, bytes. Usual: 268435456. On disk more is read without copying; in memory it
-    /// bounds the window: the oldest shards are let go beyond it.
+    /// Memory for unpacked games in bytes. Usually 268435456. With games on disk, it limits how much of them is mapped at
+    /// a time; with games in memory, it limits the window: the oldest shards beyond it are dropped.
     pub cache_bytes: usize,
-    /// Where the unpacked games lie. Usual: `auto`.
+    /// Where the unpacked games are kept. Usually `auto`.
     pub cache: CachePlace,
-    /// Whether bit planes are made once, when a game is unpacked, or anew at every draw by replay. Usual: true. Without
-    /// them a 9x9 position takes about a third of the space and drawing takes several times as long.
+    /// Whether bit planes are computed once, when a game is unpacked, or at every draw by replay. Usually true. Without
+    /// stored planes, a 9x9 position takes about a third of the space and drawing takes several times as long.
     pub planes: bool,
 }
 
@@ -96,7 +96,7 @@ impl Default for SampleConfig {
     }
 }
 
-/// A setting of [`SampleConfig`] that is out of its range.
+/// A setting of [`SampleConfig`] is out of range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("samples.{name} must be {range}, but is {found}")]
 pub struct SampleConfigError {
@@ -106,10 +106,10 @@ pub struct SampleConfigError {
 }
 
 impl SampleConfig {
-    /// Checks every setting's range.
+    /// Checks the range of every setting.
     ///
     /// # Errors
-    /// [`SampleConfigError`] names the first setting out of its range.
+    /// [`SampleConfigError`] names the first setting that is out of range.
     pub fn validate(&self) -> Result<(), SampleConfigError> {
         let folder = String::from(self.cache.clone());
         let checks = [
@@ -138,7 +138,7 @@ impl SampleConfig {
         }
     }
 
-    /// The place for unpacked games, beside a store where there is one.
+    /// The place for unpacked games, next to a store if there is one.
     pub(crate) fn game_cache(&self, store: Option<&Store>) -> GameCache {
         match &self.cache {
             CachePlace::Memory => GameCache::Memory,
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_written_as_words_or_paths() {
+    fn places_parse_as_keywords_or_paths() {
         for (text, place) in [
             ("auto", CachePlace::Auto),
             ("memory", CachePlace::Memory),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused() {
+    fn rejects_out_of_range_settings() {
         let refused = |change: fn(&mut SampleConfig)| {
             let mut config = SampleConfig::default();
             change(&mut config);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_store_has_its_cache_beside_its_games() {
+    fn a_local_store_keeps_its_cache_next_to_its_games() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().to_str().unwrap(), tengen_store::Create::Always).unwrap();
         let beside = store.local_path().unwrap().join("cache");

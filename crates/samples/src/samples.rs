@@ -1,4 +1,4 @@
-//! Which positions does the trainer see next? Drawn by weight from all positions of the window, by seed.
+//! Draws training samples from all positions of the window, by weight and reproducibly by seed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,16 +18,16 @@ use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 /// Batches of at least this many samples are built on several threads.
 const PARALLEL_BATCH: usize = 64;
 
-/// Samples one thread builds at a time.
+/// Number of samples one thread builds at a time.
 const PARALLEL_GRAIN: usize = 32;
 
-/// Memory that drawing one sample from a mapped file can take, at most: two places, of which the system maps 64 KiB each.
+/// Maximum memory taken by drawing one sample from a mapped file: two accesses, each of which maps 64 KiB.
 const MAPPED_PER_SAMPLE: usize = 2 << 16;
 
-/// Games one round of unpacking turns into bytes before they are put one behind the other.
+/// Number of games that are unpacked in parallel before their bytes are concatenated.
 const UNPACKED_AT_ONCE: usize = 256;
 
-/// The games of one shard.
+/// The unpacked games of one shard.
 struct LoadedShard {
     key: String,
     games: Vec<StoredGame>,
@@ -36,7 +36,7 @@ struct LoadedShard {
 }
 
 impl LoadedShard {
-    /// Bytes of memory that the shard takes whether it is drawn from or not.
+    /// Memory in bytes that the shard always takes, even if no sample is drawn from it.
     fn memory_bytes(&self) -> usize {
         let index = self.games.len() * (size_of::<StoredGame>() + INDEX_ENTRY);
         match &self.block {
@@ -45,7 +45,7 @@ impl LoadedShard {
         }
     }
 
-    /// Bytes of its scratch file.
+    /// Size of its scratch file in bytes.
     fn disk_bytes(&self) -> usize {
         match &self.block {
             Block::Memory(_) => 0,
@@ -54,67 +54,67 @@ impl LoadedShard {
     }
 }
 
-/// Bytes a game takes in the index of the source.
+/// Memory in bytes that a game takes in the index of the source.
 const INDEX_ENTRY: usize = size_of::<u64>() + size_of::<(u32, u32)>();
 
-/// Why games cannot be made ready for drawing.
+/// Why games could not be prepared for drawing.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
     /// A game breaks the rules.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The scratch files cannot be made.
+    /// A scratch file could not be created.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// The store fails.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What loading a window did.
+/// The result of loading a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowLoad {
-    /// Shards read now.
+    /// Number of shards read by this call.
     pub loaded: usize,
-    /// Shards let go.
+    /// Number of shards dropped.
     pub dropped: usize,
-    /// Damaged shards met now: path and the reason of the quarantine.
+    /// Damaged shards found by this call: path and reason for the quarantine.
     pub quarantined: Vec<(String, String)>,
-    /// Positions of the window's oldest shards that are left out because of [`SampleConfig::max_positions`] or the memory
-    /// bound.
+    /// Positions of the window's oldest shards that are left out because of [`SampleConfig::max_positions`] or the
+    /// memory limit.
     pub left_out: u64,
 }
 
-/// The games of the window, unpacked, from which training batches are drawn.
+/// The unpacked games of the window, from which training batches are drawn.
 ///
-/// They lie in scratch files that are mapped into memory, or in memory; [`SampleConfig`] says where and how much of it
-/// they may take. What is drawn depends on the games, the seed and the weights alone, never on where they lie.
+/// The games are in memory-mapped scratch files or in memory; [`SampleConfig`] says where, and how much memory they may
+/// take. Samples depend only on the games, the seed and the weights, not on where the games are kept.
 pub struct SampleSource {
     config: SampleConfig,
     cache: GameCache,
     /// The shards, oldest first.
     shards: VecDeque<LoadedShard>,
-    /// Shards of the window that were read and did not fit into memory.
+    /// Shards of the window that were read but exceeded the memory limit.
     too_old: BTreeSet<String>,
-    /// For every game the sum of weights up to and with it, in the order of shards and games.
+    /// Cumulative weight up to and including each game, in the order of shards and games.
     cumulative: Vec<u64>,
     /// Shard and game of every entry of `cumulative`.
     places: Vec<(u32, u32)>,
-    /// Bytes of all scratch files.
+    /// Total size of all scratch files in bytes.
     disk_bytes: usize,
-    /// Samples drawn since mapped memory was last given back.
+    /// Samples drawn since mapped memory was last released.
     drawn: AtomicUsize,
 }
 
 impl SampleSource {
-    /// A source without games. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in the system's folder
-    /// for temporary files.
+    /// Creates an empty source. With [`CachePlace::Auto`](crate::CachePlace::Auto), games are kept in the system's
+    /// temporary folder.
     pub fn new(config: SampleConfig) -> SampleSource {
         SampleSource::with_cache(config.game_cache(None), config)
     }
 
-    /// A source without games for those of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto) they will lie in
-    /// the folder `cache` of the store when that is a local one.
+    /// Creates an empty source for the games of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto), games are
+    /// kept in the store's `cache` folder if the store is local.
     pub fn beside(store: &Store, config: SampleConfig) -> SampleSource {
         SampleSource::with_cache(config.game_cache(Some(store)), config)
     }
@@ -132,17 +132,17 @@ impl SampleSource {
         }
     }
 
-    /// Adds the games of a shard as the newest ones; games without a result are left out. A key that is there already is
-    /// left alone. The oldest shards go when a bound is met.
+    /// Adds the games of a shard as the newest ones, leaving out games without a result. A known key is ignored. The
+    /// oldest shards are dropped when a limit is reached.
     ///
     /// # Errors
-    /// [`SampleError::Record`] when a game was not validated before and breaks the rules, [`SampleError::Cache`] when
-    /// there is no room for the games; then nothing is added.
+    /// [`SampleError::Record`] if a game that was not validated before breaks the rules, [`SampleError::Cache`] if
+    /// there is no space for the games; nothing is added in either case.
     pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
         if !self.contains(key) {
             let shard = self.unpack(key, games)?;
             self.shards.push_back(shard);
-            match self.keep_bounds() {
+            match self.enforce_limits() {
                 0 => self.index_shard(self.shards.len() - 1),
                 _ => self.index(),
             }
@@ -173,12 +173,12 @@ impl SampleSource {
         })
     }
 
-    /// Whether a shard's games are there.
+    /// Whether the games of a shard are present.
     pub fn contains(&self, key: &str) -> bool {
         self.shards.iter().any(|shard| shard.key == key)
     }
 
-    /// Lets go of every shard for which `keep` says no; returns how many.
+    /// Drops every shard for which `keep` returns false; returns how many were dropped.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) -> usize {
         let before = self.shards.len();
         self.shards.retain(|shard| keep(&shard.key));
@@ -187,12 +187,12 @@ impl SampleSource {
         before - self.shards.len()
     }
 
-    /// Makes the source hold exactly the window's shards: reads and checks the new ones, lets go of the others. Damaged
-    /// shards go into quarantine and are reported, not fatal. The games of each shard that is read are also shown to
+    /// Makes the source hold exactly the window's shards: reads and checks the new ones and drops the others. Damaged
+    /// shards are quarantined and reported, which is not an error. The games of each shard read are also passed to
     /// `see`.
     ///
     /// # Errors
-    /// [`SampleError::Store`] when the store fails, [`SampleError::Cache`] when there is no room for the games.
+    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games.
     pub fn load_window(
         &mut self,
         store: &Store,
@@ -221,11 +221,11 @@ impl SampleSource {
                     let shard = self.unpack(&info.path, &games)?;
                     let newer = |other: &LoadedShard| places.get(&other.key) < places.get(&info.path);
                     self.shards.insert(self.shards.partition_point(newer), shard);
-                    self.keep_bounds();
+                    self.enforce_limits();
                     report.loaded += 1;
                 }
                 Err(ShardReadError::Quarantined { shard, reason }) => report.quarantined.push((shard, reason)),
-                // Only a window that reaches beyond what pruning keeps meets this; its games are no more.
+                // The window reaches further back than pruning keeps; these games no longer exist.
                 Err(ShardReadError::Gone { .. }) => {}
                 Err(ShardReadError::Store(error)) => return Err(error.into()),
             }
@@ -235,7 +235,7 @@ impl SampleSource {
         Ok(report)
     }
 
-    /// The newest of the shards that fit into the bound on positions together, at least one.
+    /// The newest shards that together stay within the position limit, at least one.
     fn affordable<'a>(&self, shards: &'a [ShardInfo]) -> &'a [ShardInfo] {
         let mut positions = 0;
         let fits = shards.iter().rev().take_while(|shard| {
@@ -246,7 +246,7 @@ impl SampleSource {
         &shards[shards.len() - count..]
     }
 
-    /// Positions of the window's shards that are not among its newest `affordable` ones, or did not fit into memory.
+    /// Positions of the window's shards that are not among its newest `affordable` ones or exceeded the memory limit.
     fn left_out(&self, shards: &[ShardInfo], affordable: usize) -> u64 {
         let too_many = shards.len() - affordable;
         let out = |&(number, shard): &(usize, &ShardInfo)| number < too_many || self.too_old.contains(&shard.path);
@@ -254,17 +254,17 @@ impl SampleSource {
         shards.map(|(_, shard)| shard.positions()).sum()
     }
 
-    /// Lets the oldest shards go until the bounds are kept; the newest stays. Returns how many went.
-    fn keep_bounds(&mut self) -> usize {
+    /// Drops the oldest shards until the limits are met; the newest always stays. Returns how many were dropped.
+    fn enforce_limits(&mut self) -> usize {
         let before = self.shards.len();
-        while self.shards.len() > 1 && !self.is_within_bounds() {
-            let oldest = self.shards.pop_front().expect("there are two shards at least");
+        while self.shards.len() > 1 && !self.is_within_limits() {
+            let oldest = self.shards.pop_front().expect("there are at least two shards");
             self.too_old.insert(oldest.key);
         }
         before - self.shards.len()
     }
 
-    fn is_within_bounds(&self) -> bool {
+    fn is_within_limits(&self) -> bool {
         let fits = self.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
         fits && self.positions() <= self.config.max_positions
     }
@@ -276,7 +276,7 @@ impl SampleSource {
         (0..self.shards.len()).for_each(|number| self.index_shard(number));
     }
 
-    /// Adds a shard to the index, all before it being there.
+    /// Adds a shard to the index, after all earlier ones.
     fn index_shard(&mut self, number: usize) {
         let shard = &self.shards[number];
         self.disk_bytes += shard.disk_bytes();
@@ -288,30 +288,30 @@ impl SampleSource {
         }
     }
 
-    /// Positions of the games that are there.
+    /// Number of positions present.
     pub fn positions(&self) -> u64 {
         self.shards.iter().map(|shard| shard.positions).sum()
     }
 
-    /// Games that are there.
+    /// Number of games present.
     pub fn games(&self) -> usize {
         self.shards.iter().map(|shard| shard.games.len()).sum()
     }
 
-    /// Bytes of memory the games take whether they are drawn or not: all of them where they lie in memory, else only
-    /// their index.
+    /// Memory in bytes that the games take even if they are not drawn: all of them if they are kept in memory,
+    /// otherwise only their index.
     pub fn memory_bytes(&self) -> usize {
         self.shards.iter().map(LoadedShard::memory_bytes).sum()
     }
 
-    /// Bytes of disk that the scratch files take.
+    /// Disk space in bytes that the scratch files take.
     pub fn disk_bytes(&self) -> usize {
         self.disk_bytes
     }
 
-    /// Draws `count` samples with replacement, each position with a chance in proportion to its weight. The same games
-    /// in the same order, count, seed and mode give the same samples, for any number of threads and wherever the games
-    /// lie. `None` when there is nothing to draw.
+    /// Draws `count` samples with replacement, each position with probability proportional to its weight. The same
+    /// games in the same order, count, seed and mode give the same samples, regardless of the number of threads and of
+    /// where the games are kept. `None` if there is nothing to draw from.
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
         let total = self.cumulative.last().copied().filter(|&total| total > 0)?;
         let mut random = SplitMix64::new(seed);
@@ -328,7 +328,7 @@ impl SampleSource {
         Some(samples)
     }
 
-    /// Samples that may be drawn before mapped memory must be given back.
+    /// Number of samples that may be drawn before mapped memory must be released.
     fn samples_to_release(&self) -> usize {
         match self.disk_bytes <= self.config.cache_bytes {
             true => usize::MAX,
@@ -336,7 +336,7 @@ impl SampleSource {
         }
     }
 
-    /// Gives mapped memory back when drawing so many samples could pass the bound.
+    /// Releases mapped memory if drawing this many samples could exceed the memory limit.
     fn make_room(&self, samples: usize) {
         let drawn = self.drawn.fetch_add(samples, Ordering::Relaxed) + samples;
         if drawn > self.samples_to_release() {
@@ -363,7 +363,7 @@ impl SampleSource {
         shard.games[game as usize].sample(shard.block.bytes(), offset - before, self.config.result_share, image)
     }
 
-    /// Every board size there, ordered.
+    /// All board sizes present, sorted.
     pub fn sizes(&self) -> Vec<Size> {
         let mut sizes: Vec<_> = self
             .shards

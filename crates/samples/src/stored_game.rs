@@ -1,37 +1,36 @@
-//! How does a game lie in memory so that any of its positions becomes a training sample at once?
+//! The in-memory layout of a game, from which any of its positions can be turned into a training sample quickly.
 
 use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
 use tengen_records::{GameRecord, OPENING, PlyRecord, RecordError};
 
-/// Weights are kept as multiples of 1/65536, so that sums are exact and draws repeatable.
+/// Weights are kept as multiples of 1/65536, so that sums are exact and draws are reproducible.
 const WEIGHT_ONE: f32 = 65536.0;
 
-/// What is kept in memory of a finished game; its positions lie in the bytes of its shard, from `offset` on:
+/// The index entry of a finished game; its positions are in the bytes of its shard, starting at `offset`:
 ///
-/// | part | holds |
+/// | part | contents |
 /// |---|---|
-/// | head | for each of the `trained` positions: the sum of weights up to and with it (u64) |
-/// | | where its record ends, counted from the end of the head (u32) |
+/// | head | for each of the `trained` positions: the cumulative weight up to and including it (u64) |
+/// | | the end of its record, counted from the end of the head (u32) |
 /// | | its ply (u32) |
-/// | | the owner of every point at the end (i8): 1 Black, -1 White, 0 neither, or no count |
+/// | | the owner of every point of the final position (i8): 1 Black, -1 White, 0 neither or not scored |
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
-/// | | the search's value (f32) and 1 for White to move plus 2 after a pass (u8) |
+/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
 /// | | its policy target as pairs of move index (u16) and probability (f32) |
 ///
-/// Numbers are little-endian. What a sample needs lies in two places, the head and one record, so that drawing one
-/// touches few pages.
+/// Numbers are little-endian. A sample needs two places, the head and one record, so drawing it touches few pages.
 pub(crate) struct StoredGame {
     offset: usize,
     size: Size,
     rules: Rules,
-    /// How the game begins; `None` for the empty board and Black to move.
+    /// The start of the game; `None` for the empty board with Black to move.
     setup: Option<Box<Setup>>,
     komi: Komi,
-    /// Black's score minus White's without komi, in points; `None` where a long cycle tied the game.
+    /// Black's score minus White's without komi, in points; `None` if a long cycle tied the game.
     board_margin: Option<i32>,
     plies: usize,
     trained: usize,
@@ -39,21 +38,21 @@ pub(crate) struct StoredGame {
     planes: bool,
 }
 
-/// Flag of a record: White moves.
+/// Flag of a record: White is to move.
 const WHITE_MOVES: u8 = 1;
-/// Flag of a record: the turn before was a pass.
+/// Flag of a record: the previous move was a pass.
 const AFTER_PASS: u8 = 2;
-/// Bytes of a pair of move index and probability.
+/// Size of a (move index, probability) pair in bytes.
 const POLICY_ENTRY: usize = 6;
-/// Bytes that the head holds of every trained position.
+/// Size of the head entry of a trained position in bytes.
 const HEAD_ENTRY: usize = 8 + 4 + 4;
 
 impl StoredGame {
-    /// Appends the unpacked game to `bytes`; `None` when it has no result, nothing in it is trained on, or its score holds
-    /// the half point of a button, which no margin on a board has.
+    /// Appends the unpacked game to `bytes`; `None` if it has no result, none of it is trained on, or its score
+    /// includes the half point of a button, which no board margin has.
     ///
     /// # Errors
-    /// [`RecordError`] when a turn is illegal: only when the record was not validated before.
+    /// [`RecordError`] if a move is illegal, which happens only if the record was not validated before.
     pub(crate) fn unpack(
         record: &GameRecord,
         planes: bool,
@@ -98,7 +97,7 @@ impl StoredGame {
         Ok(Some(game))
     }
 
-    /// The same game in bytes that begin `before` bytes earlier.
+    /// The same game in a buffer that starts `before` bytes earlier.
     pub(crate) fn moved(mut self, before: usize) -> StoredGame {
         self.offset += before;
         self
@@ -118,8 +117,8 @@ impl StoredGame {
         self.total_weight
     }
 
-    /// The sample of the position at which the running sum of weights passes `offset`; `block` are the bytes of the
-    /// game's shard and `image` chooses the mirror image from the features.
+    /// The sample of the position at which the running sum of weights exceeds `offset`; `block` holds the bytes of the
+    /// game's shard, and `image` chooses the mirror image from the features.
     pub(crate) fn sample(
         &self,
         block: &[u8],
@@ -157,7 +156,7 @@ impl StoredGame {
         }
     }
 
-    /// The trained position at which the running sum of weights passes `offset`.
+    /// The trained position at which the running sum of weights exceeds `offset`.
     fn number_at(&self, head: &[u8], offset: u64) -> usize {
         let (mut low, mut high) = (0, self.trained);
         while low < high {
@@ -224,7 +223,7 @@ impl StoredGame {
         let moves = &head[self.trained * HEAD_ENTRY + self.size.area()..];
         let setup = self.setup.as_deref().unwrap_or(&Setup::EVEN);
         let start = Position::starting(self.size, self.rules, setup);
-        let mut position = start.expect("the game was started like this before");
+        let mut position = start.expect("the same start was valid before");
         for number in 0..ply {
             let index = u16::from_le_bytes(bytes_at(moves, number * 2));
             let mv = Move::from_index(self.size, usize::from(index)).expect("the index came from a move");
@@ -250,7 +249,7 @@ impl StoredGame {
     }
 }
 
-/// One trained position as it lies in the bytes.
+/// A trained position as stored in the bytes.
 struct PositionRecord<'a> {
     ply: usize,
     planes: &'a [u8],
@@ -262,7 +261,7 @@ struct PositionRecord<'a> {
 }
 
 impl PositionRecord<'_> {
-    /// The policy target with its points sent to their images.
+    /// The policy target with its points mapped to their images.
     fn policy(&self, map: &[u16]) -> Vec<(u16, f32)> {
         let entry = |entry: &[u8]| {
             let index = u16::from_le_bytes(bytes_at(entry, 0));
@@ -277,12 +276,12 @@ fn bytes_at<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
     bytes[start..start + N].try_into().expect("the slice is N bytes long")
 }
 
-/// Bytes of the bit planes of one position.
+/// Size of the bit planes of one position in bytes.
 fn planes_bytes(size: Size) -> usize {
     BIT_PLANES * size.area().div_ceil(64) * 8
 }
 
-/// The plies that are trained on, each with the sum of weights up to and with it.
+/// The trained plies, each with the cumulative weight up to and including it.
 fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
     let mut sum = 0;
     let trained = |(ply, data): (usize, &PlyRecord)| {
@@ -297,7 +296,7 @@ fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// The records of all trained positions and where each ends. With planes every turn is checked on the way.
+/// The records of all trained positions and the end of each. With planes, every move is checked along the way.
 fn encode_records(
     record: &GameRecord,
     trained: &[(u32, u64)],
@@ -331,7 +330,7 @@ fn encode_records(
     Ok((bytes, ends))
 }
 
-/// Appends what a position's record holds besides planes.
+/// Appends the parts of a position's record other than the planes.
 fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) {
     let data = &record.plies[ply];
     let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
@@ -348,9 +347,9 @@ fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) 
     }
 }
 
-/// A search's value, P(win) - P(loss), as chances of win, tie and loss, given the mover's best and worst margin after komi
-/// in half points. What the komi makes impossible gets nothing, and the value then tells the tie too; else ties count as
-/// impossible.
+/// Converts a search value, P(win) - P(loss), to probabilities of win, tie and loss, given the mover's best and worst
+/// margin after komi in half points. Results that the komi rules out get 0; if that leaves a tie and one other result,
+/// the value determines both. Otherwise a tie counts as impossible.
 fn search_target(value: f32, best: i32, worst: i32) -> [f32; 3] {
     match (best.signum(), worst.signum()) {
         (1, -1) => [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0],
@@ -367,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_results_get_nothing() {
+    fn impossible_results_get_zero() {
         assert_eq!(search_target(0.5, 30, -70), [0.75, 0.0, 0.25]);
         assert_eq!(search_target(-0.25, 0, -100), [0.0, 0.75, 0.25]);
         assert_eq!(search_target(0.25, 100, 0), [0.25, 0.75, 0.0]);

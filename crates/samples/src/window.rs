@@ -1,4 +1,4 @@
-//! Which games does the trainer learn from? The newest shards, told by their names alone.
+//! The training window: the newest shards, selected by their names alone.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use tengen_store::ShardInfo;
 
-/// How much of a window may be damaged before training stops.
+/// Maximum share of a window that may be damaged before training stops.
 const MAX_DAMAGED_SHARE: f64 = 0.01;
 
 /// How far back the window reaches.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WindowConfig {
-    /// Positions that are always in the window, newest first. Usual: 3000 on 5x5, 10000 on 9x9. More forgets less and
-    /// learns slower from the newest games.
+    /// Positions that are always in the window, newest first. Usually 3000 on 5x5, 10000 on 9x9. A larger base forgets
+    /// less but learns more slowly from the newest games.
     pub base_positions: u64,
-    /// Share of all positions ever published that is added to the base, 0 to 1. Usual: 0.12.
+    /// Share of all positions ever published that is added to the base, 0 to 1. Usually 0.12.
     pub fraction: f64,
 }
 
@@ -30,29 +30,29 @@ impl Default for WindowConfig {
 }
 
 impl WindowConfig {
-    /// Positions the window should hold when `total` positions were published.
+    /// Number of positions the window should hold after `total` positions were published.
     pub fn target_positions(&self, total: u64) -> u64 {
         let share = self.fraction.clamp(0.0, 1.0);
         self.base_positions.saturating_add((total as f64 * share) as u64)
     }
 }
 
-/// More of a window is damaged than training bears.
+/// Too much of a window is damaged to continue training.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{bad} of the window's {all} shards are damaged, expected at most 1 % (for example {first}; quarantine/ has the \
-     reason of each): find out what damages files there before training goes on"
+     reasons): find out what damages files there before you resume training"
 )]
 pub struct WindowDamage {
-    /// Damaged shards among the window's games.
+    /// Number of damaged shards in the window.
     pub bad: usize,
-    /// All shards of the window's games, good and bad.
+    /// Number of all shards in the window, good and bad.
     pub all: usize,
-    /// Path of one that is damaged.
+    /// Path of one damaged shard.
     pub first: String,
 }
 
-/// The newest shards of a store, oldest of them first.
+/// The newest shards of a store, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
     /// The shards, in the order of the listing.
@@ -61,25 +61,25 @@ pub struct Window {
     pub positions: u64,
     /// Games in these shards.
     pub games: u64,
-    /// Positions in all shards of the listing and in what was pruned before.
+    /// Positions in all shards of the listing plus those pruned before.
     pub total_positions: u64,
-    /// Whether these are all shards of the listing.
+    /// Whether the window contains all shards of the listing.
     pub is_all: bool,
 }
 
 impl Window {
-    /// How many of these damaged shards belong among the window's: all of them when it holds all shards,
-    /// else those that are not older than its oldest.
+    /// How many of these damaged shards fall into the window: all of them if it contains all shards, otherwise those
+    /// that are not older than its oldest shard.
     pub fn damaged<'a>(&self, damaged: impl IntoIterator<Item = &'a ShardInfo>) -> usize {
         let oldest = self.shards.first().map(ShardInfo::order);
         let inside = |shard: &&ShardInfo| self.is_all || oldest.is_some_and(|oldest| shard.order() >= oldest);
         damaged.into_iter().filter(inside).count()
     }
 
-    /// Refuses a window of which more than 1 % is damaged; a single damaged shard is always borne.
+    /// Rejects a window of which more than 1 % is damaged; a single damaged shard is always tolerated.
     ///
     /// # Errors
-    /// [`WindowDamage`] with the counts and the first of the damaged shards.
+    /// [`WindowDamage`] with the counts and the first damaged shard.
     pub fn check_damage<'a>(
         &self,
         damaged: impl IntoIterator<Item = &'a ShardInfo> + Clone,
@@ -95,12 +95,12 @@ impl Window {
         Err(WindowDamage { bad, all, first })
     }
 
-    /// Takes whole shards from the end of the listing (the newest) until the wanted number of positions is reached.
+    /// Takes whole shards from the end of the listing (the newest) until the target number of positions is reached.
     pub fn select(shards: &[ShardInfo], config: WindowConfig) -> Window {
         Window::select_after(0, shards, config)
     }
 
-    /// [`Window::select`] where `pruned_positions` came before the listing and count for the window's size.
+    /// [`Window::select`] if `pruned_positions` preceded the listing and count toward the window size.
     pub fn select_after(pruned_positions: u64, shards: &[ShardInfo], config: WindowConfig) -> Window {
         let total_positions = pruned_positions + shards.iter().map(ShardInfo::positions).sum::<u64>();
         let wanted = config.target_positions(total_positions);

@@ -1,4 +1,4 @@
-//! Samples drawn from games: right targets, fair shares, the same for the same seed, bounded memory.
+//! Samples drawn from games: correct targets, fair shares, reproducible by seed, bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn source_of(games: &[GameRecord], config: SampleConfig) -> SampleSource {
     source
 }
 
-/// Every trainable position of the games with its sample worked out the slow way, as (key of the canonical image).
+/// Every trainable position of a game with its sample computed the slow way, by replay.
 fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Features) -> Symmetry) -> Vec<Sample> {
     let mut samples = Vec::new();
     let owners = |sign: i8| game.ownership.iter().map(|&owner| owner * sign).collect::<Vec<i8>>();
@@ -38,7 +38,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             2
         };
         let search = 1.0 - result_share;
-        // Within the board's whole area both sides can win; beyond it, one side is left with a tie at best, or nothing.
+        // Within the area of the whole board both sides can win; beyond it, one side can at best tie, or can only lose.
         let (area, value) = (game.size.area() as f32, record.root_value);
         let mut value_target = if features.komi.abs() < area {
             [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0]
@@ -79,7 +79,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
 }
 
 #[test]
-fn samples_are_what_replay_says_wherever_the_games_lie() {
+fn samples_match_a_replay_wherever_the_games_are_kept() {
     for size in [
         Size::square(5).unwrap(),
         Size::new(4, 6).unwrap(),
@@ -133,7 +133,7 @@ fn the_same_seed_draws_the_same_batch_on_any_number_of_threads() {
 }
 
 #[test]
-fn positions_are_drawn_by_their_weight() {
+fn positions_are_drawn_by_weight() {
     let game = random_games(4, 60)
         .into_iter()
         .filter(|game| game.is_finished())
@@ -169,7 +169,7 @@ fn positions_are_drawn_by_their_weight() {
             "expected {expected}, found {found}"
         );
     }
-    assert!(drawn.is_empty(), "positions were drawn that must not be");
+    assert!(drawn.is_empty(), "positions were drawn that must not be drawn");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn games_without_a_score_and_openings_are_not_drawn() {
 }
 
 #[test]
-fn memory_is_bounded_and_the_oldest_go_first() {
+fn memory_is_bounded_and_the_oldest_shards_are_dropped_first() {
     let games = random_games(4, 40);
     let positions: u64 = games[..10]
         .iter()
@@ -208,7 +208,7 @@ fn memory_is_bounded_and_the_oldest_go_first() {
     );
 }
 
-/// Sources that hold the same games on disk, on disk with next to no memory allowed, and in memory.
+/// Sources that hold the same games on disk, on disk with almost no memory allowed, and in memory.
 fn sources_of(games: &[GameRecord], folder: &std::path::Path) -> [SampleSource; 3] {
     let on_disk = SampleConfig {
         cache: CachePlace::Folder(folder.join("scratch")),
@@ -232,7 +232,7 @@ fn sources_of(games: &[GameRecord], folder: &std::path::Path) -> [SampleSource; 
 }
 
 #[test]
-fn giving_memory_back_changes_nothing_that_is_drawn() {
+fn releasing_memory_does_not_change_the_samples() {
     let folder = TempDir::new().unwrap();
     let games = random_games(4, 40);
     let [on_disk, squeezed, in_memory] = sources_of(&games, folder.path());
@@ -248,7 +248,7 @@ fn giving_memory_back_changes_nothing_that_is_drawn() {
 }
 
 #[test]
-fn in_memory_the_window_is_cut_to_the_bytes_allowed() {
+fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let games = random_games(4, 40);
@@ -272,7 +272,7 @@ fn in_memory_the_window_is_cut_to_the_bytes_allowed() {
         assert!(source.memory_bytes() <= 20_000);
     }
     let (load, window) = (load.unwrap(), window());
-    assert_eq!(load.loaded, 1, "what did not fit is not read again");
+    assert_eq!(load.loaded, 1, "shards that did not fit are not read again");
     let held = window.shards.iter().filter(|shard| source.contains(&shard.path));
     let held: u64 = held.map(|shard| shard.positions()).sum();
     assert!(held > 0 && load.left_out > 0);
@@ -300,9 +300,9 @@ fn a_store_keeps_its_scratch_files_in_its_own_folder() {
     source.add_games("all", &random_games(4, 10)).unwrap();
     assert!(source.disk_bytes() > 0);
     let cache = store.local_path().unwrap().join("cache");
-    assert_eq!(std::fs::read_dir(cache).unwrap().count(), 0, "its files have no names");
+    assert_eq!(std::fs::read_dir(cache).unwrap().count(), 0, "its files are unlinked");
 
-    // Where no folder can be, nothing is added and the reason is said.
+    // If the folder cannot be created, nothing is added and the error gives the reason.
     std::fs::remove_dir(store.local_path().unwrap().join("cache")).unwrap();
     std::fs::write(store.local_path().unwrap().join("cache"), b"in the way").unwrap();
     let error = source.add_games("more", &random_games(4, 10)).unwrap_err();
@@ -354,7 +354,7 @@ fn mixed_boards_share_the_largest_canvas() {
 }
 
 #[test]
-fn a_window_is_followed_through_the_store() {
+fn a_source_follows_the_window_of_a_store() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let games = random_games(4, 24);
@@ -389,7 +389,7 @@ fn a_window_is_followed_through_the_store() {
         "a source that followed the store equals one that was loaded at once"
     );
 
-    // A shard that is damaged meanwhile is reported and left out.
+    // A shard that is damaged in the meantime is reported and skipped.
     let last = window.shards.last().unwrap();
     std::fs::write(store.local_path().unwrap().join(&last.path), b"damaged").unwrap();
     let mut late = SampleSource::new(SampleConfig::default());

@@ -1,4 +1,4 @@
-//! Games that do not start from the empty board with Black: through the format and back, samples, refusals.
+//! Games that do not start on the empty board with Black to move: round trips, samples, rejections.
 
 use tengen_records::{GameRecord, RecordError};
 use tengen_rules::{Color, Handicap, PointSet, Position, Rules, Setup, SetupError, Size, parse_point};
@@ -42,7 +42,7 @@ fn games() -> Vec<GameRecord> {
 }
 
 #[test]
-fn every_start_survives_the_format() {
+fn every_start_survives_a_round_trip() {
     let games = games();
     for game in &games {
         let last = game.validate().unwrap();
@@ -55,7 +55,7 @@ fn every_start_survives_the_format() {
 }
 
 #[test]
-fn setups_that_cannot_be_are_refused() {
+fn impossible_setups_are_rejected() {
     let size = Size::square(5).unwrap();
     let check = |start: Setup, expected: RecordError| {
         let game = GameRecord {
@@ -89,9 +89,9 @@ fn setups_that_cannot_be_are_refused() {
     assert_eq!(many.validate().unwrap_err(), RecordError::Handicap(256));
 }
 
-/// Samples know whose turn it is, with and without ready planes.
+/// Samples use the correct side to move, with and without precomputed planes.
 #[test]
-fn samples_are_seen_by_the_right_side() {
+fn samples_are_seen_from_the_correct_side() {
     for planes in [false, true] {
         let config = SampleConfig {
             planes,
@@ -102,7 +102,7 @@ fn samples_are_seen_by_the_right_side() {
             source.add_games("one", std::slice::from_ref(&game)).unwrap();
             let margin: i32 = game.ownership.iter().map(|&owner| i32::from(owner)).sum();
             for sample in source.draw_samples(40, 3, SymmetryMode::Canonical).unwrap_or_default() {
-                // The komi of these games is never 0, and the mover gets it only as White.
+                // The komi of these games is never 0, and the mover receives it only as White.
                 let black = (sample.features.komi > 0.0) != (game.komi.points() > 0.0);
                 assert_eq!(sample.board_margin, if black { margin } else { -margin });
             }
@@ -135,7 +135,7 @@ fn the_handicap_bonus_is_counted() {
 }
 
 #[test]
-fn sgf_tells_the_start() {
+fn sgf_contains_the_start() {
     let texts: Vec<String> = games().iter().map(write_sgf).collect();
     assert!(texts[0].contains("PL[W]\n;W["), "{}", texts[0]);
     assert!(texts[1].contains("AB[bd][cd]AW[cb]\n;B["), "{}", texts[1]);

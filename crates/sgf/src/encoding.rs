@@ -1,4 +1,4 @@
-//! In which encoding is a file? Bytes become text before anything is parsed.
+//! Detects the encoding of a file and decodes it before anything is parsed.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, SHIFT_JIS, UTF_8};
 
 use crate::parse::begins_root_bytes;
 
-/// The text of a file and how it was found.
+/// The decoded text of a file and how it was decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SgfText<'a> {
     /// The text, without a byte order mark.
     pub text: Cow<'a, str>,
     /// Name of the encoding of the first part, such as `UTF-8` or `gb18030`.
     pub encoding: &'static str,
-    /// Whether bytes had to be replaced (by U+FFFD) as no encoding fits all of them.
+    /// Whether bytes had to be replaced by U+FFFD because no encoding fits all of them.
     pub is_damaged: bool,
 }
 
 impl<'a> SgfText<'a> {
     /// Decodes a file:
     ///
-    /// 1. A byte order mark decides (UTF-8, UTF-16).
-    /// 2. Bytes that are UTF-8 are UTF-8, also where `CA` says Latin-1 or another encoding of single bytes.
+    /// 2. Bytes that are valid UTF-8 are UTF-8, even if `CA` says Latin-1 or another single-byte encoding.
+    /// 3. The encoding stated by `CA`, if all bytes are valid in it.
     /// 3. What `CA` states, if all bytes fit it.
     /// 4. Else a guess from the bytes' statistics among GBK (GB18030), Big5, Shift_JIS, EUC-JP, EUC-KR, Latin-1 and
     ///    other single-byte encodings.
@@ -55,7 +55,7 @@ impl<'a> SgfText<'a> {
     }
 }
 
-/// Decodes every game by itself.
+/// Decodes every game on its own.
 fn decode_parts(bytes: &[u8]) -> SgfText<'static> {
     let mut starts: Vec<usize> = (0..bytes.len())
         .filter(|&at| bytes[at] == b'(' && begins_root_bytes(&bytes[at..]))
@@ -83,7 +83,7 @@ fn decode_parts(bytes: &[u8]) -> SgfText<'static> {
     }
 }
 
-/// Decodes bytes without a byte order mark that state one encoding at most.
+/// Decodes bytes without a byte order mark that state at most one encoding.
 fn decode_as_stated<'a>(bytes: &'a [u8], stated: Option<&'static Encoding>) -> SgfText<'a> {
     let double = stated.filter(|encoding| !encoding.is_single_byte() && *encoding != UTF_8);
     if let Ok(text) = std::str::from_utf8(bytes)
@@ -103,7 +103,7 @@ fn decode_as_stated<'a>(bytes: &'a [u8], stated: Option<&'static Encoding>) -> S
     SgfText::new(text, guess, is_damaged)
 }
 
-/// The different encodings that properties `CA` name, in order.
+/// The distinct encodings named by `CA` properties, in order.
 fn stated_encodings(bytes: &[u8]) -> Vec<&'static Encoding> {
     let mut found = Vec::new();
     for at in memchr::memmem::find_iter(bytes, b"CA") {
@@ -126,7 +126,8 @@ fn stated_encodings(bytes: &[u8]) -> Vec<&'static Encoding> {
     found
 }
 
-/// The encoding of a name as the web and Windows use it; none of those in which ASCII is not ASCII.
+/// Looks up an encoding by the name used on the web and in Windows; encodings that are not ASCII-compatible are
+/// excluded.
 fn encoding_of_label(label: &[u8]) -> Option<&'static Encoding> {
     let windows = [("cp936", GBK), ("cp950", BIG5), ("cp932", SHIFT_JIS), ("cp949", EUC_KR)];
     let label = label.trim_ascii();

@@ -1,8 +1,8 @@
-//! Where does something stand in a text, and what is wrong there?
+//! Errors in SGF text and their positions.
 
 use std::fmt;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SgfPlace {
     /// Line, counted from 1; a carriage return, a line feed or both end a line.
@@ -12,7 +12,7 @@ pub struct SgfPlace {
 }
 
 impl SgfPlace {
-    /// The beginning of a text.
+    /// The start of a text.
     pub const START: SgfPlace = SgfPlace { line: 1, column: 1 };
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for SgfPlace {
     }
 }
 
-/// Text that is no SGF, or no game of Go on a board up to 19x19.
+/// A text is not SGF, or not a game of Go on a board up to 19x19.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct SgfError {
@@ -30,9 +30,9 @@ pub struct SgfError {
     pub line: usize,
     /// Column in characters, counted from 1.
     pub column: usize,
-    /// What was expected and found.
+    /// What was expected and what was found.
     pub problem: String,
-    /// Number of the turn it is about, counted from 1, when it is about a turn.
+    /// Number of the turn with the error, counted from 1, if the error concerns a turn.
     pub turn: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ impl SgfError {
         }
     }
 
-    /// The place the error is about.
+    /// The position of the error.
     pub fn place(&self) -> SgfPlace {
         SgfPlace {
             line: self.line as u32,
@@ -64,7 +64,7 @@ impl SgfError {
     }
 }
 
-/// The start of a text found in a file, short enough for a message.
+/// The start of a text found in a file, shortened for a message.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {

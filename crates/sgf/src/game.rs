@@ -1,4 +1,4 @@
-//! What does a tree say as a game of Go? The main line: the first variation of every branch.
+//! Reads a tree as a game of Go: the main line, which is the first variation at every branch.
 
 use tengen_rules::{Color, Handicap, Komi, Move, Point, PointSet, Setup, Size};
 
@@ -12,48 +12,47 @@ use tengen_records::SgfResult;
 /// The main line of one game of an SGF file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SgfGame {
-    /// The board; 19x19 where the file does not say.
+    /// Board size; 19x19 if the file does not say.
     pub size: Size,
-    /// Komi, when the file says one in half points.
+    /// Komi, if the file states one in whole or half points.
     pub komi: Option<Komi>,
-    /// Komi as the file gives it.
+    /// Komi as written in the file.
     pub komi_text: Option<String>,
-    /// Number of handicap stones, when the file says one.
+    /// Number of handicap stones, if the file states one.
     pub handicap: Option<u16>,
-    /// Name of the rules as the file gives it.
+    /// Name of the rules as written in the file.
     pub rules: Option<String>,
-    /// Name of the player of Black.
+    /// Name of the Black player.
     pub black: Option<String>,
-    /// Name of the player of White.
+    /// Name of the White player.
     pub white: Option<String>,
-    /// Rank of the player of Black.
+    /// Rank of the Black player.
     pub black_rank: Option<String>,
-    /// Rank of the player of White.
+    /// Rank of the White player.
     pub white_rank: Option<String>,
-    /// The result as the file claims it.
+    /// The result claimed by the file.
     pub result: Option<String>,
-    /// The date as the file gives it.
+    /// The date as written in the file.
     pub date: Option<String>,
-    /// The event at which the game was played.
+    /// The event where the game was played.
     pub event: Option<String>,
-    /// Stones set up before the first turn in the file's order; `None` clears a point.
+    /// Stones set up before the first turn, in file order; `None` clears a point.
     pub setup: Vec<(Option<Color>, Point)>,
-    /// The side that takes the first turn, when the file says so (`PL`).
+    /// The side to move first, if the file says so (`PL`).
     pub to_move: Option<Color>,
     /// The turns in order.
     pub moves: Vec<(Color, Move)>,
-    /// Where each turn stands in the text.
+    /// Position of each turn in the text.
     pub places: Vec<SgfPlace>,
-    /// Where the game begins in the text, or the first stones set up, if there are any.
+    /// Position of the start of the game or, if stones are set up, of the first of them.
     pub start_place: SgfPlace,
 }
 
-/// Reads the main line (always the first variation) of every game in a text. What stands between games is passed over,
-/// as are properties this reader does not know.
+/// Reads the main line (always the first variation) of every game in a text. Text between games and unknown properties
+/// are skipped.
 ///
 /// # Errors
-/// [`SgfError`] at the first thing that cannot be read, or when there is no game at all. [`SgfGames`] goes on after a
-/// broken game.
+/// [`SgfError`] at the first error, or if the text contains no game. [`SgfGames`] continues after a broken game.
 pub fn read_sgf(text: &str) -> Result<Vec<SgfGame>, SgfError> {
     let games = SgfGames::new(text).collect::<Result<Vec<_>, _>>()?;
     match games.is_empty() {
@@ -62,7 +61,7 @@ pub fn read_sgf(text: &str) -> Result<Vec<SgfGame>, SgfError> {
     }
 }
 
-/// [`read_sgf`] of a file's bytes, in whatever encoding they are ([`SgfText::decode`]).
+/// [`read_sgf`] for the bytes of a file in any encoding ([`SgfText::decode`]).
 ///
 /// # Errors
 /// As [`read_sgf`].
@@ -70,16 +69,16 @@ pub fn read_sgf_bytes(bytes: &[u8]) -> Result<Vec<SgfGame>, SgfError> {
     read_sgf(&SgfText::decode(bytes).text)
 }
 
-/// Reads the games of a text one by one, going on after a broken one as [`SgfTrees`] does.
+/// Iterates over the games of a text, continuing after a broken one as [`SgfTrees`] does.
 pub struct SgfGames<'a>(SgfTrees<'a>);
 
 impl<'a> SgfGames<'a> {
-    /// Reads from the beginning of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'a str) -> SgfGames<'a> {
         SgfGames(SgfTrees::new(text))
     }
 
-    /// How many bytes of the text have been read.
+    /// Number of bytes read so far.
     pub fn bytes_read(&self) -> usize {
         self.0.bytes_read()
     }
@@ -98,8 +97,8 @@ impl SgfGame {
     /// The main line of a tree as a game of Go on a board from 1x1 to 19x19.
     ///
     /// # Errors
-    /// [`SgfError`] for another game than Go, another board, points off the board, stones set up after the first turn,
-    /// and a size or kind of game that is stated twice.
+    /// [`SgfError`] for a game other than Go, an unsupported board, points off the board, stones set up after the first
+    /// turn, and a size or kind of game that is stated twice.
     pub fn of_tree(tree: &SgfTree) -> Result<SgfGame, SgfError> {
         let size = board(tree)?;
         let mut game = SgfGame::empty(size);
@@ -134,7 +133,7 @@ impl SgfGame {
         }
     }
 
-    /// An error about the stones set up at the start, with their place.
+    /// An error about the setup stones, with their position.
     pub fn error_at_setup(&self, problem: impl Into<String>) -> SgfError {
         SgfError::new(self.start_place, problem)
     }
@@ -153,13 +152,13 @@ impl SgfGame {
         stones
     }
 
-    /// Where the game starts. The first turn's color takes the first turn, whatever `PL` says; without turns `PL`,
-    /// else White when there is a handicap, else Black. A handicap of `HA` stones is
+    /// The setup of the game. The color of the first turn moves first, regardless of `PL`. Without turns, it is the
+    /// side named by `PL`, else White if there is a handicap, else Black. A handicap of `HA` stones is
     ///
-    /// - among the stones set up, if so many black ones were;
-    /// - else played, if no stones were set up and so many plays of Black come first;
-    /// - else given by passes, if no stones were set up and White passes in so many turns less one;
-    /// - else not believed.
+    /// - among the setup stones, if that many black stones were set up;
+    /// - else played, if no stones were set up and Black starts with that many plays;
+    /// - else given by passes, if no stones were set up and White passes on one turn fewer than that;
+    /// - else ignored.
     pub fn start(&self) -> Setup {
         let stones = self.setup_stones();
         let handicap = match self.handicap {
@@ -195,12 +194,12 @@ impl SgfGame {
         }
     }
 
-    /// What the file claims about the end.
+    /// The result claimed by the file.
     pub fn claim(&self) -> SgfResult {
         self.result.as_deref().map_or(SgfResult::Unknown, SgfResult::parse)
     }
 
-    /// Takes a node's stones first, then its turns, wherever they stand in the node.
+    /// Adds a node: first its setup stones, then its turns, in whatever order the node has them.
     fn add_node(&mut self, node: SgfNode<'_>) -> Result<(), SgfError> {
         for property in node.properties() {
             match property.name() {
@@ -220,7 +219,7 @@ impl SgfGame {
         Ok(())
     }
 
-    /// Keeps the first statement of each kind.
+    /// Keeps the first value of each kind of information.
     fn add_information(&mut self, property: SgfProperty<'_>) {
         let value = property.first().map(SgfValue::simple_text).unwrap_or_default();
         if value.is_empty() {
@@ -258,7 +257,7 @@ impl SgfGame {
         let number = self.moves.len() + 1;
         let wrong = |problem: String| SgfError::new(property.place(), problem).of_turn(number);
         let mut values = property.values();
-        let value = values.next().expect("a property of a tree has a value");
+        let value = values.next().expect("every property of a tree has a value");
         if values.next().is_some() {
             return Err(wrong(format!(
                 "expected one move, found several values of {}",
@@ -274,7 +273,7 @@ impl SgfGame {
         Ok(())
     }
 
-    /// A move; nothing and, as boards end at 19x19, `tt` are passes.
+    /// Parses a move. An empty value is a pass and so is `tt`, since boards are at most 19x19.
     fn read_move(&self, value: SgfValue<'_>) -> Option<Move> {
         match value.raw().trim() {
             "" | "tt" => Some(Move::Pass),
@@ -309,8 +308,8 @@ impl SgfGame {
     }
 }
 
-/// The board of a tree, after a check that it is a game of Go. A size or kind of game stated twice is the trace of a
-/// lost `]` that made one game of two.
+/// The board of a tree, after checking that it is a game of Go. A size or kind of game that is stated twice indicates
+/// that a missing `]` merged two games into one.
 fn board(tree: &SgfTree) -> Result<Size, SgfError> {
     let mut size = None;
     let mut is_go = false;
@@ -330,11 +329,11 @@ fn board(tree: &SgfTree) -> Result<Size, SgfError> {
             _ => {}
         }
     }
-    Ok(size.unwrap_or_else(|| Size::square(19).expect("19 is a side of a board")))
+    Ok(size.unwrap_or_else(|| Size::square(19).expect("19 is a valid board size")))
 }
 
 fn twice(name: &str) -> String {
-    format!("expected {name} once, found it again: is a ']' or ')' missing before?")
+    format!("expected {name} once, found it again: is a ']' or ')' missing before it?")
 }
 
 fn wrong_size(found: &str) -> String {
@@ -346,7 +345,7 @@ fn parse_size(text: &str) -> Option<Size> {
     Size::new(width.trim().parse().ok()?, height.trim().parse().ok()?).ok()
 }
 
-/// A komi in whole or half points, with a decimal point or comma; anything else is no komi.
+/// Parses a komi in whole or half points, with a decimal point or comma; anything else gives `None`.
 fn parse_komi(text: &str) -> Option<Komi> {
     let text = text.replace(',', ".");
     let text = text.strip_suffix('.').unwrap_or(&text);

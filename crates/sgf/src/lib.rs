@@ -1,14 +1,14 @@
-//! SGF, the text in which people keep games: from bytes to text, to trees, to games of Go; and back.
+//! SGF, the standard text format for Go games: from bytes to text, to trees, to games of Go, and back.
 //!
 //! | step | type | reads | knows |
 //! |---|---|---|---|
 //! | text | [`SgfText`] | bytes in any encoding | byte order marks, `CA`, guessing |
-//! | tree | [`SgfTree`] | text | nodes, variations, properties, escapes; nothing of Go |
-//! | game | [`SgfGame`] | the main line of a tree | boards up to 19x19, stones set up, turns, who, when, what result |
+//! | tree | [`SgfTree`] | text | nodes, variations, properties, escapes; nothing about Go |
+//! | game | [`SgfGame`] | the main line of a tree | boards up to 19x19, setup stones, turns, players, dates, results |
 //! | record | [`write_sgf`] | – | how our own games are written |
 //!
-//! Nothing here recurses, so depth is no danger. Text is decoded before it is parsed, as the second byte of a character
-//! may look like `]` or `\`.
+//! Nothing here recurses, so deep nesting is harmless. Text is decoded before it is parsed because the second byte of a
+//! multi-byte character may look like `]` or `\`.
 
 mod encoding;
 mod error;

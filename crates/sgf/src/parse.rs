@@ -1,22 +1,21 @@
-//! How does text become trees? Without recursion, game by game, going on after a broken one.
+//! Parses SGF text into trees, without recursion and game by game, continuing after a broken one.
 
 use std::borrow::Cow;
 
 use crate::error::{SgfError, SgfPlace};
 use crate::tree::{SgfNodeId, SgfTree};
 
-/// Properties that stand in the first node of a game only, by which a new game is told from a variation. A variation
-/// that begins with one all the same is written with a space after its `(`.
+/// Properties that belong only in the first node of a game; they distinguish a new game from a variation. A variation
+/// that starts with one anyway is written with a space after its `(`.
 pub(super) const ROOT_ONLY: [&str; 5] = ["GM", "FF", "CA", "AP", "SZ"];
 
-/// After so many broken games that reach the end of the text, the rest is not searched for more.
-const MOST_UNENDED: usize = 64;
+/// After this many broken games that extend to the end of the text, the rest is not searched further.
+const MAX_UNTERMINATED: usize = 64;
 
-/// All games of a text as trees. What stands between games (mail headers, signatures, a byte order mark) is passed over.
+/// Parses all games of a text into trees. Text between games (mail headers, signatures, a byte order mark) is skipped.
 ///
 /// # Errors
-/// [`SgfError`] at the first thing that cannot be read, or when there is no game at all. [`SgfTrees`] goes on after a
-/// broken game.
+/// [`SgfError`] at the first error, or if the text contains no game. [`SgfTrees`] continues after a broken game.
 pub fn parse_sgf(text: &str) -> Result<Vec<SgfTree>, SgfError> {
     let trees = SgfTrees::new(text).collect::<Result<Vec<_>, _>>()?;
     match trees.is_empty() {
@@ -25,20 +24,20 @@ pub fn parse_sgf(text: &str) -> Result<Vec<SgfTree>, SgfError> {
     }
 }
 
-/// Says that a text holds no game.
+/// The error for a text without a game.
 pub fn no_game(text: &str) -> SgfError {
     let found = match text.trim_start_matches('\u{feff}').trim().chars().next() {
         None => "nothing".to_owned(),
-        Some(first) => format!("text that begins with {first:?} and has no game"),
+        Some(first) => format!("text that starts with {first:?} and contains no game"),
     };
     SgfError::new(
         SgfPlace::START,
-        format!("expected a game that begins with '(;', found none: {found}"),
+        format!("expected a game that starts with '(;', found none: {found}"),
     )
 }
 
-/// Reads the games of a text one by one. After a broken game it goes on at the next beginning of a game: `(;` with a
-/// property that only a first node has (`GM`, `FF`, `CA`, `AP` or `SZ`).
+/// Iterates over the games of a text. After a broken game it continues at the next start of a game: `(;` with a
+/// property that belongs only in a first node (`GM`, `FF`, `CA`, `AP` or `SZ`).
 pub struct SgfTrees<'a> {
     text: &'a str,
     at: usize,
@@ -46,7 +45,7 @@ pub struct SgfTrees<'a> {
     unended: usize,
 }
 
-/// A place in the text whose line and column are known.
+/// A position in the text with known line and column.
 #[derive(Copy, Clone)]
 struct Mark {
     at: usize,
@@ -54,7 +53,7 @@ struct Mark {
 }
 
 impl<'a> SgfTrees<'a> {
-    /// Reads from the beginning of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'a str) -> SgfTrees<'a> {
         let mark = Mark {
             at: 0,
@@ -68,7 +67,7 @@ impl<'a> SgfTrees<'a> {
         }
     }
 
-    /// How many bytes of the text have been read.
+    /// Number of bytes read so far.
     pub fn bytes_read(&self) -> usize {
         self.at
     }
@@ -77,7 +76,7 @@ impl<'a> SgfTrees<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Line and column of an offset that is not before the last one asked for.
+    /// Line and column of an offset, which must not precede the previous one.
     fn place(&mut self, at: usize) -> SgfPlace {
         let bytes = self.text.as_bytes();
         let SgfPlace { mut line, mut column } = self.mark.place;
@@ -105,7 +104,7 @@ impl<'a> SgfTrees<'a> {
         }
     }
 
-    /// Moves to the next `(` that begins a game; false when there is none.
+    /// Moves to the next `(` that starts a game; false if there is none.
     fn skip_to_game(&mut self) -> bool {
         while let Some(found) = self.text[self.at..].find('(') {
             self.at += found;
@@ -118,19 +117,19 @@ impl<'a> SgfTrees<'a> {
         false
     }
 
-    /// Moves to the next sure beginning of a game after a broken one.
+    /// Moves to the next unambiguous start of a game after a broken one.
     fn skip_broken(&mut self, start: usize) {
         let rest = start + 1;
         let next = self.text[rest..]
             .match_indices('(')
             .find(|&(at, _)| begins_root(&self.text[rest + at..]));
         self.at = match next {
-            Some((at, _)) if self.unended < MOST_UNENDED => rest + at,
+            Some((at, _)) if self.unended < MAX_UNTERMINATED => rest + at,
             _ => self.text.len(),
         };
     }
 
-    /// Reads from `(` to its `)`.
+    /// Parses from `(` to the matching `)`.
     fn tree(&mut self) -> Result<SgfTree, SgfError> {
         let mut line = Line::default();
         loop {
@@ -177,7 +176,7 @@ impl<'a> SgfTrees<'a> {
         Ok(())
     }
 
-    /// Refuses nodes and properties after variations: nobody can say to which line they belong.
+    /// Rejects nodes and properties after variations because it is unclear which line they belong to.
     fn check_open(&mut self, line: &Line) -> Result<(), SgfError> {
         match line.is_closed {
             false => Ok(()),
@@ -205,7 +204,7 @@ impl<'a> SgfTrees<'a> {
         }
     }
 
-    /// A name and its values in brackets.
+    /// Parses a name and its values in brackets.
     fn property(&mut self, line: &mut Line) -> Result<(), SgfError> {
         let start = self.at;
         let name = identifier(&self.text[start..]);
@@ -232,7 +231,7 @@ impl<'a> SgfTrees<'a> {
         self.at += rest.len() - rest.trim_start_matches(is_space).len();
     }
 
-    /// The offset of the `]` that ends the value beginning here.
+    /// The offset of the `]` that ends the value starting here.
     fn value_end(&mut self) -> Result<usize, SgfError> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
@@ -260,7 +259,7 @@ impl Iterator for SgfTrees<'_> {
     fn next(&mut self) -> Option<Result<SgfTree, SgfError>> {
         if self.text.len() >= u32::MAX as usize {
             *self = SgfTrees::new("");
-            let problem = "expected less than 4 GiB of text: divide the file";
+            let problem = "expected less than 4 GiB of text: split the file";
             return Some(Err(SgfError::new(SgfPlace::START, problem)));
         }
         if !self.skip_to_game() {
@@ -278,17 +277,17 @@ impl Iterator for SgfTrees<'_> {
     }
 }
 
-/// The tree so far and where in it the reader stands.
+/// The tree built so far and the current position in it.
 #[derive(Default)]
 struct Line {
     tree: Option<SgfTree>,
-    /// The node to go on from, none before the first.
+    /// The node to continue from; `None` before the first node.
     last: Option<SgfNodeId>,
-    /// For every open parenthesis the node before it.
+    /// For every open parenthesis, the node before it.
     open: Vec<Option<SgfNodeId>>,
-    /// A parenthesis was opened and no node has come.
+    /// Whether a parenthesis was opened and no node has followed yet.
     is_fresh: bool,
-    /// A parenthesis was closed and none opened since.
+    /// Whether a parenthesis was closed and none has been opened since.
     is_closed: bool,
 }
 
@@ -302,7 +301,7 @@ impl Line {
         self.is_fresh = false;
     }
 
-    /// The tree, with a node for a property that comes without `;` before it.
+    /// The tree, with a new node if the property has no `;` before it.
     fn tree_for_property(&mut self) -> &mut SgfTree {
         if self.is_fresh {
             self.add_node();
@@ -310,7 +309,7 @@ impl Line {
         self.tree.get_or_insert_default()
     }
 
-    /// Goes back to where the last parenthesis was opened; whether that was the game's own.
+    /// Returns to where the last parenthesis was opened; true if that was the game's own.
     fn close(&mut self) -> bool {
         self.last = self.open.pop().flatten();
         self.is_fresh = false;
@@ -319,12 +318,12 @@ impl Line {
     }
 }
 
-/// White space of every alphabet, control characters, byte order marks inside a text.
+/// Unicode white space, control characters, and byte order marks inside a text.
 fn is_space(character: char) -> bool {
     character.is_whitespace() || character.is_control() || character == '\u{feff}'
 }
 
-/// The letters and digits at the beginning of a text, if a letter comes first.
+/// The letters and digits at the start of a text, if a letter comes first.
 fn identifier(text: &str) -> &str {
     let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric());
     match text.starts_with(|first: char| first.is_ascii_alphabetic()) {
@@ -333,7 +332,7 @@ fn identifier(text: &str) -> &str {
     }
 }
 
-/// A name without its small letters, or in capitals when all letters are small.
+/// A name without its lowercase letters, or in uppercase if all letters are lowercase.
 fn normal_name(name: &str) -> Cow<'_, str> {
     if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(name);
@@ -345,19 +344,19 @@ fn normal_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text that begins with `(` begins a game: a node or, with its `;` forgotten, a property follows.
+/// Whether a text that starts with `(` starts a game: a node follows or, if its `;` is missing, a property.
 fn begins_game(text: &str) -> bool {
     let rest = text[1..].trim_start_matches(is_space);
     let after_name = rest[identifier(rest).len()..].trim_start_matches(is_space);
     rest.starts_with(';') || (after_name.len() < rest.len() && after_name.starts_with('['))
 }
 
-/// Whether a text that begins with `(` begins a node that only a first node can be.
+/// Whether a text that starts with `(` starts a node that can only be a first node.
 fn begins_root(text: &str) -> bool {
     begins_root_bytes(text.as_bytes())
 }
 
-/// Whether bytes of any encoding in which ASCII is ASCII begin so; they begin with `(`.
+/// The same for bytes in any ASCII-compatible encoding; they start with `(`.
 pub(super) fn begins_root_bytes(bytes: &[u8]) -> bool {
     let rest = bytes[1..].trim_ascii_start();
     let rest = rest.strip_prefix(b";").unwrap_or(rest).trim_ascii_start();

@@ -1,4 +1,4 @@
-//! How does a game become SGF, the text every Go program reads?
+//! Writes games as SGF.
 
 use jiff::Timestamp;
 use tengen_rules::{Color, Komi, Move, Setup, Size};
@@ -8,12 +8,12 @@ use tengen_records::{Comparison, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN
 use crate::tree::{SgfNodeId, SgfTree};
 use crate::value::SgfPoint;
 
-/// One game as SGF (fourth format, UTF-8): who played, komi, rules, result, every turn; turns that were searched carry the
-/// value, the expected margin (both from the mover's view) and the visits as a comment.
+/// One game as SGF (FF[4], UTF-8): players, komi, rules, result and every turn. Searched turns carry the value, the
+/// expected margin (both from the mover's view) and the visits as a comment.
 ///
-/// The result of an imported game (RE) is the one that was counted, or the resignation or forfeit that its file told; what
-/// its file claims beside that stands in the game's comment (GC), with the file and what the comparison gave. Ranks, event
-/// and date are the file's own words.
+/// The result of an imported game (RE) is the counted one, or the resignation or forfeit that its file states. Other
+/// claims of the file are in the game comment (GC), with the file name and the outcome of the comparison. Ranks, event
+/// and date are copied from the file.
 pub fn write_sgf(game: &GameRecord) -> String {
     let mut tree = SgfTree::new();
     write_header(&mut tree, game);
@@ -49,7 +49,7 @@ fn write_header(tree: &mut SgfTree, game: &GameRecord) {
     tree.add_start(game.size, &game.setup);
 }
 
-/// Where an imported game comes from, what its file claims, and what the count says to that.
+/// The source of an imported game, the claims of its file, and how they compare with the count.
 fn claims_text(game: &GameRecord, origin: &Origin) -> String {
     let handicap = origin.handicap.map(|stones| stones.to_string());
     let claims = [
@@ -74,7 +74,7 @@ fn claims_text(game: &GameRecord, origin: &Origin) -> String {
     )
 }
 
-/// Many games in one file.
+/// Writes many games as one file.
 pub fn write_sgf_collection(games: &[GameRecord]) -> String {
     games.iter().map(write_sgf).collect()
 }
@@ -92,7 +92,7 @@ fn write_comment(tree: &mut SgfTree, game: &GameRecord, ply: usize, record: &Ply
 }
 
 impl SgfTree {
-    /// Adds to the last node what every game of Go says first: the format, the program, the board, komi and the rules' name.
+    /// Adds the properties of every Go game to the last node: format, program, board, komi and rules.
     pub fn add_header(&mut self, size: Size, komi: Komi, rules: &str) {
         for (name, value) in [
             ("GM", "1"),
@@ -107,7 +107,7 @@ impl SgfTree {
         }
     }
 
-    /// Adds to the last node the handicap, the stones on the board before the first turn, and who takes it where that is White.
+    /// Adds the handicap, the setup stones and, if White moves first, the side to move to the last node.
     pub fn add_start(&mut self, size: Size, start: &Setup) {
         if start.handicap.stones() > 0 {
             self.add("HA", [start.handicap.stones().to_string().as_str()]);
@@ -123,7 +123,7 @@ impl SgfTree {
         }
     }
 
-    /// Adds a turn below a node, and says which node it is.
+    /// Adds a turn below a node and returns its node.
     pub fn add_turn(&mut self, below: SgfNodeId, size: Size, color: Color, mv: Move) -> SgfNodeId {
         let node = self.add_node(below);
         let name = match color {
@@ -135,7 +135,7 @@ impl SgfTree {
     }
 }
 
-/// A text with spaces for control characters.
+/// Replaces control characters by spaces.
 fn plain(text: &str) -> String {
     text.replace(|character: char| character.is_control(), " ")
 }
@@ -148,7 +148,7 @@ fn size_text(size: Size) -> String {
     }
 }
 
-/// Two letters, column then row from the top; nothing for a pass.
+/// Two letters, column then row from the top; empty for a pass.
 fn move_text(size: Size, mv: Move) -> String {
     match mv {
         Move::Pass => String::new(),
@@ -160,7 +160,7 @@ fn move_text(size: Size, mv: Move) -> String {
     }
 }
 
-/// The day of a time in milliseconds since 1970-01-01 UTC.
+/// The date of a time in milliseconds since 1970-01-01 UTC.
 pub fn date_text(ms: i64) -> Option<String> {
     let time = Timestamp::from_millisecond(ms).ok()?;
     Some(time.strftime("%Y-%m-%d").to_string())

@@ -1,4 +1,4 @@
-//! What is the shape of an SGF game, whatever game it is? A tree of nodes with properties.
+//! The structure of an SGF file, for any game: a tree of nodes with properties.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use crate::error::SgfPlace;
 use crate::parse::ROOT_ONLY;
 use crate::value::{SgfValue, escape};
 
-/// Stands for "no node".
+/// Marks an absent node.
 const NONE: u32 = u32::MAX;
 
-/// One game of an SGF file: a tree of nodes. A node holds properties, a property values; branches are variations, the
-/// first one is the main line.
+/// One game of an SGF file: a tree of nodes. A node has properties, and a property has values. Branches are variations,
+/// the first of which is the main line.
 ///
-/// Everything lies in a few flat lists, in the order of the file, so that a tree of any depth is cheap to make, compare
-/// and drop. Two trees are equal when nodes, names and raw values are, wherever they stood in their files.
+/// All data is in a few flat lists in file order, so a tree of any depth is cheap to build, compare and drop. Two trees
+/// are equal if their nodes, names and raw values are, regardless of their positions in the files.
 ///
 /// ```
 /// use tengen_sgf::{SgfTree, parse_sgf};
@@ -32,13 +32,13 @@ const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct SgfTree {
-    /// Names and raw values, one after another.
+    /// Names and raw values, concatenated.
     text: String,
     nodes: Vec<NodeData>,
     properties: Vec<PropertyData>,
-    /// Where each value ends in `text`; it begins where the value or name before it ends.
+    /// The end of each value in `text`; a value starts where the previous value or name ends.
     values: Vec<u32>,
-    /// Where each property stands in its file.
+    /// Position of each property in its file.
     places: Vec<SgfPlace>,
 }
 
@@ -67,7 +67,7 @@ impl PartialEq for SgfTree {
 
 impl Eq for SgfTree {}
 
-/// Names a node of one tree.
+/// Identifies a node of one tree.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SgfNodeId(u32);
 
@@ -78,7 +78,7 @@ impl Default for SgfTree {
 }
 
 impl SgfTree {
-    /// A tree of one node without properties.
+    /// Creates a tree of one node without properties.
     pub fn new() -> SgfTree {
         SgfTree {
             text: String::new(),
@@ -98,10 +98,10 @@ impl SgfTree {
         self.node(SgfNodeId(0))
     }
 
-    /// The node of an id.
+    /// The node with an id.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// If the id belongs to another, larger tree.
     pub fn node(&self, id: SgfNodeId) -> SgfNode<'_> {
         assert!((id.0 as usize) < self.nodes.len(), "the node belongs to this tree");
         SgfNode {
@@ -115,7 +115,7 @@ impl SgfTree {
         self.nodes.len()
     }
 
-    /// All nodes in the order of the file.
+    /// All nodes in file order.
     pub fn nodes(&self) -> impl Iterator<Item = SgfNode<'_>> {
         (0..self.nodes.len() as u32).map(|index| SgfNode { tree: self, index })
     }
@@ -128,13 +128,13 @@ impl SgfTree {
     /// Adds a node as the last child of `parent`.
     ///
     /// # Panics
-    /// When `parent` is neither the node added last nor one above it: nodes are added in the order of a file. Also when
-    /// the tree would pass 4 GiB.
+    /// If `parent` is neither the last added node nor one of its ancestors, because nodes are added in file order; also
+    /// if the tree would exceed 4 GiB.
     pub fn add_node(&mut self, parent: SgfNodeId) -> SgfNodeId {
         let mut above = self.nodes.len() as u32 - 1;
         let mut sibling = NONE;
         while above != parent.0 {
-            assert!(above != NONE, "nodes are added in the order of a file");
+            assert!(above != NONE, "nodes must be added in file order");
             sibling = above;
             above = self.nodes[above as usize].parent;
         }
@@ -150,22 +150,22 @@ impl SgfTree {
         SgfNodeId(id)
     }
 
-    /// Adds a property with its values to the node added last. Characters that would end a value are escaped.
+    /// Adds a property with its values to the last added node. Characters that would end a value are escaped.
     ///
     /// # Panics
-    /// When the name is not capital letters and digits with a letter first, when there is no value, or when the tree
-    /// would pass 4 GiB.
+    /// If the name is not an uppercase letter followed by uppercase letters and digits, if there is no value, or if the
+    /// tree would exceed 4 GiB.
     pub fn add<'v>(&mut self, name: &str, values: impl IntoIterator<Item = &'v str>) {
-        assert!(is_name(name), "{name:?} is the name of a property");
+        assert!(is_name(name), "{name:?} is not a valid property name");
         self.begin_property(name, SgfPlace::START);
         let before = self.values.len();
         for value in values {
             self.push_value(&escape(value));
         }
-        assert!(self.values.len() > before, "property {name} has a value");
+        assert!(self.values.len() > before, "property {name} has no value");
     }
 
-    /// Begins a property of the node added last; its values follow.
+    /// Starts a property of the last added node; its values follow.
     pub(super) fn begin_property(&mut self, name: &str, place: SgfPlace) {
         let name_start = offset(self.text.len());
         self.text.push_str(name);
@@ -177,30 +177,31 @@ impl SgfTree {
         self.places.push(place);
     }
 
-    /// Adds a raw value to the property begun last. A tree is Unicode, whatever encoding its file had: `CA` says so.
+    /// Adds a raw value to the last started property. A tree is Unicode regardless of its file's encoding, so `CA` says
+    /// UTF-8.
     pub(super) fn push_value(&mut self, raw: &str) {
-        let property = self.properties.last().expect("a property was begun");
+        let property = self.properties.last().expect("a property was started");
         let is_encoding = &self.text[property.name_start as usize..property.name_end as usize] == "CA";
         self.text.push_str(if is_encoding { "UTF-8" } else { raw });
         self.values.push(offset(self.text.len()));
     }
 }
 
-/// Whether a text is the name of a property in normal form.
+/// Whether a text is a property name in normal form.
 fn is_name(text: &str) -> bool {
     let capital_or_digit = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     text.starts_with(|first: char| first.is_ascii_uppercase()) && text.bytes().all(capital_or_digit)
 }
 
 fn offset(n: usize) -> u32 {
-    u32::try_from(n).expect("a game tree stays below 4 GiB")
+    u32::try_from(n).expect("a game tree is smaller than 4 GiB")
 }
 
 impl fmt::Display for SgfTree {
-    /// The tree as SGF text, every node on its own line. Reading it back gives an equal tree.
+    /// Writes the tree as SGF text with every node on its own line. Parsing it gives an equal tree.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
-        // Nodes whose variations are being written: for each, its variation still stands in an open parenthesis.
+        // The nodes whose variations are being written, each with its current variation in an open parenthesis.
         let mut open: Vec<u32> = Vec::new();
         let mut node = self.root();
         loop {
@@ -236,7 +237,7 @@ impl fmt::Display for SgfTree {
     }
 }
 
-/// What opens a variation, told from the beginning of a game.
+/// The text that opens a variation so that it is not mistaken for the start of a game.
 fn opening(first: SgfNode<'_>) -> &'static str {
     let looks_like_a_game = first
         .properties()
@@ -279,14 +280,14 @@ impl<'a> SgfNode<'a> {
         (index != NONE).then_some(SgfNode { index, ..self })
     }
 
-    /// The node before it; `None` for the root.
+    /// The previous node; `None` for the root.
     pub fn parent(self) -> Option<SgfNode<'a>> {
         self.at(self.data().parent)
     }
 
-    /// The next node of its main line.
+    /// The next node of the main line from here.
     pub fn first_child(self) -> Option<SgfNode<'a>> {
-        // Nodes lie in the order of the file, so the first child comes right after its parent.
+        // Nodes are in file order, so the first child directly follows its parent.
         let next = self.tree.nodes.get(self.index as usize + 1)?;
         (next.parent == self.index).then_some(SgfNode {
             index: self.index + 1,
@@ -294,17 +295,17 @@ impl<'a> SgfNode<'a> {
         })
     }
 
-    /// The same parent's next child: the next variation.
+    /// The parent's next child, which is the next variation.
     pub fn next_sibling(self) -> Option<SgfNode<'a>> {
         self.at(self.data().next_sibling)
     }
 
-    /// The next nodes, one for each variation.
+    /// The next nodes, one per variation.
     pub fn children(self) -> impl Iterator<Item = SgfNode<'a>> {
         std::iter::successors(self.first_child(), |child| child.next_sibling())
     }
 
-    /// The properties in the order of the file.
+    /// The properties in file order.
     pub fn properties(self) -> impl Iterator<Item = SgfProperty<'a>> {
         let tree = self.tree;
         let next = tree.nodes.get(self.index as usize + 1);
@@ -312,7 +313,7 @@ impl<'a> SgfNode<'a> {
         (self.data().first_property..end).map(move |index| SgfProperty { tree, index })
     }
 
-    /// The first property of a name.
+    /// The first property with a name.
     pub fn get(self, name: &str) -> Option<SgfProperty<'a>> {
         self.properties().find(|property| property.name() == name)
     }
@@ -330,14 +331,14 @@ impl<'a> SgfProperty<'a> {
         self.tree.properties[self.index as usize]
     }
 
-    /// The name in capital letters. Small letters of a name (third format and before) do not count unless all are
-    /// small: `White` is `W`, `sz` is `SZ`.
+    /// The name in uppercase. Lowercase letters (third format and earlier) are dropped unless all letters are
+    /// lowercase: `White` is `W`, `sz` is `SZ`.
     pub fn name(self) -> &'a str {
         let data = self.data();
         &self.tree.text[data.name_start as usize..data.name_end as usize]
     }
 
-    /// The values in the order of the file, at least one.
+    /// The values in file order; there is at least one.
     pub fn values(self) -> impl Iterator<Item = SgfValue<'a>> {
         let (tree, data) = (self.tree, self.data());
         let next = tree.properties.get(self.index as usize + 1);
@@ -358,7 +359,7 @@ impl<'a> SgfProperty<'a> {
         self.values().next()
     }
 
-    /// Where the property's name stands in the text it was read from; the beginning for one that was not read.
+    /// Position of the property's name in the parsed text; the start of the text if it was not parsed.
     pub fn place(self) -> SgfPlace {
         self.tree.places[self.index as usize]
     }

@@ -1,33 +1,35 @@
-//! What does the text between brackets mean?
+//! Property values: escapes, text, points and composed values.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// One value of a property: the text between `[` and `]` as it stands in the file, with its escapes.
+/// One value of a property: the raw text between `[` and `]`, with its escapes.
 ///
 /// ```
 /// use tengen_sgf::parse_sgf;
-/// let trees = parse_sgf(r"(;C[3\] is no \\ end]AP[a\:b:1.0])").unwrap();
+/// let trees = parse_sgf(r"(;C[3\] is not \\ end]AP[a\:b:1.0])").unwrap();
 /// let value = |name| trees[0].root().get(name).unwrap().first().unwrap();
-/// assert_eq!(value("C").text(), r"3] is no \ end");
+/// assert_eq!(value("C").text(), r"3] is not \ end");
 /// assert_eq!(value("AP").compose().unwrap().0.simple_text(), "a:b");
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SgfValue<'a>(&'a str);
 
 impl<'a> SgfValue<'a> {
-    /// A value as it stands in a file.
+    /// Wraps a raw value.
     pub(super) fn from_raw(raw: &'a str) -> SgfValue<'a> {
         SgfValue(raw)
     }
 
-    /// The text as it stands in the file, escapes and all.
+    /// The raw text, including escapes.
     pub fn raw(self) -> &'a str {
         self.0
     }
 
-    /// The value as text of many lines: a backslash stands for the character after it, an escaped line end for
-    /// nothing, every other line end (`\r`, `\n` or both) is `\n`, other white space is a space.
+    /// The value as multi-line text: a backslash makes the next character literal, an escaped line end is dropped,
+    /// every other line end (`\r`, `
+    /// ` or both) becomes `
+    /// `, and other white space becomes a space.
     pub fn text(self) -> Cow<'a, str> {
         match self.0.bytes().any(|byte| byte == b'\\' || byte.is_ascii_control()) {
             false => Cow::Borrowed(self.0),
@@ -35,7 +37,7 @@ impl<'a> SgfValue<'a> {
         }
     }
 
-    /// The value as text of one line: as [`SgfValue::text`] with spaces for line ends, and none at either end.
+    /// The value as single-line text: like [`SgfValue::text`], but with spaces for line ends and trimmed.
     pub fn simple_text(self) -> Cow<'a, str> {
         match self.text() {
             Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
@@ -43,7 +45,7 @@ impl<'a> SgfValue<'a> {
         }
     }
 
-    /// The two parts of a composed value, divided at the first colon that is not escaped; `None` when there is none.
+    /// The two parts of a composed value, split at the first unescaped colon; `None` if there is none.
     pub fn compose(self) -> Option<(SgfValue<'a>, SgfValue<'a>)> {
         let mut escaped = false;
         for (at, byte) in self.0.bytes().enumerate() {
@@ -55,13 +57,13 @@ impl<'a> SgfValue<'a> {
         None
     }
 
-    /// The value as a point in letters; `None` when it is not two letters.
+    /// The value as a point in letters; `None` if it is not two letters.
     pub fn point(self) -> Option<SgfPoint> {
         SgfPoint::parse(self.0.trim())
     }
 
-    /// The value as two opposite corners of a rectangle of points, or as one point twice. The first is the upper left
-    /// corner, whichever corners the file names.
+    /// The value as two opposite corners of a rectangle of points, or as one point twice. The upper left corner comes
+    /// first, whichever corners the file names.
     pub fn rectangle(self) -> Option<(SgfPoint, SgfPoint)> {
         let (from, to) = match self.compose() {
             None => (self.point()?, self.point()?),
@@ -105,7 +107,7 @@ fn unescape(raw: &str) -> String {
     text
 }
 
-/// A text with the characters escaped that end a value.
+/// Escapes the characters that would end a value.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     match text.contains([']', '\\']) {
         false => Cow::Borrowed(text),
@@ -113,8 +115,8 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A point in SGF's letters, on boards up to 52x52: `a` to `z` are 0 to 25, `A` to `Z` are 26 to 51; the column comes
-/// first, the row is counted from the top.
+/// A point in SGF letters, on boards up to 52x52: `a` to `z` are 0 to 25, `A` to `Z` are 26 to 51. The column comes
+/// first; the row is counted from the top.
 ///
 /// ```
 /// use tengen_sgf::SgfPoint;
@@ -130,7 +132,7 @@ pub struct SgfPoint {
 }
 
 impl SgfPoint {
-    /// Reads two letters.
+    /// Parses two letters.
     pub fn parse(text: &str) -> Option<SgfPoint> {
         let index = |letter: u8| match letter {
             b'a'..=b'z' => Some(letter - b'a'),

@@ -1,4 +1,4 @@
-//! SGF out and in.
+//! Writing and reading SGF.
 
 use tengen_records::GameRecord;
 use tengen_rules::{Color, Komi, Move, Size};
@@ -25,7 +25,7 @@ fn check_round_trip(game: &GameRecord) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn games_survive_a_round_trip() {
     for (width, height) in [(1, 1), (2, 5), (9, 9), (19, 19)] {
         for seed in 0..4 {
             check_round_trip(&random_game(Size::new(width, height).unwrap(), seed, 300));
@@ -37,7 +37,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn the_header_says_what_programs_expect() {
+fn the_header_contains_what_programs_expect() {
     let mut game = random_game(Size::square(5).unwrap(), 1, 20);
     game.komi = Komi::from_half_points(49);
     game.start_time_ms = 1_790_000_000_000;
@@ -56,7 +56,7 @@ fn the_header_says_what_programs_expect() {
     }
     assert!(write_sgf(&random_game(Size::new(3, 4).unwrap(), 1, 5)).contains("SZ[3:4]"));
     game.start_time_ms = 0;
-    assert!(!write_sgf(&game).contains("DT["), "nobody said when it began");
+    assert!(!write_sgf(&game).contains("DT["), "the start time is unknown");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn collections_hold_every_game() {
 }
 
 #[test]
-fn a_file_as_gnu_go_writes_it_is_read() {
+fn a_file_written_by_gnu_go_is_read() {
     let text = "(;GM[1]FF[4]\nRU[Chinese]\nSZ[9]\nHA[0]\nKM[7.0]\nGN[GNU Go 3.8 GTP Random Seed 1 level 10]\nDT[2026-11-20]\n\
                 AP[GNU Go:3.8]RE[W+3.0]\n;B[ee];W[cc]C[two\nlines]\n;B[];W[tt]\n)";
     let game = &read_sgf(text).unwrap()[0];
@@ -101,7 +101,7 @@ fn the_main_line_is_the_first_variation() {
 }
 
 #[test]
-fn set_up_stones_and_rectangles_are_read() {
+fn setup_stones_and_rectangles_are_read() {
     let game = &read_sgf("(;SZ[5:4]KM[6,5]AB[aa:bb][dd]AW[ec];W[ea])").unwrap()[0];
     assert_eq!(game.setup.len(), 6);
     assert_eq!(game.komi, Some(Komi::from_half_points(13)));
@@ -109,7 +109,7 @@ fn set_up_stones_and_rectangles_are_read() {
 }
 
 #[test]
-fn errors_tell_line_and_column() {
+fn errors_contain_line_and_column() {
     let check = |text: &str, line: usize, words: &str| {
         let error = read_sgf(text).unwrap_err();
         assert_eq!(error.line, line, "{error}");
@@ -128,7 +128,7 @@ fn errors_tell_line_and_column() {
 }
 
 #[test]
-fn deep_nesting_and_long_comments_are_no_danger() {
+fn deep_nesting_and_long_comments_are_harmless() {
     let deep = format!("{}{}", "(;C[x]".repeat(50_000), ")".repeat(50_000));
     assert_eq!(read_sgf(&deep).unwrap().len(), 1);
     let long = format!("(;SZ[9]C[{}];B[ee])", "word ".repeat(400_000));

@@ -1,9 +1,9 @@
-//! SGF under random input: nothing panics, what is written reads back the same, and another reader agrees.
+//! SGF under random input: nothing panics, round trips are exact, and another parser agrees.
 
 use proptest::prelude::*;
 use tengen_sgf::{SgfGames, SgfText, SgfTree, SgfTrees, parse_sgf, read_sgf_bytes};
 
-/// Reads bytes in every way and demands that each tree is read back from its text.
+/// Reads bytes in every way and requires that each tree survives a round trip through its text.
 fn check_bytes(bytes: &[u8]) {
     let decoded = SgfText::decode(bytes);
     for tree in SgfTrees::new(&decoded.text).flatten() {
@@ -21,7 +21,7 @@ fn check_bytes(bytes: &[u8]) {
     let _ = read_sgf_bytes(bytes);
 }
 
-/// Pieces of SGF in any order: far more of it reaches the parser's corners than random characters do.
+/// Pieces of SGF in any order, which reach more corners of the parser than random characters do.
 fn sgf_like() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just("(".into()),
@@ -49,14 +49,14 @@ fn sgf_like() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(bytes, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// A tree built step by step: after each node, how far up the next one hangs and what it holds.
+/// A tree built step by step: after each node, how far up the next one is attached and what it contains.
 fn tree() -> impl Strategy<Value = SgfTree> {
     let value = prop_oneof!["[a-zA-Z]{0,2}", any::<String>()];
     let property = (
         prop_oneof![10 => "[A-Z][A-Z0-9]{0,2}", 1 => "(SZ|FF|AP)"],
         prop::collection::vec(value, 1..4),
     );
-    let property = property.prop_filter("the tree itself says that it is UTF-8", |(name, _)| name != "CA");
+    let property = property.prop_filter("the tree itself sets CA to UTF-8", |(name, _)| name != "CA");
     let node = (0usize..6, prop::collection::vec(property, 0..4));
     prop::collection::vec(node, 1..30).prop_map(|nodes| {
         let mut tree = SgfTree::new();
@@ -78,23 +78,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         check_bytes(&bytes);
     }
 
     #[test]
-    fn anything_like_sgf_is_survived(bytes in sgf_like()) {
+    fn sgf_like_input_never_panics(bytes in sgf_like()) {
         check_bytes(&bytes);
     }
 
     #[test]
-    fn what_is_written_is_read(trees in prop::collection::vec(tree(), 1..4)) {
+    fn trees_survive_a_round_trip(trees in prop::collection::vec(tree(), 1..4)) {
         let text: String = trees.iter().map(SgfTree::to_string).collect();
         prop_assert_eq!(parse_sgf(&text).unwrap(), trees);
     }
 
     #[test]
-    fn texts_come_back_as_they_were(text in "[^\\r\\x00-\\x09\\x0b-\\x1f\\x7f]*") {
+    fn texts_survive_a_round_trip(text in "[^\\r\\x00-\\x09\\x0b-\\x1f\\x7f]*") {
         let mut tree = SgfTree::new();
         tree.add("C", [text.as_str()]);
         let read = parse_sgf(&tree.to_string()).unwrap();
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn another_reader_agrees(tree in tree()) {
+    fn another_parser_agrees(tree in tree()) {
         prop_assume!(tree.nodes().all(|node| node.get("GM").is_none()));
         let text = tree.to_string();
         let theirs = sgf_parse::parse(&text).unwrap();
@@ -111,12 +111,12 @@ proptest! {
     }
 }
 
-/// Nodes of a tree of the other reader.
+/// Number of nodes in a tree of the other parser.
 fn count(tree: &sgf_parse::GameTree) -> usize {
     let mut nodes = 0;
     let root = match tree {
         sgf_parse::GameTree::GoGame(node) => node,
-        sgf_parse::GameTree::Unknown(_) => panic!("a tree without GM is a game of Go"),
+        sgf_parse::GameTree::Unknown(_) => panic!("a tree without GM must be a game of Go"),
     };
     let mut open = vec![root];
     while let Some(node) = open.pop() {

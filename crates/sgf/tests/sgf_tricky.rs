@@ -1,4 +1,4 @@
-//! The SGF files that trip readers: encodings, many games, point lists, large boards, huge comments, broken nodes.
+//! SGF files that trip up readers: encodings, many games, point lists, large boards, huge comments, broken nodes.
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, UTF_16LE, WINDOWS_1252};
 use tengen_records::SgfResult;
@@ -13,7 +13,7 @@ fn one(text: &str) -> SgfGame {
     games.remove(0)
 }
 
-/// The turns as people write them: `B E5`, `W pass`.
+/// The turns in human notation: `B E5`, `W pass`.
 fn turns(game: &SgfGame) -> String {
     let turn = |&(color, mv): &(Color, Move)| {
         let color = if color == Color::Black { "B" } else { "W" };
@@ -22,7 +22,7 @@ fn turns(game: &SgfGame) -> String {
     game.moves.iter().map(turn).collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the main line's properties with their texts.
+/// The property names and texts of the main line.
 fn line(tree: &SgfTree) -> String {
     let mut out = String::new();
     for node in tree.main_line() {
@@ -36,7 +36,7 @@ fn line(tree: &SgfTree) -> String {
 }
 
 #[test]
-fn turns_are_read_however_they_are_written() {
+fn turns_are_read_in_every_notation() {
     for (text, expected) in [
         ("(;SZ[9];B[ee];W[])", "B E5, W pass"),
         ("(;SZ[9];B[ee];W[tt])", "B E5, W pass"),
@@ -66,7 +66,7 @@ fn turns_are_read_however_they_are_written() {
 }
 
 #[test]
-fn headers_are_read_however_they_are_written() {
+fn headers_are_read_in_every_notation() {
     let komi = |half_points| Some(Komi::from_half_points(half_points));
     for (text, expected) in [
         ("6.5", komi(13)),
@@ -86,7 +86,7 @@ fn headers_are_read_however_they_are_written() {
         assert_eq!(
             game.komi_text.unwrap_or_default(),
             text.trim(),
-            "the file's own words are kept"
+            "the text is kept verbatim"
         );
     }
     for (text, expected) in [("0", Some(0)), ("4", Some(4)), ("", None), ("none", None), ("-1", None)] {
@@ -121,7 +121,7 @@ fn headers_are_read_however_they_are_written() {
 }
 
 #[test]
-fn claims_about_the_result_are_understood() {
+fn result_claims_are_parsed() {
     use Color::{Black, White};
     let count = |hundredths| SgfResult::Count { hundredths };
     for (text, expected) in [
@@ -156,7 +156,7 @@ fn claims_about_the_result_are_understood() {
 }
 
 #[test]
-fn point_lists_are_read_in_order_and_compressed() {
+fn point_lists_are_read_in_order_including_rectangles() {
     let stones = |text: &str| {
         let game = one(text);
         let show = |&(color, point): &(Option<Color>, _)| {
@@ -188,7 +188,7 @@ fn point_lists_are_read_in_order_and_compressed() {
 }
 
 #[test]
-fn text_is_unescaped_as_the_format_says() {
+fn text_is_unescaped_according_to_the_format() {
     for (raw, text, simple) in [
         ("plain", "plain", "plain"),
         ("a\\]b\\\\c\\:d\\[e", "a]b\\c:d[e", "a]b\\c:d[e"),
@@ -228,7 +228,7 @@ fn games_are_found_among_other_text() {
     ] {
         let games = read_sgf(text).map(|games| games.iter().map(turns).collect::<Vec<_>>());
         match text.contains("(;-)") {
-            // A smiley looks like a game; it is refused with its place, after the games before it.
+            // A smiley looks like a game; it is rejected with its position, after the games before it.
             true => {
                 let found: Vec<_> = SgfGames::new(text).collect();
                 assert_eq!(turns(found[0].as_ref().unwrap()), "B E5");
@@ -256,7 +256,7 @@ fn check_encoding(encoding: &'static Encoding, stated: Option<&str>, name: &str)
 
 #[test]
 fn every_encoding_is_read_stated_and_guessed() {
-    // Characters whose second byte is `\`, `]` or `[` in some encoding stand among them.
+    // The names include characters whose second byte is `\`, `]` or `[` in some encoding.
     for (encoding, labels, name) in [
         (GB18030, ["GB18030", "gb2312", "GBK", "cp936"], "聂卫平 九段 围棋 誠榎"),
         (
@@ -289,7 +289,7 @@ fn every_encoding_is_read_stated_and_guessed() {
             check_encoding(encoding, Some(label), name);
         }
         check_encoding(encoding, None, name);
-        // A lie or an unknown name does no harm where the bytes tell better.
+        // A wrong or unknown name does no harm if the bytes are unambiguous.
         check_encoding(encoding, Some("x-martian"), name);
         check_encoding(encoding, Some("UTF-8"), name);
     }
@@ -306,15 +306,15 @@ fn every_encoding_is_read_stated_and_guessed() {
 }
 
 #[test]
-fn characters_that_hide_brackets_do_not_end_values() {
-    // In GBK the second bytes of these are `\`, `]`, `[` and `|`.
+fn multi_byte_characters_containing_brackets_do_not_end_values() {
+    // In GBK the second bytes of these characters are `\`, `]`, `[` and `|`.
     let (bytes, _, _) = GB18030.encode("(;SZ[9]CA[GBK]PB[誠榎嘯]C[峔乗];B[ee])");
     assert!(
         bytes.contains(&b'\\'),
         "the example holds a backslash inside a character"
     );
     assert_eq!(read_sgf_bytes(&bytes).unwrap()[0].black.as_deref(), Some("誠榎嘯"));
-    // Four bytes, two of them digits.
+    // Four-byte characters, two of whose bytes are digits.
     check_encoding(GB18030, Some("GB18030"), "\u{20ac7}\u{1d11e}");
 }
 
@@ -351,7 +351,7 @@ fn games_of_different_encodings_in_one_file_are_read() {
 }
 
 #[test]
-fn bytes_that_fit_no_encoding_are_replaced_not_refused() {
+fn undecodable_bytes_are_replaced() {
     let bytes = b"(;CA[UTF-8]SZ[9]PB[\xff\xfe\x80\x81 abc \xe4\xb8];B[ee])";
     let games = read_sgf_bytes(bytes).unwrap();
     assert_eq!(turns(&games[0]), "B E5");
@@ -359,7 +359,7 @@ fn bytes_that_fit_no_encoding_are_replaced_not_refused() {
 }
 
 #[test]
-fn a_tree_that_was_decoded_says_that_it_is_unicode() {
+fn a_decoded_tree_states_utf_8() {
     let (bytes, _, _) = GB18030.encode("(;CA[GB18030]PB[柯洁])");
     let trees = parse_sgf(&SgfText::decode(&bytes).text).unwrap();
     let text = trees[0].to_string();
@@ -368,7 +368,7 @@ fn a_tree_that_was_decoded_says_that_it_is_unicode() {
 }
 
 #[test]
-fn boards_to_52x52_are_trees_and_keep_their_capitals() {
+fn boards_up_to_52x52_parse_as_trees_with_uppercase_points() {
     let text = "(;SZ[52];B[ZZ];W[aZ];B[Aa];W[tt];B[])";
     let trees = parse_sgf(text).unwrap();
     assert_eq!(trees[0].to_string().replace('\n', ""), text);
@@ -397,7 +397,7 @@ fn boards_to_52x52_are_trees_and_keep_their_capitals() {
 }
 
 #[test]
-fn megabytes_of_comment_and_endless_trees_are_read() {
+fn huge_comments_and_deep_trees_are_read() {
     let words = "a long \\] comment \\\\ of words\n".repeat(150_000);
     let text = format!("(;SZ[9]C[{words}];B[ee]C[{words}])");
     assert!(text.len() > 8_000_000);
@@ -422,7 +422,7 @@ fn megabytes_of_comment_and_endless_trees_are_read() {
 }
 
 #[test]
-fn trees_keep_what_they_do_not_know() {
+fn trees_keep_unknown_properties() {
     for (text, expected) in [
         (
             "(;FF[4]AP[x:1]LB[aa:1][bb:two];C[\\:]N[n])",
@@ -441,7 +441,7 @@ fn trees_keep_what_they_do_not_know() {
     }
 }
 
-fn refuses(text: &str, line: usize, column: usize, words: &str) -> SgfError {
+fn rejects(text: &str, line: usize, column: usize, words: &str) -> SgfError {
     let error = read_sgf(text).expect_err(text);
     assert_eq!((error.line, error.column), (line, column), "{error} in {text:?}");
     assert!(error.to_string().contains(words), "expected {words:?} in: {error}");
@@ -449,74 +449,74 @@ fn refuses(text: &str, line: usize, column: usize, words: &str) -> SgfError {
 }
 
 #[test]
-fn what_is_broken_is_refused_with_its_place() {
-    refuses("", 1, 1, "found none: nothing");
-    refuses(" \n ", 1, 1, "found none: nothing");
-    refuses("no game", 1, 1, "begins with 'n'");
-    refuses("PK\u{3}\u{4}binary\0(\0)", 1, 1, "found none");
-    refuses(";GM[1];B[aa]", 1, 1, "found none");
-    refuses("()", 1, 1, "found none");
-    refuses("(;SZ[9]\n;B[ee]", 2, 7, "expected ')', found the end of the text");
-    refuses("(;SZ[9]\n;B[ee", 2, 3, "expected ']' at the end of this value");
-    refuses("(;SZ[9]\n;B[ee\\]", 2, 3, "expected ']' at the end of this value");
-    refuses("(;SZ[9]\n;B[ee\\", 2, 3, "expected ']' at the end of this value");
-    refuses(
+fn broken_input_is_rejected_with_its_position() {
+    rejects("", 1, 1, "found none: nothing");
+    rejects(" \n ", 1, 1, "found none: nothing");
+    rejects("no game", 1, 1, "starts with 'n'");
+    rejects("PK\u{3}\u{4}binary\0(\0)", 1, 1, "found none");
+    rejects(";GM[1];B[aa]", 1, 1, "found none");
+    rejects("()", 1, 1, "found none");
+    rejects("(;SZ[9]\n;B[ee]", 2, 7, "expected ')', found the end of the text");
+    rejects("(;SZ[9]\n;B[ee", 2, 3, "expected ']' at the end of this value");
+    rejects("(;SZ[9]\n;B[ee\\]", 2, 3, "expected ']' at the end of this value");
+    rejects("(;SZ[9]\n;B[ee\\", 2, 3, "expected ']' at the end of this value");
+    rejects(
         "(;SZ[9]\r\n;C[x\ry\r\nz]B[jj])",
         4,
         3,
         "expected a point on 9x9 or nothing, found \"jj\"",
     );
-    refuses(
+    rejects(
         "(;SZ[9];B[ee]\n!)",
         2,
         1,
         "expected ';', '(', ')' or a property, found '!'",
     );
-    refuses("(;SZ[9]\nB;W[aa])", 2, 2, "expected '[' after property B, found ';'");
-    refuses(
+    rejects("(;SZ[9]\nB;W[aa])", 2, 2, "expected '[' after property B, found ';'");
+    rejects(
         "(;SZ[9]\nB",
         2,
         2,
         "expected '[' after property B, found the end of the text",
     );
-    refuses(
+    rejects(
         "(;SZ[9](;B[aa])\n;W[bb])",
         2,
         1,
         "expected '(' or ')' after a variation, found ';'",
     );
-    refuses("(;SZ[9](;B[aa])C[x])", 1, 16, "after a variation");
-    refuses("(;SZ[9];B[aa][bb])", 1, 9, "expected one move").turn.unwrap();
-    refuses("(;SZ[9];B[aaa])", 1, 9, "found \"aaa\"");
-    refuses("(;SZ[9];B[a])", 1, 9, "found \"a\"");
-    refuses("(;SZ[9];B[19])", 1, 9, "found \"19\"");
-    refuses("(;SZ[9];B[jj])", 1, 9, "9x9");
-    refuses("(;SZ[9];W[AA])", 1, 9, "9x9");
-    refuses("(;SZ[9]AB[aa][aj])", 1, 8, "expected points on 9x9, found \"aj\"");
-    refuses("(;SZ[9]AB[aa:])", 1, 8, "found \"aa:\"");
-    refuses("(;SZ[9]AW[aa:jj])", 1, 8, "found \"aa:jj\"");
-    refuses("(;SZ[0])", 1, 3, "SZ[0]");
-    refuses("(;SZ[20])", 1, 3, "expected a board of 1x1 to 19x19, found SZ[20]");
-    refuses("(;SZ[nine])", 1, 3, "SZ[nine]");
-    refuses("(;SZ[9:])", 1, 3, "SZ[9:]");
-    refuses("(;SZ[])", 1, 3, "SZ[]");
-    refuses("(;GM[2]SZ[9])", 1, 3, "expected Go (GM[1]), found GM[2]");
-    refuses("(;SZ[9];B[aa]\n;AB[bb])", 2, 2, "found some");
-    refuses("柯洁(;SZ[9]PB[柯洁];B[zz])", 1, 17, "\"zz\"");
+    rejects("(;SZ[9](;B[aa])C[x])", 1, 16, "after a variation");
+    rejects("(;SZ[9];B[aa][bb])", 1, 9, "expected one move").turn.unwrap();
+    rejects("(;SZ[9];B[aaa])", 1, 9, "found \"aaa\"");
+    rejects("(;SZ[9];B[a])", 1, 9, "found \"a\"");
+    rejects("(;SZ[9];B[19])", 1, 9, "found \"19\"");
+    rejects("(;SZ[9];B[jj])", 1, 9, "9x9");
+    rejects("(;SZ[9];W[AA])", 1, 9, "9x9");
+    rejects("(;SZ[9]AB[aa][aj])", 1, 8, "expected points on 9x9, found \"aj\"");
+    rejects("(;SZ[9]AB[aa:])", 1, 8, "found \"aa:\"");
+    rejects("(;SZ[9]AW[aa:jj])", 1, 8, "found \"aa:jj\"");
+    rejects("(;SZ[0])", 1, 3, "SZ[0]");
+    rejects("(;SZ[20])", 1, 3, "expected a board of 1x1 to 19x19, found SZ[20]");
+    rejects("(;SZ[nine])", 1, 3, "SZ[nine]");
+    rejects("(;SZ[9:])", 1, 3, "SZ[9:]");
+    rejects("(;SZ[])", 1, 3, "SZ[]");
+    rejects("(;GM[2]SZ[9])", 1, 3, "expected Go (GM[1]), found GM[2]");
+    rejects("(;SZ[9];B[aa]\n;AB[bb])", 2, 2, "found some");
+    rejects("柯洁(;SZ[9]PB[柯洁];B[zz])", 1, 17, "\"zz\"");
     let long = "x".repeat(500);
-    let error = refuses(&format!("(;SZ[9];B[{long}])"), 1, 9, "...");
+    let error = rejects(&format!("(;SZ[9];B[{long}])"), 1, 9, "...");
     assert!(error.to_string().len() < 200, "{error}");
 }
 
 #[test]
-fn reading_goes_on_after_a_broken_game() {
+fn reading_continues_after_a_broken_game() {
     let good = "(;GM[1]SZ[9];B[ee])";
     for (broken, line, column) in [
         ("(;GM[1]SZ[9];B[ee]", 2, 1),
         ("(;GM[1]SZ[9];B[zz])", 1, 14),
         ("(;GM[1]SZ[9];B[ee]!;W[aa])", 1, 19),
         ("(;GM[1]SZ[9];B;W[aa](;B[bb])(;B[cc]))", 1, 15),
-        // The lost bracket swallows the next game's beginning: both count as one broken game.
+        // The missing bracket swallows the start of the next game: both count as one broken game.
         ("(;GM[1]SZ[9];B[ee)", 2, 1),
     ] {
         let text = format!("{broken}\n{good}\n{good}");
@@ -534,9 +534,9 @@ fn reading_goes_on_after_a_broken_game() {
     }
 }
 
-/// Hostile files must not take time that grows with the square of their length.
+/// Malicious files must not take time quadratic in their length.
 #[test]
-fn hostile_files_are_refused_soon() {
+fn malicious_files_are_rejected_quickly() {
     for unit in [
         "(;GM[1",
         "(;GM[1]",
@@ -561,7 +561,7 @@ fn hostile_files_are_refused_soon() {
 }
 
 #[test]
-fn sides_are_kept_apart() {
+fn width_and_height_are_not_confused() {
     for (text, size) in [
         ("(;SZ[9:5])", (9, 5)),
         ("(;SZ[1])", (1, 1)),

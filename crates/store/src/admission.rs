@@ -1,13 +1,13 @@
-//! How do several processes bring games into one store at the same moment, each game once? They are let in one after
-//! the other, by numbered notes.
+//! Admits games from several concurrent imports into one store, each game once: imports are serialized by numbered
+//! notes.
 //!
-//! Whoever brings games publishes them as a shard under the name of the worker `imported`, which counts for nobody yet,
-//! and then puts the next note of `changes/`, which names it. That is put-if-absent, so only one of all who bring games
-//! gets a number, and it must have read the games that every note before names: what it brings is new. Whoever comes
-//! too late reads what came in, leaves those games out, and tries the number after. Nobody waits for anybody.
+//! An import publishes its games as a shard under the worker name `imported`, which does not count yet, and then writes
+//! the next note in `changes/`, which names the shard. Notes are never overwritten, so only one of several imports gets
+//! a given number, and it must have read the games named by all earlier notes: what it brings is new. An import that
+//! loses the race reads the new games, leaves them out, and tries the next number. No import waits for another.
 //!
-//! Whoever is killed between shard and note leaves a stray shard. The next import lets it in, if all its games are
-//! still new, or refuses it by a note; if its writer is alive after all, it finds that in the note that it lost to.
+//! An import killed between shard and note leaves a stray shard. The next import admits it if all its games are still
+//! new, or refuses it by a note; if its writer is still alive, it finds that note when its own is rejected.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 use tengen_records::{GameRecord, now_ms};
 
-/// The imported games of a store, by their ids, and the way to add to them.
+/// The ids of the imported games in a store, and the way to add to them.
 pub struct Admission {
     store: Store,
     /// Number of the newest note whose games are known.
@@ -28,7 +28,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Reads the ids of all games that were imported before.
+    /// Reads the ids of all games imported earlier.
     pub fn new(store: &Store) -> Result<Admission, StoreError> {
         let mut admission = Admission {
             store: store.clone(),
@@ -45,8 +45,8 @@ impl Admission {
         self.known.contains(game_id)
     }
 
-    /// Publishes games as one shard and has it let in; those that are in the store by then are taken out of `games`.
-    /// None when none is left.
+    /// Publishes games as one shard and has it admitted; games that are already in the store by then are removed from
+    /// `games`. Returns `None` if no game remains.
     pub fn admit(
         &mut self,
         collection: &Collection,
@@ -64,7 +64,7 @@ impl Admission {
             let shard = SealedShard::named(collection, now_ms(), IMPORTED, sequence, games)?;
             self.store.publish(&shard)?;
             let ids = games.iter().map(|game| game.game_id.clone()).collect();
-            match self.let_in(&shard.info, ids)? {
+            match self.try_admit(&shard.info, ids)? {
                 true => admitted = Some(shard.info),
                 false => outdated.push(shard.info.path),
             }
@@ -73,8 +73,8 @@ impl Admission {
         Ok(admitted)
     }
 
-    /// Lets in, or away with, the shards that killed imports left.
-    pub fn settle_strays(&mut self) -> Result<(), StoreError> {
+    /// Admits or refuses the shards left behind by killed imports.
+    pub fn resolve_strays(&mut self) -> Result<(), StoreError> {
         let changes = self.store.changes()?;
         let mut outdated = Vec::new();
         for (path, bytes) in self.store.list(&GamesOf::Imported.folder()?)? {
@@ -89,14 +89,14 @@ impl Admission {
                 Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => continue,
             };
             let is_new = !ids.iter().any(|id| self.knows(id));
-            if !(is_new && changes.fate(&path).is_none() && self.let_in(&shard, ids)?) {
+            if !(is_new && changes.fate(&path).is_none() && self.try_admit(&shard, ids)?) {
                 outdated.push(path);
             }
         }
         self.refuse(outdated)
     }
 
-    /// Reads the ids of the games that came in since.
+    /// Reads the ids of the games admitted since the last call.
     fn catch_up(&mut self) -> Result<(), StoreError> {
         let listing = self.store.list_games(&GamesOf::Imported)?;
         for shard in listing.shards {
@@ -106,7 +106,7 @@ impl Admission {
             match self.store.game_ids(&shard) {
                 Ok(ids) => self.known.extend(ids),
                 Err(ShardReadError::Store(error)) => return Err(error),
-                // It is gone or in quarantine and counts no more, so its games may come again.
+                // The shard is gone or quarantined and no longer counts, so its games may be imported again.
                 Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
             }
             self.read.insert(shard.path);
@@ -115,8 +115,9 @@ impl Admission {
         Ok(())
     }
 
-    /// Has a note name a shard. False when one of its games came in another way first, or somebody refused it.
-    fn let_in(&mut self, shard: &ShardInfo, ids: Vec<String>) -> Result<bool, StoreError> {
+    /// Writes the note that admits a shard. Returns false if another shard brought one of its games first, or another
+    /// import refused it.
+    fn try_admit(&mut self, shard: &ShardInfo, ids: Vec<String>) -> Result<bool, StoreError> {
         let change = Change::admitting(&shard.path);
         while !self.store.put_change_after(self.seen, &change)? {
             self.catch_up()?;
@@ -133,11 +134,11 @@ impl Admission {
         Ok(true)
     }
 
-    /// Has a note refuse shards, so that nobody lets them in any more, and deletes them.
+    /// Writes the note that refuses shards, so that no import admits them, and deletes them.
     fn refuse(&mut self, mut shards: Vec<String>) -> Result<(), StoreError> {
         loop {
             let changes = self.store.changes()?;
-            // Somebody may have let it in before its games were there twice.
+            // Another import may have admitted the shard before its games became duplicates.
             shards.retain(|path| !changes.names(path));
             let open: Vec<String> = shards
                 .iter()

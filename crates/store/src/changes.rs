@@ -1,11 +1,12 @@
-//! How can published games be compacted, dropped or let in once while others read them? By numbered notes that every
-//! reader obeys.
+//! How published games can be merged, pruned or admitted exactly once while others read them: through numbered change
+//! notes that every reader obeys.
 //!
-//! A shard never changes, but old shards may be replaced by one that holds all their games, or dropped. What holds is
-//! said by `changes/000001.json`, `changes/000002.json`, …: each is put once, under the next free number, by somebody
-//! who has read all before it, so of two who change a store at once one is refused. Files are deleted only after the
-//! note that hides them stands, and a merged or imported shard counts only once a note names it. A reader lists the
-//! notes, the games, and the notes again: if there is no new one, every game is in the listing exactly once.
+//! A shard never changes, but old shards may be replaced by one that holds all their games, or dropped.
+//! `changes/000001.json`, `changes/000002.json`, … record this. Each note is written once, under the next free number,
+//! by a process that has read all earlier notes; if two processes change a store at once, one of them is rejected.
+//! Files are deleted only after the note that hides them is in place, and a merged or imported shard counts only once a
+//! note names it. A reader lists the notes, the games, and the notes again: if no note was added, the listing contains
+//! every game exactly once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -21,28 +22,27 @@ use tengen_records::now_ms;
 
 const CHANGES: &str = "changes";
 
-/// The worker's name in the names of merged shards; nobody else may write under it.
+/// Worker name of merged shards; no other worker may use it.
 pub(crate) const MERGED: &str = "merged";
 
-/// The worker's name in the names of imported shards, which are let in one after the other; nobody else may write under
-/// it.
+/// Worker name of imported shards, which are admitted one at a time; no other worker may use it.
 pub(crate) const IMPORTED: &str = "imported";
 
-/// How many games were, or are, somewhere.
+/// Totals of a set of games.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameTotals {
-    /// Shards.
+    /// Number of shards.
     pub shards: u64,
-    /// Games in them.
+    /// Number of games in the shards.
     pub games: u64,
-    /// Positions in these games.
+    /// Number of positions in the games.
     pub positions: u64,
-    /// Bytes of the shards.
+    /// Total size of the shards in bytes.
     pub bytes: u64,
 }
 
 impl GameTotals {
-    /// The totals of some shards, by their names.
+    /// The totals of some shards according to their names.
     pub fn of<'a>(shards: impl IntoIterator<Item = &'a ShardInfo>) -> GameTotals {
         shards.into_iter().fold(GameTotals::default(), |sum, shard| {
             sum.plus(GameTotals {
@@ -54,7 +54,7 @@ impl GameTotals {
         })
     }
 
-    /// The sum of both.
+    /// The sum of two totals.
     #[must_use]
     pub fn plus(self, other: GameTotals) -> GameTotals {
         GameTotals {
@@ -66,20 +66,20 @@ impl GameTotals {
     }
 }
 
-/// One note.
+/// One change note, as stored in `changes/`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) format_version: String,
-    /// When it was made, milliseconds since 1970-01-01 UTC.
+    /// When the change was made, milliseconds since 1970-01-01 UTC.
     pub(crate) changed_ms: u64,
     #[serde(default)]
     pub(crate) merged: Vec<Merged>,
     #[serde(default)]
     pub(crate) pruned: Vec<PrunedGeneration>,
-    /// Paths of imported shards that count from now on.
+    /// Paths of imported shards that count from this note on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) admitted: Vec<String>,
-    /// Paths of imported shards that never count: they hold a game that another shard brought first.
+    /// Paths of imported shards that never count because they hold a game that another shard brought first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) refused: Vec<String>,
 }
@@ -122,50 +122,50 @@ impl Change {
 /// A shard that replaces others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Merged {
-    /// Path of the new shard. It holds the games of the others one after the other.
+    /// Path of the new shard. It holds the games of the replaced shards, in order.
     pub(crate) into: String,
-    /// Paths of the others.
+    /// Paths of the replaced shards.
     pub(crate) replaces: Vec<String>,
 }
 
-/// A generation of self-play that was dropped.
+/// A self-play generation that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrunedGeneration {
-    /// Its number.
+    /// The generation number.
     pub generation: u32,
-    /// What it held, damaged shards not counted.
+    /// What it held, not counting damaged shards.
     pub totals: GameTotals,
-    /// Paths of its shards, damaged ones too.
+    /// Paths of its shards, including damaged ones.
     pub shards: Vec<String>,
 }
 
-/// Where the games of a shard that is no more went.
+/// What happened to the games of a deleted shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Into another shard, of which they are the games from `first` on.
+    /// They were merged into another shard, where they start at index `first`.
     Merged { into: String, first: usize },
-    /// Dropped.
+    /// They were dropped.
     Pruned,
 }
 
-/// What all notes say together.
+/// The combined effect of all change notes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    /// Number of the newest note, 0 without any.
+    /// Number of the newest note; 0 if there is none.
     pub(crate) last: u32,
-    /// Number of the newest note that merged or pruned, 0 without any.
+    /// Number of the newest note that merged or pruned; 0 if there is none.
     pub(crate) upkeep: u32,
     /// Totals of everything pruned.
     pub(crate) pruned: GameTotals,
-    /// Shards that count no more.
+    /// Shards that no longer count.
     fates: BTreeMap<String, Fate>,
-    /// Merged and imported shards that count, or counted.
+    /// Merged and imported shards that count or used to count.
     named: BTreeSet<String>,
 }
 
 impl Changes {
-    /// Whether a shard's games count: nothing replaced or dropped it, and if it is a merged or imported one, that was
-    /// finished.
+    /// Whether a shard's games count: it was not replaced or dropped, and if it is a merged or imported shard, a note
+    /// names it.
     pub(crate) fn shows(&self, shard: &ShardInfo) -> bool {
         let needs_name = [MERGED, IMPORTED].contains(&shard.name.worker.as_str());
         !self.fates.contains_key(&shard.path) && (!needs_name || self.names(&shard.path))
@@ -180,16 +180,16 @@ impl Changes {
         self.fates.get(path)
     }
 
-    /// The shard that holds a shard's games now; none when they were dropped.
-    pub(crate) fn heir<'a>(&'a self, path: &'a str) -> Option<&'a str> {
+    /// The shard that now holds a shard's games; `None` if they were dropped.
+    pub(crate) fn current_shard<'a>(&'a self, path: &'a str) -> Option<&'a str> {
         match self.fates.get(path) {
             None => Some(path),
-            Some(Fate::Merged { into, .. }) => self.heir(into),
+            Some(Fate::Merged { into, .. }) => self.current_shard(into),
             Some(Fate::Pruned) => None,
         }
     }
 
-    /// Merged and imported shards that must be in the store.
+    /// Merged and imported shards that must exist in the store.
     pub(crate) fn standing(&self) -> impl Iterator<Item = &String> {
         self.named.iter().filter(|path| !self.fates.contains_key(*path))
     }
@@ -204,7 +204,7 @@ impl Changes {
                 let games = ShardInfo::of_file(&path, 0).map(|shard| shard.games() as usize);
                 let into = merged.into.clone();
                 self.fates.insert(path.clone(), Fate::Merged { into, first });
-                first += games.ok_or_else(|| damaged(path_of(number), "paths of shards".to_owned(), path))?;
+                first += games.ok_or_else(|| damaged(path_of(number), "shard paths".to_owned(), path))?;
             }
             self.named.insert(merged.into);
         }
@@ -222,7 +222,7 @@ impl Changes {
 }
 
 impl Store {
-    /// What the notes say now. Those read before are remembered.
+    /// The current state of the change notes. Only notes added since the last call are read.
     pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
         let known = Arc::clone(&self.known_changes().lock().unwrap_or_else(PoisonError::into_inner));
         let number = |path: &str| {
@@ -248,10 +248,11 @@ impl Store {
         Ok(changes)
     }
 
-    /// Puts the note that follows on `seen`, or on games that were let in since: they touch nothing of it.
+    /// Writes the note that follows `seen`. Imports admitted since `seen` do not conflict with it.
     ///
     /// # Errors
-    /// [`StoreError::Contended`] when somebody merged or pruned since; [`StoreError::Write`], [`StoreError::Read`].
+    /// [`StoreError::Contended`] if another process has merged or pruned since; [`StoreError::Write`],
+    /// [`StoreError::Read`].
     pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
         let mut last = seen.last;
         while !self.put_change_after(last, change)? {
@@ -265,9 +266,9 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the note of the number after `last`; false when somebody else was faster.
+    /// Writes the note numbered `last + 1`; returns false if another process wrote it first.
     pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
-        let text = serde_json::to_vec(change).expect("texts and numbers are JSON");
+        let text = serde_json::to_vec(change).expect("strings and numbers serialize to JSON");
         match self.put_same(&path_of(last + 1), text) {
             Ok(Put::Created | Put::Exists) => Ok(true),
             Err(StoreError::Taken { .. }) => Ok(false),
@@ -275,14 +276,17 @@ impl Store {
         }
     }
 
-    /// Deletes the files of shards that count no more, each only when the shard that holds its games now is there.
-    /// Returns how many.
+    /// Deletes the files of shards that no longer count, each only if the shard that now holds its games exists.
+    /// Returns the number of deleted files.
     pub(crate) fn sweep(&self) -> Result<u64, StoreError> {
         let changes = self.changes()?;
         let files: BTreeSet<String> = self.list("games")?.into_iter().map(|(path, _)| path).collect();
         let mut deleted = 0;
         for path in files.iter().filter(|path| changes.fate(path).is_some()) {
-            if changes.heir(path).is_none_or(|heir| files.contains(heir)) {
+            if changes
+                .current_shard(path)
+                .is_none_or(|current_shard| files.contains(current_shard))
+            {
                 self.delete(path)?;
                 deleted += 1;
             }

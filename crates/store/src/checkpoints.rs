@@ -1,4 +1,4 @@
-//! How does a trainer save its state so that a crash never leaves half of one? Files first, then a commit mark.
+//! Training checkpoints: the files come first and a commit mark last, so a crash never leaves a partial checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::store_error::StoreError;
 
 const COMMIT: &str = "checkpoint.json";
 
-/// The commit mark: which files belong to the checkpoint, and their hashes.
+/// The commit mark: the files that belong to the checkpoint and their hashes.
 #[derive(Serialize, Deserialize)]
 struct Manifest {
     format_version: String,
@@ -22,15 +22,16 @@ struct Manifest {
     sha256: BTreeMap<String, String>,
 }
 
-/// The files of a checkpoint, each by its name.
+/// The files of a checkpoint by name.
 pub type CheckpointFiles = BTreeMap<String, Bytes>;
 
 impl Store {
-    /// Writes a checkpoint of a training step; it exists once the call returns. A checkpoint of the same step that
-    /// exists already is left alone; remains of one that was never finished are replaced.
+    /// Writes the checkpoint of a training step; it exists once the call returns. An existing checkpoint of the same
+    /// step is left alone; the files of an unfinished one are replaced.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] for a file name that cannot be one; [`StoreError::Write`]: then it does not exist.
+    /// [`StoreError::BadName`] for an invalid file name; [`StoreError::Write`], after which the checkpoint does not
+    /// exist.
     pub fn put_checkpoint(&self, step: u64, files: &CheckpointFiles) -> Result<(), StoreError> {
         let folder = folder(step);
         let commit = format!("{folder}/{COMMIT}");
@@ -52,11 +53,11 @@ impl Store {
             step,
             sha256,
         };
-        let text = serde_json::to_vec_pretty(&manifest).expect("texts and numbers are JSON");
+        let text = serde_json::to_vec_pretty(&manifest).expect("strings and numbers serialize to JSON");
         self.put_same(&commit, text).map(|_| ())
     }
 
-    /// The steps of all finished checkpoints, in order.
+    /// The steps of all finished checkpoints, in ascending order.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -80,8 +81,8 @@ impl Store {
     /// The files of a checkpoint, each checked against its hash.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is none; [`StoreError::Damaged`] when a file is not what was written;
-    /// [`StoreError::Version`] for another major version.
+    /// [`StoreError::NotFound`] if there is no such checkpoint; [`StoreError::Damaged`] if a file differs from what was
+    /// written; [`StoreError::Version`] for another major version.
     pub fn load_checkpoint(&self, step: u64) -> Result<CheckpointFiles, StoreError> {
         let folder = folder(step);
         let commit = format!("{folder}/{COMMIT}");
@@ -100,10 +101,10 @@ impl Store {
         Ok(files)
     }
 
-    /// The newest checkpoint that can be read whole, with its step; damaged ones are passed over.
+    /// The newest checkpoint that is intact, with its step; damaged ones are skipped.
     ///
     /// # Errors
-    /// [`StoreError::Read`]; [`StoreError::Version`] when the newest is of another major version.
+    /// [`StoreError::Read`]; [`StoreError::Version`] if the newest one has another major version.
     pub fn latest_checkpoint(&self) -> Result<Option<(u64, CheckpointFiles)>, StoreError> {
         for step in self.list_checkpoints()?.into_iter().rev() {
             match self.load_checkpoint(step) {
@@ -115,7 +116,7 @@ impl Store {
         Ok(None)
     }
 
-    /// Removes all but the newest `keep` checkpoints, the commit mark of each first; returns the steps removed.
+    /// Deletes all but the newest `keep` checkpoints, each starting with its commit mark; returns the deleted steps.
     ///
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::Write`].

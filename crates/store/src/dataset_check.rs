@@ -1,4 +1,4 @@
-//! Is a dataset kept in a store still what its manifest says?
+//! Checks the datasets in a store against their manifests.
 
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ pub const DATASET_MANIFEST: &str = "MANIFEST.json";
 /// What was found of the datasets of a store.
 #[derive(Default)]
 pub(crate) struct DatasetsChecked {
-    /// Datasets whose files all have their size and SHA-256.
+    /// Number of datasets whose files all match their size and SHA-256.
     pub(crate) sound: u64,
     /// Path and reason of everything that is wrong.
     pub(crate) damaged: Vec<(String, String)>,
-    /// Folders of datasets that were never finished.
+    /// Folders of unfinished datasets.
     pub(crate) unfinished: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Store {
                 Some(files) => self.wrong_files(&folder, &files)?,
                 None => vec![(
                     path,
-                    "expected a manifest with its files, found something else".to_owned(),
+                    "expected a manifest that lists files, found something else".to_owned(),
                 )],
             };
             checked.sound += u64::from(wrong.is_empty());
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// Path and SHA-256 of every file that a manifest lists; `None` when it is no manifest.
+/// Path and SHA-256 of every file listed in a manifest; `None` if it is not a manifest.
 fn listed_files(manifest: &[u8]) -> Option<Vec<(String, String)>> {
     let manifest: Value = serde_json::from_slice(manifest).ok()?;
     let entries = manifest["files"].as_array()?.iter().chain([&manifest["readme"]]);

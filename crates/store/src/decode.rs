@@ -1,4 +1,4 @@
-//! How do the bytes of a shard become games again? Every length and every code is checked, nothing is trusted.
+//! Decodes the bytes of a shard into games. Every length and every code is checked; nothing is trusted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,26 +23,29 @@ use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, LATER_COL
 use crate::start::{read_handicap, read_setup_stones};
 use tengen_records::{EndReason, GameKind, GameRecord, Origin, PlyRecord};
 
-/// Games decoded at a time.
+/// Number of games decoded at a time.
 const BATCH_GAMES: usize = 256;
 
-/// Longest text of a game, bytes.
+/// Longest text of a game, in bytes.
 const LONGEST_TEXT: usize = 1 << 16;
 
-/// Why bytes are not a shard of games that this version reads.
+/// Why bytes are not a shard of games that this version can read.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardError {
     /// Not Parquet, or damaged Parquet.
-    #[error("expected a Parquet file, found bytes that do not read as one: {0}")]
+    #[error("expected a Parquet file, found bytes that cannot be read as one: {0}")]
     Parquet(String),
-    /// Parquet of somebody else.
+    /// A Parquet file that is not one of our shards.
     #[error("expected a shard of games (footer key {CONTENT_KEY} = {CONTENT_GAMES}), found {found}")]
     NotGames {
-        /// What stands in the footer.
+        /// The value in the footer.
         found: String,
     },
     /// A format version that this crate does not read.
-    #[error("expected a shard of format version {}.x, found version {found}: use a tengen that reads it", FORMAT.major)]
+    #[error(
+        "expected a shard of format version {}.x, found version {found}: use a tengen version that reads it",
+        FORMAT.major
+    )]
     Version {
         /// The version in the footer.
         found: String,
@@ -52,15 +55,15 @@ pub enum ShardError {
     Schema {
         /// The column's name.
         column: String,
-        /// The type of the schema.
+        /// The type in the schema.
         expected: String,
         /// The type found, or `nothing`.
         found: String,
     },
-    /// The footer asks for more memory than games in a file of that size can need.
+    /// The file declares more data than the games in a file of that size can need.
     #[error("{0}")]
     Pages(String),
-    /// A text is too long to be one of ours.
+    /// A text is too long to have been written by Tengen.
     #[error("column {column}: expected texts of at most {LONGEST_TEXT} bytes, found one of {found}")]
     LongText {
         /// The column's name.
@@ -68,7 +71,7 @@ pub enum ShardError {
         /// Bytes of the longest text.
         found: usize,
     },
-    /// A game's columns do not fit together or hold an unknown code.
+    /// A game's columns contradict each other or hold an unknown code.
     #[error("game {row}: {problem}")]
     Game {
         /// Row of the game, counted from 0.
@@ -78,15 +81,16 @@ pub enum ShardError {
     },
 }
 
-/// Reads the games of a shard. Nothing is replayed here: see [`GameRecord::validate`].
+/// Reads the games of a shard without replaying them; for that see [`GameRecord::validate`].
 ///
 /// # Errors
-/// [`ShardError`]: the bytes are not Parquet, not games, of another version, lack a column, or contradict themselves.
+/// [`ShardError`] if the bytes are not Parquet, are not games, have another version, lack a column, or are
+/// inconsistent.
 pub fn decode(bytes: &[u8]) -> Result<Vec<GameRecord>, ShardError> {
     decode_bytes(Bytes::copy_from_slice(bytes))
 }
 
-/// [`decode`] without a copy of the bytes.
+/// [`decode`] without copying the bytes.
 ///
 /// # Errors
 /// As [`decode`].
@@ -99,7 +103,7 @@ pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
     Ok(games)
 }
 
-/// The ids of the games in a shard's bytes; nothing else is read.
+/// The ids of the games in a shard; nothing else is read.
 ///
 /// # Errors
 /// As [`decode`].
@@ -113,7 +117,7 @@ pub(crate) fn decode_ids(bytes: Bytes) -> Result<Vec<String>, ShardError> {
     Ok(ids)
 }
 
-/// The rows of a shard, some games at a time.
+/// The rows of a shard, in batches of games.
 struct Batches(ParquetRecordBatchReader);
 
 impl Batches {
@@ -126,8 +130,8 @@ impl Batches {
     }
 }
 
-/// The library that reads Parquet panics where pages contradict each other in ways that it does not expect, such as
-/// indices into a dictionary that is not there. That is the shard's fault and no reason to end.
+/// Catches panics: the `parquet` crate panics on some inconsistent pages, such as indices into a missing dictionary. A
+/// bad shard must not end the process.
 fn survive<T>(read: impl FnOnce() -> Result<T, ShardError>) -> Result<T, ShardError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -143,8 +147,8 @@ fn not_parquet(error: &dyn std::fmt::Display) -> ShardError {
     ShardError::Parquet(error.to_string())
 }
 
-/// Opens a shard for reading those of its columns that are wanted, after checking all that its footer says. Columns that
-/// this version does not know are not read.
+/// Opens a shard for reading the wanted columns after checking everything in its footer. Columns unknown to this
+/// version are not read.
 fn open(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<ParquetRecordBatchReader, ShardError> {
     let stated = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).map_err(|error| not_parquet(&error))?;
     check_footer(stated.metadata().file_metadata())?;
@@ -163,7 +167,7 @@ fn open(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<ParquetRecordBatc
     reader.build().map_err(|error| not_parquet(&error))
 }
 
-/// The same columns with texts as views: one long text that every game refers to then lies in memory once.
+/// The same columns with texts as views, so that a long text that every game refers to is in memory only once.
 fn texts_as_views(schema: &Schema) -> SchemaRef {
     let field = |field: &Arc<Field>| match field.data_type() {
         DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
@@ -173,7 +177,7 @@ fn texts_as_views(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Every column must be there with the type of the schema; those of a later version may lack.
+/// Every column must exist with the type of the schema; only those added in later versions may be missing.
 fn check_schema(found: &Schema) -> Result<(), ShardError> {
     for field in games_schema().fields() {
         let wrong = |found: String| ShardError::Schema {
@@ -185,7 +189,7 @@ fn check_schema(found: &Schema) -> Result<(), ShardError> {
         match (columns.next(), columns.next()) {
             (Some(column), None) if column.data_type() == field.data_type() => {}
             (Some(column), None) => return Err(wrong(column.data_type().to_string())),
-            (Some(_), Some(_)) => return Err(wrong("two columns of that name".to_owned())),
+            (Some(_), Some(_)) => return Err(wrong("two columns with that name".to_owned())),
             (None, _) if LATER_COLUMNS.contains(&field.name().as_str()) => {}
             (None, _) => return Err(wrong("nothing".to_owned())),
         }
@@ -211,7 +215,7 @@ fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
     }
 }
 
-/// The columns of one batch, each with the type of the schema, texts as views.
+/// The columns of one batch, each with the type in the schema, texts as views.
 struct Columns<'a> {
     batch: &'a RecordBatch,
 }
@@ -224,7 +228,7 @@ impl<'a> Columns<'a> {
                 return Err(ShardError::Schema {
                     column: field.name().clone(),
                     expected: field.data_type().to_string(),
-                    found: "empty values".to_owned(),
+                    found: "null values".to_owned(),
                 });
             }
         }
@@ -253,13 +257,13 @@ impl<'a> Columns<'a> {
         self.column(name).as_string_view()
     }
 
-    /// A text that may be null, or whose column an earlier version lacks.
+    /// A text that may be null, or whose column may be missing in an earlier version.
     fn optional_text(&self, name: &str, row: usize) -> Option<&'a str> {
         let column = self.batch.column_by_name(name)?.as_string_view();
         column.is_valid(row).then(|| column.value(row))
     }
 
-    /// A number that may be null, or whose column an earlier version lacks.
+    /// A number that may be null, or whose column may be missing in an earlier version.
     fn optional_number(&self, name: &str, row: usize) -> Option<i32> {
         let column: &PrimitiveArray<Int32Type> = self.batch.column_by_name(name)?.as_primitive();
         column.is_valid(row).then(|| column.value(row))
@@ -271,7 +275,6 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The items of one game's list.
 struct Items<T: ArrowPrimitiveType>(PrimitiveArray<T>);
 
 impl<T: ArrowPrimitiveType> Items<T> {
@@ -279,7 +282,7 @@ impl<T: ArrowPrimitiveType> Items<T> {
         self.0.values()
     }
 
-    /// The items, of which there must be `expected`.
+    /// The items, which must be exactly `expected`.
     fn exactly(&self, row: usize, name: &str, expected: usize) -> Result<&[T::Native], ShardError> {
         let found = self.0.len();
         if found == expected {
@@ -421,7 +424,7 @@ fn decode_move(size: Size, index: i16, row: usize, ply: usize) -> Result<Move, S
     })
 }
 
-/// The policy target of every ply.
+/// Reads the policy target of every ply.
 fn decode_policies(
     columns: &Columns<'_>,
     row: usize,
@@ -436,7 +439,7 @@ fn decode_policies(
     let probabilities = columns.list::<Float32Type>("policy_probabilities", row);
     let probabilities = probabilities.exactly(number, "policy_probabilities", total)?;
     if let Some(index) = moves.iter().find(|&&index| index < 0) {
-        let problem = format!("policy_moves must be 0 or more, but one is {index}");
+        let problem = format!("policy_moves must not be negative, but one is {index}");
         return Err(ShardError::Game { row: number, problem });
     }
     let mut entries = moves

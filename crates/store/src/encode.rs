@@ -1,4 +1,4 @@
-//! How do games become the bytes of a shard?
+//! Encodes games as a Parquet shard.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, VERSION_KEY, games_schem
 use crate::start::{handicap_of, setup_stones};
 use tengen_records::{GameRecord, Origin, PlyRecord};
 
-/// Games in one row group.
+/// Number of games in one row group.
 const ROW_GROUP_GAMES: usize = 256;
 
-/// Level of zstd compression.
+/// Compression level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The bytes of a Parquet file that holds the games in order, as the schema of version 1.1 says. The same games always
-/// give the same bytes.
+/// Encodes games, in order, as a Parquet file with the schema of version 1.1. The same games always give the same
+/// bytes.
 pub fn encode(games: &[GameRecord]) -> Vec<u8> {
     let schema = games_schema();
     let mut bytes = Vec::new();
@@ -35,14 +35,14 @@ pub fn encode(games: &[GameRecord]) -> Vec<u8> {
     for group in games.chunks(ROW_GROUP_GAMES) {
         writer
             .write(&batch(group))
-            .expect("the batch has the schema's columns and memory does not fail");
+            .expect("the batch has the schema's columns and writing to memory does not fail");
     }
     writer.close().expect("writing to memory does not fail");
     bytes
 }
 
 fn writer_properties() -> WriterProperties {
-    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("3 is a zstd level");
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("3 is a valid zstd level");
     let key = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
@@ -54,7 +54,7 @@ fn writer_properties() -> WriterProperties {
     split_floats(properties).build()
 }
 
-/// Stores every list of floats byte by byte, which zstd packs better.
+/// Stores every list of floats with byte stream split encoding, which zstd compresses better.
 fn split_floats(mut properties: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
     for field in games_schema().fields() {
         if *field.data_type() == DataType::List(item_field(DataType::Float32)) {
@@ -130,7 +130,7 @@ fn list_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
     ]
 }
 
-/// What only imported games have.
+/// The columns that only imported games fill.
 fn origin_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
     let origins = || games.iter().map(|game| game.origin.as_deref());
     let text = |get: fn(&Origin) -> Option<&String>| optional(origins().map(|origin| get(origin?).map(String::as_str)));
@@ -163,7 +163,7 @@ fn per_ply<T: ArrowPrimitiveType>(games: &[GameRecord], get: fn(&PlyRecord) -> T
     list::<T, _>(games, |game| game.plies.iter().map(get))
 }
 
-/// One list per game.
+/// A list column with one list per game.
 fn list<'a, T, I>(games: &'a [GameRecord], items: impl Fn(&'a GameRecord) -> I) -> ArrayRef
 where
     T: ArrowPrimitiveType,

@@ -1,4 +1,4 @@
-//! How do two runs never work on one store? The first holds a lock on a file, which ends with its process.
+//! Keeps two runs off the same store with a file lock, which the system releases when the process ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
@@ -10,20 +10,20 @@ use crate::store_error::StoreError;
 const RUN: &str = "run.lock";
 const UPKEEP: &str = "upkeep.lock";
 
-/// The right to run on a store; given back when dropped or when the process ends, however it ends.
+/// Exclusive use of a store; released when dropped or when the process ends for any reason.
 #[derive(Debug)]
-#[must_use = "the lock is given back when this is dropped"]
+#[must_use = "the lock is released when this is dropped"]
 pub struct RunLock {
     _file: File,
 }
 
 impl Store {
-    /// Takes the store for one run. A folder on a network disk may not keep locks; there nothing but the put-if-absent
-    /// of every published file guards against two runs.
+    /// Locks the store for one run. A network drive may not support file locks; there, the only protection against two
+    /// runs is that every published file is created atomically and never overwritten.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] naming the process that holds it; [`StoreError::Write`] when the file cannot be made;
-    /// [`StoreError::UnsupportedLocation`] for a store that is no local folder.
+    /// [`StoreError::Locked`] naming the process that holds the lock; [`StoreError::Write`] if the lock file cannot be
+    /// created; [`StoreError::UnsupportedLocation`] for a store that is not a local folder.
     pub fn lock_run(&self) -> Result<RunLock, StoreError> {
         let unsupported = || StoreError::UnsupportedLocation {
             location: self.location().to_owned(),
@@ -32,8 +32,8 @@ impl Store {
         self.lock(folder, RUN)
     }
 
-    /// Takes the store for merging or pruning; a store that is no local folder needs no lock for it: there the numbered
-    /// notes alone keep two from doing it at once.
+    /// Locks the store for merging or pruning. A store that is not a local folder needs no lock: the numbered change
+    /// notes alone prevent concurrent changes.
     pub(crate) fn lock_upkeep(&self) -> Result<Option<RunLock>, StoreError> {
         self.local_path().map(|folder| self.lock(folder, UPKEEP)).transpose()
     }

@@ -1,8 +1,8 @@
-//! How do many small shards become a few large ones, and several stores one, without losing or doubling a game?
+//! Merging many small shards into a few large ones, and several stores into one, without losing or duplicating a game.
 //!
-//! Compacting writes the merged shard, then the note that it replaces its sources (see the changes of a store), then
-//! deletes the sources. Before the note the merged shard does not count, after it the sources do not; whoever is killed
-//! in between leaves files that do not count, and the next merge takes them up or away.
+//! Compacting writes the merged shard, then the change note that says it replaces its sources (see `changes.rs`), then
+//! deletes the sources. Before the note the merged shard does not count; after it the sources do not. A process killed
+//! in between leaves files that do not count, and the next merge reuses or deletes them.
 
 use std::collections::BTreeSet;
 
@@ -16,34 +16,34 @@ use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 use tengen_records::GameRecord;
 
-/// Merged shards that one note names; a kill loses at most so much work.
+/// Number of merged shards per change note, which bounds the work lost to a kill.
 const PER_NOTE: usize = 32;
 
-/// What to compact, and how far.
+/// Which generations to compact, and how large merged shards may become.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CompactSettings {
-    /// Generations with a game among the newest so many positions are left alone.
+    /// Generations that contain any of the newest `keep_positions` positions are left alone.
     pub keep_positions: u64,
-    /// Size merged shards do not exceed, bytes. Usual: 8 MiB.
+    /// Maximum size of a merged shard in bytes. Usually 8 MiB.
     pub target_bytes: u64,
 }
 
-/// Neighbouring shards of one generation that become one.
+/// Adjacent shards of one generation that are merged into one.
 type Run = Vec<ShardInfo>;
 
-/// What compacting would do, or did.
+/// What a compaction did, or what it would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompactReport {
-    /// The small shards.
+    /// The small shards that are replaced.
     pub replaced: GameTotals,
-    /// The shards that replace them; before it is done, only their number is known.
+    /// The shards that replace them; in a plan, only their number is known.
     pub merged: GameTotals,
-    /// Files deleted, those that an earlier merge or prune had left included.
+    /// Number of deleted files, including leftovers of earlier merges and prunes.
     pub deleted_files: u64,
 }
 
 impl Store {
-    /// Finds the runs of small shards in old generations; the report says what merging them replaces. Changes nothing.
+    /// Finds the runs of small shards in old generations and reports what merging would replace. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -59,12 +59,12 @@ impl Store {
         })
     }
 
-    /// Merges small neighbouring shards of old generations into larger ones. Readers and writers may go on meanwhile.
-    /// `progress` is called after every merged shard with the number done and the number of all.
+    /// Merges small adjacent shards of old generations into larger ones. Readers and writers may continue in the
+    /// meantime. `progress` is called after every merged shard with the number done and the total.
     ///
     /// # Errors
-    /// [`StoreError::Contended`] when somebody else merges or prunes this store; [`StoreError::Write`]: what was merged
-    /// before stays merged.
+    /// [`StoreError::Contended`] if another process merges or prunes this store; [`StoreError::Write`]. What was merged
+    /// before the error stays merged.
     pub fn compact(
         &self,
         settings: CompactSettings,
@@ -109,7 +109,7 @@ impl Store {
         let mut runs: Vec<Run> = vec![Vec::new()];
         let mut bytes = 0;
         for shard in listing.shards {
-            let last = runs.last_mut().expect("there is always a run");
+            let last = runs.last_mut().expect("there is always at least one run");
             let neighbours = last
                 .last()
                 .is_none_or(|before| before.generation() == shard.generation());
@@ -120,14 +120,14 @@ impl Store {
             }
             if small {
                 bytes += shard.bytes;
-                runs.last_mut().expect("there is always a run").push(shard);
+                runs.last_mut().expect("there is always at least one run").push(shard);
             }
         }
         runs.retain(|run| run.len() > 1);
         Ok(runs)
     }
 
-    /// Puts the shard that holds the games of a run's good shards; returns both. Nothing when fewer than two are good.
+    /// Writes one shard with the games of a run's intact shards; returns both. `None` if fewer than two are intact.
     fn put_merged(&self, run: &Run) -> Result<Option<(Run, ShardInfo)>, StoreError> {
         let mut games = Vec::new();
         let mut sources = Run::new();
@@ -144,26 +144,26 @@ impl Store {
         let Some(newest) = sources.last().filter(|_| sources.len() > 1) else {
             return Ok(None);
         };
-        // The same sources give the same name, so that work cut short by a kill is found again.
+        // The same sources give the same name, so work interrupted by a kill is found again.
         let merged = self.put_shard_named(newest, MERGED, &games)?;
         Ok(Some((sources, merged)))
     }
 
-    /// Puts games as a shard beside `beside`, at its time, under another worker's name.
+    /// Writes games as a shard in the collection and at the creation time of `beside`, under another worker name.
     fn put_shard_named(&self, beside: &ShardInfo, worker: &str, games: &[GameRecord]) -> Result<ShardInfo, StoreError> {
         let (time, sequence) = (beside.name.created_ms, beside.name.sequence);
         let shard = SealedShard::named(&beside.collection, time, worker, sequence, games)?;
-        // Others are deleted for it, so it must be one that every reader takes.
+        // The sources will be deleted, so make sure that every reader accepts the merged shard.
         decode_bytes(shard.bytes.clone()).map_err(|error| StoreError::Damaged {
             path: shard.info.path.clone(),
-            expected: "merged games that read back".to_owned(),
+            expected: "merged games that can be read back".to_owned(),
             found: error.to_string(),
         })?;
         self.publish(&shard)?;
         Ok(shard.info)
     }
 
-    /// Deletes merged shards that no note names: remains of a merge that was killed and is planned otherwise now.
+    /// Deletes merged shards that no note names: leftovers of an interrupted merge that is now planned differently.
     fn drop_orphans(&self) -> Result<(), StoreError> {
         let changes = self.changes()?;
         for (path, bytes) in self.list("games")? {
@@ -176,14 +176,14 @@ impl Store {
     }
 }
 
-/// What gathering several stores in one did.
+/// The result of gathering several stores into one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GatherReport {
-    /// Shards copied now.
+    /// Shards copied by this call.
     pub copied: GameTotals,
-    /// Games left out because one with the same id was there already.
+    /// Games skipped because one with the same id already existed.
     pub repeated_games: u64,
-    /// Damaged shards left out: path and reason.
+    /// Damaged shards that were skipped: path and reason.
     pub damaged: Vec<(String, String)>,
 }
 
@@ -196,10 +196,10 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Gathers into a store that may hold games already, from an earlier call that was cut short, say.
+    /// Gathers into a store that may already hold games, for example from an interrupted call.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub fn new(into: &Store) -> Result<Gather, StoreError> {
         let mut gather = Gather {
             into: into.clone(),
@@ -216,11 +216,11 @@ impl Gather {
         Ok(gather)
     }
 
-    /// Copies the games of `from`, checked, shard by shard. `progress` is called after every shard with the number done
-    /// and the number of all.
+    /// Checks and copies the games of `from`, shard by shard. `progress` is called after every shard with the number
+    /// done and the total.
     ///
     /// # Errors
-    /// [`StoreError`] when one of the stores fails; what was copied stays, and the same call again goes on.
+    /// [`StoreError`] if one of the stores fails; copied games stay, and repeating the call resumes where it left off.
     pub fn add(&mut self, from: &Store, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
         let shards = from.list_shards(&GamesOf::All)?;
         for (done, shard) in shards.iter().enumerate() {
@@ -252,7 +252,7 @@ impl Gather {
         Ok(())
     }
 
-    /// What was done.
+    /// Returns the report.
     pub fn finish(self) -> GatherReport {
         self.report
     }

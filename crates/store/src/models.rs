@@ -1,4 +1,4 @@
-//! How are networks published, and which one is the champion?
+//! How networks are published and which one is the champion.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,16 @@ const COMMIT: &str = "model.json";
 /// A published model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelEntry {
-    /// Its generation.
+    /// The generation the model belongs to.
     pub generation: u32,
-    /// Its name, `g000123-<first 12 hexadecimal digits of the SHA-256 of its weights>`.
+    /// The model id, `g000123-<first 12 hexadecimal digits of the SHA-256 of its weights>`.
     pub id: String,
 }
 
 /// The files of a model, checked against each other.
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
-    /// Which model.
+    /// Id and generation of the model.
     pub entry: ModelEntry,
     /// `model.json`: architecture, provenance, cost, and the keys that [`Store::publish_model`] adds.
     pub info: Map<String, Value>,
@@ -33,23 +33,23 @@ pub struct ModelFiles {
     pub weights: Bytes,
 }
 
-/// A verdict that made a model the champion.
+/// The result that made a model the champion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promotion {
-    /// The model's name.
+    /// Id of the promoted model.
     pub model_id: String,
-    /// The model's generation.
+    /// Generation of the promoted model.
     pub generation: u32,
-    /// When it was promoted, milliseconds since 1970-01-01 UTC.
+    /// When the model was promoted, milliseconds since 1970-01-01 UTC.
     pub promoted_ms: u64,
-    /// Name of the match that decided; none for the first champion.
+    /// Id of the promotion match; absent for the first champion.
     pub match_id: Option<String>,
-    /// The numbers of the verdict.
+    /// The numbers behind the decision.
     #[serde(default)]
     pub verdict: Value,
 }
 
-/// The name of a model: its generation and the beginning of its weights' SHA-256.
+/// The id of a model: its generation and the first digits of the SHA-256 of its weights.
 pub fn model_id(generation: u32, weights: &[u8]) -> String {
     format!("g{generation:06}-{}", &sha256_hex(weights)[..12])
 }
@@ -67,12 +67,12 @@ fn parse_model_id(id: &str) -> Option<ModelEntry> {
 }
 
 impl Store {
-    /// Publishes a model: the weights first, then `model.json`, which makes it exist. Adds to `info` the keys
-    /// `store_format`, `model_id`, `generation`, `weights_sha256` and `weights_bytes`. Publishing the same weights again
+    /// Publishes a model: first the weights, then `model.json`, which commits it. Adds the keys `store_format`,
+    /// `model_id`, `generation`, `weights_sha256` and `weights_bytes` to `info`. Publishing the same weights again
     /// keeps the first `model.json`.
     ///
     /// # Errors
-    /// [`StoreError::Write`] when the store refuses: then the model does not exist.
+    /// [`StoreError::Write`] if the store fails; the model then does not exist.
     pub fn publish_model(
         &self,
         generation: u32,
@@ -87,12 +87,12 @@ impl Store {
         info.insert("weights_sha256".to_owned(), sha256_hex(&weights).into());
         info.insert("weights_bytes".to_owned(), weights.len().into());
         self.put_same(&format!("models/{id}/{WEIGHTS}"), weights)?;
-        let text = serde_json::to_vec_pretty(&info).expect("a JSON object is JSON");
+        let text = serde_json::to_vec_pretty(&info).expect("a JSON object serializes");
         self.put_new(&format!("models/{id}/{COMMIT}"), text)?;
         Ok(ModelEntry { generation, id })
     }
 
-    /// All published models, oldest generation first. A folder without `model.json` is no model.
+    /// All published models, oldest generation first. A folder without `model.json` is not a model.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -110,11 +110,11 @@ impl Store {
         Ok(models)
     }
 
-    /// The `model.json` of a model.
+    /// The contents of a model's `model.json`.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such model; [`StoreError::Damaged`] and [`StoreError::Version`] when
-    /// the file does not say what it must.
+    /// [`StoreError::NotFound`] if there is no such model; [`StoreError::Damaged`] and [`StoreError::Version`] if the
+    /// file is invalid or has another major version.
     pub fn model_info(&self, id: &str) -> Result<Map<String, Value>, StoreError> {
         check_name("model id", id)?;
         let path = format!("models/{id}/{COMMIT}");
@@ -127,10 +127,10 @@ impl Store {
         Ok(info)
     }
 
-    /// Reads a model and checks its weights' SHA-256.
+    /// Reads a model and checks the SHA-256 of its weights.
     ///
     /// # Errors
-    /// As [`Store::model_info`], and [`StoreError::Damaged`] when the weights are not those that were published.
+    /// As [`Store::model_info`], and [`StoreError::Damaged`] if the weights differ from those published.
     pub fn load_model(&self, id: &str) -> Result<ModelFiles, StoreError> {
         let info = self.model_info(id)?;
         let path = format!("models/{id}/{WEIGHTS}");
@@ -150,25 +150,25 @@ impl Store {
         Ok(ModelFiles { entry, info, weights })
     }
 
-    /// Writes promotion number `number`. Of two writers of one number only one gets [`Put::Created`].
+    /// Writes promotion number `number`. If two writers use the same number, only one gets [`Put::Created`].
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the model does not exist; [`StoreError::Write`].
+    /// [`StoreError::NotFound`] if the model does not exist; [`StoreError::Write`].
     pub fn promote(&self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
         self.model_info(&promotion.model_id)?;
-        let text = serde_json::to_vec_pretty(promotion).expect("a promotion is JSON");
+        let text = serde_json::to_vec_pretty(promotion).expect("a promotion serializes to JSON");
         let path = format!("promotions/{number:06}.json");
         match self.put_new(&path, text.clone())? {
-            // A store that broke off while it answered, and was asked again, calls our own promotion a stranger's.
+            // If the store wrote the file but the reply was lost, the retry finds our own promotion.
             Put::Exists if self.get(&path)?.is_some_and(|found| found == text) => Ok(Put::Created),
             put => Ok(put),
         }
     }
 
-    /// All promotions with their numbers, in order.
+    /// All promotions with their numbers, in ascending order.
     ///
     /// # Errors
-    /// [`StoreError::Read`]; [`StoreError::Damaged`] when a file is no promotion.
+    /// [`StoreError::Read`]; [`StoreError::Damaged`] if a file is not a promotion.
     pub fn promotions(&self) -> Result<Vec<(u32, Promotion)>, StoreError> {
         let number = |path: &str| path.strip_prefix("promotions/")?.strip_suffix(".json")?.parse().ok();
         let mut promotions = Vec::new();
@@ -181,7 +181,7 @@ impl Store {
         Ok(promotions)
     }
 
-    /// The promotion with the highest number: the champion.
+    /// The promotion with the highest number, which names the champion.
     ///
     /// # Errors
     /// As [`Store::promotions`].
@@ -190,7 +190,6 @@ impl Store {
     }
 }
 
-/// Parses a published JSON file.
 pub(crate) fn parse_json<T: for<'a> Deserialize<'a>>(path: &str, bytes: &[u8]) -> Result<T, StoreError> {
     serde_json::from_slice(bytes).map_err(|error| {
         damaged(
@@ -201,7 +200,7 @@ pub(crate) fn parse_json<T: for<'a> Deserialize<'a>>(path: &str, bytes: &[u8]) -
     })
 }
 
-/// Refuses files of another major version.
+/// Rejects files of another major version.
 pub(crate) fn check_version(path: &str, text: &str) -> Result<(), StoreError> {
     match text.parse::<FormatVersion>() {
         Ok(version) if version.is_readable() => Ok(()),

@@ -1,26 +1,26 @@
-//! How much memory does a shard ask for? Its footer and the headers of its pages say so, and are checked before a page is
-//! unpacked: a few bytes can stand for gigabytes, by compression or by repetition.
+//! Bounds the memory that reading a shard needs. The footer and the page headers state it, and both are checked before
+//! a page is decompressed: a few bytes can expand to gigabytes, by compression or by repetition.
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::thrift::{Page, read_page_header};
 
-/// Rows that a file of any size may have.
-const ROWS: u64 = 1 << 14;
-/// Bytes that a game takes at least: its id differs from all others.
+/// Rows allowed in a file of any size.
+const BASE_ROWS: u64 = 1 << 14;
+/// Minimum bytes per game: its id differs from all others.
 const BYTES_PER_ROW: u64 = 4;
-/// Values of one column, over all row groups, that a file of any size may have.
-const VALUES: u64 = 1 << 22;
-/// Values of one column for each byte of the file; 8 are more than a move that repeats another game's takes.
+/// Values of one column, over all row groups, allowed in a file of any size.
+const BASE_VALUES: u64 = 1 << 22;
+/// Allowed values of one column per byte of the file. A move that repeats another game's needs fewer than 8.
 const VALUES_PER_BYTE: u64 = 8;
-/// The same for the entries of policy targets, of which a turn has many.
+/// The same for policy targets, which have many entries per ply.
 const POLICY_VALUES_PER_BYTE: u64 = 32;
-/// Bytes to which the pages of a file of any size may unpack.
-const UNPACKED: u64 = 64 << 20;
-/// Unpacked bytes for each byte of the file. Imported games, whose numbers of a search are all 0, unpack to 40.
+/// Decompressed bytes allowed in a file of any size.
+const BASE_UNPACKED: u64 = 64 << 20;
+/// Allowed decompressed bytes per byte of the file. Imported games, whose search columns are all 0, reach 40.
 const UNPACKED_PER_BYTE: u64 = 128;
 
-/// Checks that the columns of a shard that are read unpack to a size in proportion to its own.
+/// Checks that the columns to be read decompress to a size in proportion to that of the file.
 ///
 /// # Errors
 /// What was expected and found: too many rows, values or bytes, or a page that is not where the footer says.
@@ -35,7 +35,7 @@ pub(crate) fn check_pages(
         .iter()
         .map(|group| u64::try_from(group.num_rows()));
     let rows = sum(rows).ok_or("a row group has a negative number of rows")?;
-    within("games", rows, ROWS + size / BYTES_PER_ROW, size)?;
+    within("games", rows, BASE_ROWS + size / BYTES_PER_ROW, size)?;
     let columns = metadata.file_metadata().schema_descr().num_columns();
     let mut unpacked = 0u64;
     for column in 0..columns {
@@ -47,17 +47,27 @@ pub(crate) fn check_pages(
         let mut values = 0u64;
         for group in metadata.row_groups() {
             let chunk = group.columns().get(column).ok_or("a row group lacks a column")?;
-            let asked = check_chunk(bytes, chunk).map_err(|problem| format!("column {name}: {problem}"))?;
-            values = asked.values.saturating_add(values);
-            unpacked = asked.unpacked.saturating_add(unpacked);
+            let declared = check_chunk(bytes, chunk).map_err(|problem| format!("column {name}: {problem}"))?;
+            values = declared.values.saturating_add(values);
+            unpacked = declared.unpacked.saturating_add(unpacked);
         }
         let each = match name {
             "policy_moves" | "policy_probabilities" => POLICY_VALUES_PER_BYTE,
             _ => VALUES_PER_BYTE,
         };
-        within(&format!("values in column {name}"), values, VALUES + each * size, size)?;
+        within(
+            &format!("values in column {name}"),
+            values,
+            BASE_VALUES + each * size,
+            size,
+        )?;
     }
-    within("unpacked bytes", unpacked, UNPACKED + UNPACKED_PER_BYTE * size, size)
+    within(
+        "decompressed bytes",
+        unpacked,
+        BASE_UNPACKED + UNPACKED_PER_BYTE * size,
+        size,
+    )
 }
 
 fn sum<E>(numbers: impl Iterator<Item = Result<u64, E>>) -> Option<u64> {
@@ -75,14 +85,14 @@ fn within(what: &str, found: u64, most: u64, size: u64) -> Result<(), String> {
     ))
 }
 
-/// What the pages of a column chunk hold.
+/// What the pages of a column chunk declare.
 #[derive(Default)]
-struct Asked {
+struct Declared {
     values: u64,
     unpacked: u64,
 }
 
-fn check_chunk(bytes: &[u8], chunk: &ColumnChunkMetaData) -> Result<Asked, String> {
+fn check_chunk(bytes: &[u8], chunk: &ColumnChunkMetaData) -> Result<Declared, String> {
     let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
     let range = || {
         let start = usize::try_from(start).ok()?;
@@ -93,7 +103,7 @@ fn check_chunk(bytes: &[u8], chunk: &ColumnChunkMetaData) -> Result<Asked, Strin
         let length = chunk.compressed_size();
         format!("expected its pages inside the file, found them at byte {start} with {length} bytes")
     })?;
-    let mut asked = Asked::default();
+    let mut declared = Declared::default();
     while !rest.is_empty() {
         let (page, header) = read_page_header(rest).ok_or("a page has no readable header")?;
         let Page {
@@ -103,9 +113,9 @@ fn check_chunk(bytes: &[u8], chunk: &ColumnChunkMetaData) -> Result<Asked, Strin
         } = page;
         rest = rest[header..]
             .get(compressed..)
-            .ok_or("a page is longer than its column")?;
-        asked.values = asked.values.saturating_add(values);
-        asked.unpacked = asked.unpacked.saturating_add(unpacked);
+            .ok_or("a page extends past the end of its column")?;
+        declared.values = declared.values.saturating_add(values);
+        declared.unpacked = declared.unpacked.saturating_add(unpacked);
     }
-    Ok(asked)
+    Ok(declared)
 }

@@ -1,4 +1,4 @@
-//! What happens while a store is away? Calls wait for it, within bounds, and somebody can call them off.
+//! How calls wait while a store is unavailable: with growing pauses, up to a limit, and interruptibly.
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 
 use object_store::Error as ObjectError;
 
-/// Pause after the first failure; each further one is twice as long.
+/// Pause after the first failure; it doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Longest pause between two tries.
+/// Longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long a call waits for a store that is away.
+/// How long a call waits for an unavailable store.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// The longest time a call goes on trying.
+    /// The longest time a call keeps retrying.
     pub limit: Duration,
-    /// When set, nobody waits any more.
+    /// Setting this makes every waiting call give up.
     pub give_up: Arc<AtomicBool>,
 }
 
 impl Patience {
-    /// Tries until it works, fails for good, or the patience is at its end: then the last failure is returned. From
-    /// the first failure on, the call stands among those that wait.
+    /// Retries until the call succeeds, fails permanently, or the patience runs out, and then returns the last failure.
+    /// From the first failure on, the call is registered as waiting.
     pub(crate) fn attempt<T>(
         &self,
         calls: &WaitingCalls,
@@ -47,7 +47,7 @@ impl Patience {
         }
     }
 
-    /// Waits; false when somebody gave up.
+    /// Sleeps; returns false if `give_up` was set.
     fn sleep(&self, pause: Duration) -> bool {
         let end = Instant::now() + pause;
         while Instant::now() < end {
@@ -60,12 +60,12 @@ impl Patience {
     }
 }
 
-/// The calls that wait for a store at this moment, by when they began to.
+/// The calls that are currently waiting, by start time.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingCalls(Mutex<Vec<Instant>>);
 
 impl WaitingCalls {
-    /// How long the first of them has been waiting; none when none waits.
+    /// How long the longest-waiting call has been waiting; `None` if no call is waiting.
     pub(crate) fn longest(&self) -> Option<Duration> {
         self.since().iter().min().map(Instant::elapsed)
     }
@@ -81,7 +81,7 @@ impl WaitingCalls {
     }
 }
 
-/// A call that waits, until it is dropped.
+/// Registers a call as waiting until dropped.
 struct WaitingCall<'a> {
     calls: &'a WaitingCalls,
     since: Instant,
@@ -96,8 +96,8 @@ impl Drop for WaitingCall<'_> {
     }
 }
 
-/// Whether a failure may pass by itself: a full disk may get room, a network come back. What the system refuses for
-/// good, such as a missing permission, will not.
+/// Whether a failure may be temporary: a full disk may get space, a network may come back. Errors such as a missing
+/// permission are permanent.
 pub(crate) fn may_pass(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(inner) = cause {

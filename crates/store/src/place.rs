@@ -1,4 +1,4 @@
-//! Where can a store be? In a folder, or behind the address of an object store.
+//! Where a store can be: in a local folder, or behind the URL of an object store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use object_store::{Error as ObjectError, ObjectStore};
 use crate::store::{Create, read_error, write_error};
 use crate::store_error::StoreError;
 
-/// A place for objects, found.
+/// An opened location.
 pub(crate) struct Place {
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// Its name for people.
+    /// The location as shown to the user.
     pub(crate) location: String,
-    /// Its folder, when it is a local one.
+    /// The folder, if the location is local.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// A folder that was there is gone.
+/// A folder that existed earlier has disappeared.
 #[derive(Debug, thiserror::Error)]
-#[error("the store at {folder} is away: its {file} is not there (is a disk or a network drive missing?)")]
-struct Away {
+#[error("the store at {folder} is unavailable: its {file} is missing (is a disk or network drive disconnected?)")]
+struct Unavailable {
     folder: String,
     file: &'static str,
 }
 
 impl Place {
-    /// Finds the place a location names; says too whether it was made now.
+    /// Opens a location; also returns whether its folder was created just now.
     pub(crate) fn find(location: &str, create: Create) -> Result<(Place, bool), StoreError> {
         let Some(folder) = local_folder(location)? else {
             return connect(location).map(|place| (place, false));
@@ -43,7 +43,7 @@ impl Place {
         Ok((place, is_new))
     }
 
-    /// A place that is no folder.
+    /// A location that is not a local folder.
     pub(crate) fn of_objects(objects: Arc<dyn ObjectStore>, location: &str) -> Place {
         Place {
             objects,
@@ -52,7 +52,7 @@ impl Place {
         }
     }
 
-    /// Fails when this is a folder that does not hold `file` any more.
+    /// Fails if this is a folder that no longer holds `file`.
     pub(crate) fn check_presence(&self, file: &'static str) -> Result<(), ObjectError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         if folder.join(file).exists() {
@@ -60,7 +60,7 @@ impl Place {
         }
         Err(ObjectError::Generic {
             store: "folder",
-            source: Box::new(Away {
+            source: Box::new(Unavailable {
                 folder: self.location.clone(),
                 file,
             }),
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// The local folder a location names; none for addresses of object stores.
+/// The local folder of a location; `None` for object store URLs.
 fn local_folder(location: &str) -> Result<Option<PathBuf>, StoreError> {
     match location.split_once("://") {
         None => Ok(Some(PathBuf::from(location))),
@@ -80,7 +80,7 @@ fn local_folder(location: &str) -> Result<Option<PathBuf>, StoreError> {
     }
 }
 
-/// Makes sure there is a folder; returns whether it was made now.
+/// Ensures that the folder exists; returns whether it was created just now.
 fn prepare_folder(folder: &Path, location: &str, create: Create) -> Result<bool, StoreError> {
     match std::fs::metadata(folder) {
         Ok(found) if found.is_dir() => Ok(false),
@@ -106,8 +106,8 @@ fn connect(location: &str) -> Result<Place, StoreError> {
     })
 }
 
-/// Connects to S3, Google Cloud Storage or Azure by the credentials of the environment. Every request ends: it is tried
-/// a few times within half a minute, each time for a minute at most.
+/// Connects to S3, Google Cloud Storage or Azure with the credentials from the environment. Every request is bounded:
+/// it is retried a few times within half a minute, and each attempt takes at most a minute.
 #[cfg(feature = "cloud")]
 fn connect(location: &str) -> Result<Place, StoreError> {
     use object_store::prefix::PrefixStore;
@@ -140,7 +140,7 @@ mod cloud {
     use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
     use url::Url;
 
-    /// Longest time of one request, and of making a connection.
+    /// Timeouts for a request and for opening a connection.
     const TIMES: [(ClientConfigKey, &str); 2] = [
         (ClientConfigKey::Timeout, "60s"),
         (ClientConfigKey::ConnectTimeout, "5s"),

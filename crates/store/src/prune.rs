@@ -1,4 +1,4 @@
-//! Which old games may go? Whole generations of self-play far outside the window, and nothing else.
+//! Pruning: only whole self-play generations far outside the training window may be dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use crate::store_error::StoreError;
 /// What pruning would drop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrunePlan {
-    /// The generations that would go, oldest first.
+    /// The generations that would be dropped, oldest first.
     pub generations: Vec<PrunedGeneration>,
-    /// What would stay.
+    /// What would remain.
     pub kept: GameTotals,
-    /// Number of the newest note about merged or pruned games when this was planned.
+    /// Number of the newest merge or prune note when the plan was made.
     seen: u32,
 }
 
 impl PrunePlan {
-    /// What would be freed.
+    /// Totals of what would be freed.
     pub fn freed(&self) -> GameTotals {
         let totals = self.generations.iter().map(|generation| generation.totals);
         totals.fold(GameTotals::default(), GameTotals::plus)
@@ -27,8 +27,8 @@ impl PrunePlan {
 }
 
 impl Store {
-    /// Finds the generations of self-play that are older than the newest `keep_positions` positions. The newest
-    /// generation always stays. Changes nothing.
+    /// Finds the self-play generations that are older than the newest `keep_positions` positions. The newest generation
+    /// always stays. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -64,11 +64,11 @@ impl Store {
         })
     }
 
-    /// Drops what was planned. Their counts stay known, so that windows and totals do not shrink. Killed at any moment,
-    /// the next prune or merge finishes it.
+    /// Drops what was planned. Its counts stay known, so that windows and totals do not shrink. If the process is
+    /// killed at any point, the next prune or merge finishes the job.
     ///
     /// # Errors
-    /// [`StoreError::Contended`] when the store was merged or pruned since the plan was made; [`StoreError::Write`].
+    /// [`StoreError::Contended`] if the store was merged or pruned after the plan was made; [`StoreError::Write`].
     pub fn prune(&self, plan: &PrunePlan) -> Result<(), StoreError> {
         let _lock = self.lock_upkeep()?;
         let changes = self.changes()?;
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// Generations of which every game is older than the newest `keep_positions` positions; never the newest one.
+/// Generations whose games are all older than the newest `keep_positions` positions; never the newest one.
 pub(crate) fn old_generations(listing: &GamesListing, keep_positions: u64) -> BTreeSet<u32> {
     let mut positions: BTreeMap<u32, u64> = BTreeMap::new();
     for shard in &listing.shards {

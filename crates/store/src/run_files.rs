@@ -1,4 +1,4 @@
-//! What is the run of a store, and what came out of its matches?
+//! The description of a store's run, and the files of its matches.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use crate::store_error::StoreError;
 
 const RUN: &str = "run.json";
 
-/// What `run.json` says: put once, when the run begins.
+/// The contents of `run.json`, written once when the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
-    /// Format version of the store, as text.
+    /// Format version of the store, such as `1.0`.
     pub format_version: String,
     /// Name of the run.
     pub run_id: String,
-    /// When it began, milliseconds since 1970-01-01 UTC.
+    /// When the run started, milliseconds since 1970-01-01 UTC.
     pub created_ms: u64,
     /// Name of the rule set.
     pub rules: String,
@@ -30,7 +30,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// The description of a new run in the format of this version.
+    /// Describes a new run in the current format version.
     pub fn new(run_id: &str, created_ms: u64, rules: &str, sizes: Vec<String>, config: Value) -> RunInfo {
         RunInfo {
             format_version: FORMAT.to_string(),
@@ -46,11 +46,11 @@ impl RunInfo {
 /// The files of one match.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum MatchFile {
-    /// Who plays, on which openings, under which test: `spec.json`.
+    /// The players, openings and stopping rule: `spec.json`.
     Spec,
-    /// The verdict with every number: `result.json`, written last.
+    /// The result with all its numbers: `result.json`, written last.
     Result,
-    /// Every game: `games.sgf`.
+    /// All games: `games.sgf`.
     Games,
 }
 
@@ -67,21 +67,21 @@ impl MatchFile {
 }
 
 impl Store {
-    /// Writes `run.json` when there is none.
+    /// Writes `run.json` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::Write`].
     pub fn put_run_info(&self, info: &RunInfo) -> Result<Put, StoreError> {
-        let text = serde_json::to_vec_pretty(info).expect("a run's description is JSON");
+        let text = serde_json::to_vec_pretty(info).expect("a run description serializes to JSON");
         let put = self.put_new(RUN, text)?;
         self.remember_run();
         Ok(put)
     }
 
-    /// What `run.json` says; `None` when there is none.
+    /// The contents of `run.json`; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Version`] when it has another major version; [`StoreError::Damaged`] when it is no `run.json`.
+    /// [`StoreError::Version`] for another major version; [`StoreError::Damaged`] if it is not a valid `run.json`.
     pub fn run_info(&self) -> Result<Option<RunInfo>, StoreError> {
         let Some(bytes) = self.get(RUN)? else { return Ok(None) };
         let path = format!("{}/{RUN}", self.location());
@@ -96,7 +96,7 @@ impl Store {
         parse_json(&path, &bytes).map(Some)
     }
 
-    /// Writes a file of a match when there is none.
+    /// Writes a file of a match if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::BadName`], [`StoreError::Write`].
@@ -104,7 +104,7 @@ impl Store {
         self.put_new(&file.path(id)?, bytes)
     }
 
-    /// A file of a match; `None` when there is none.
+    /// The contents of a match file; `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::BadName`], [`StoreError::Read`].
@@ -112,7 +112,7 @@ impl Store {
         self.get(&file.path(id)?)
     }
 
-    /// Names of all matches that have any file, ordered.
+    /// Ids of all matches that have at least one file, sorted.
     ///
     /// # Errors
     /// [`StoreError::Read`].

@@ -1,38 +1,38 @@
-//! Which columns does a shard of games have? One row is one game.
+//! The columns of a shard of games. One row is one game.
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `game_id` | string | name of the game, unique in its store |
+//! | `game_id` | string | id of the game, unique in its store |
 //! | `kind` | string | `selfplay`, `match` or, since version 1.1, `import` |
-//! | `width`, `height` | uint8 | the board, 1 to 19 |
-//! | `rules` | string | rules as text that reads back, such as `tromp_taylor` |
+//! | `width`, `height` | uint8 | board size, 1 to 19 |
+//! | `rules` | string | rule set in a form that can be parsed, such as `tromp_taylor` |
 //! | `komi_half_points` | int16 | points added to White's area, times 2 |
-//! | `score_half_points` | int32, null when the game has no score | Black's score minus White's minus komi by the rules' count, times 2 |
+//! | `score_half_points` | int32, null if the game has no score | Black's score minus White's score and komi under the rules of the game, times 2 |
 //! | `seed` | int64 | seed of the game's random choices |
-//! | `black_model`, `white_model`, `config_id` | string | who played, under which configuration |
+//! | `black_model`, `white_model`, `config_id` | string | the players and their configuration |
 //! | `start_time` | timestamp, ms, UTC | when the game began; 1970-01-01 where an imported file does not say |
-//! | `end_reason` | string | `two_passes`, `settled` (stopped before two passes where no play matters any more, and scored), `long_cycle` (a tie without a score), `undecided_life` (no result), `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side that `claimed_result` names), `unfinished` (imported, no result) |
+//! | `end_reason` | string | `two_passes`, `settled` (stopped before two passes because no further play can change the score, and scored), `long_cycle` (a tie without a score), `undecided_life` (no result), `ply_limit` (no result), `resign`, `forfeit` (both: the side to move lost, in imported games the side named by `claimed_result`), `unfinished` (imported, no result) |
 //! | `handicap` | uint8 | handicap stones; 0 = none; always 0 in version 1.0 |
-//! | `handicap_kind` | string, null without handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |
-//! | `first_to_move` | string, null = `black` | who takes ply 0, `black` or `white`; since version 1.1 |
-//! | `setup` | list of int16 | stones on the board before ply 0, ascending: `2 * (row * width + column)` for a black one, 1 more for a white one; always empty in version 1.0 |
-//! | `opening_plies` | uint16 | leading plies that were given or random, not trained on |
-//! | `moves` | list of int16 | one per ply: `row * width + column` from the top left, `width * height` = pass |
-//! | `flags` | list of uint8 | one per ply: 1 full search, 2 opening, 4 chosen for exploration |
-//! | `root_value` | list of float | one per ply: P(win) - P(loss) of the chosen move by search, mover's view, -1 to 1 |
-//! | `root_score` | list of float | one per ply: expected margin after komi by search, points, mover's view |
-//! | `root_visits` | list of uint16 | one per ply: visits of the root |
-//! | `network_value` | list of float | one per ply: P(win) - P(loss) by the raw network, mover's view |
-//! | `weight` | list of float | one per ply: weight in training |
-//! | `policy_counts` | list of uint16 | one per ply: entries of its policy target in the next two columns |
-//! | `policy_moves` | list of int16 | the targets' moves, ply after ply |
-//! | `policy_probabilities` | list of float | the targets' probabilities, each ply's sum to 1 |
-//! | `source_file` | string, null for our own games | where an imported game was read; this and the rest since version 1.1 |
-//! | `source_game` | int32, null for our own games | its number in the file, counted from 1 |
-//! | `claimed_result`, `claimed_komi`, `claimed_rules` | string or null | what the file claims, in its own words |
-//! | `claimed_handicap` | int32 or null | handicap stones by the file |
-//! | `black_rank`, `white_rank`, `played_on`, `event` | string or null | who, when and where by the file |
-//! | `ownership` | list of int8 | one per point in reading order at the end: 1 Black, -1 White, 0 neither; empty without a score |
+//! | `handicap_kind` | string, null if there is no handicap | `consecutive` (Black's first plies), `white_passes`, `fixed` (among the setup stones); since version 1.1 |
+//! | `first_to_move` | string, null = `black` | who plays ply 0, `black` or `white`; since version 1.1 |
+//! | `setup` | list of int16 | stones on the board before ply 0, ascending: `2 * (row * width + column)` for a black one, plus 1 for a white one; always empty in version 1.0 |
+//! | `opening_plies` | uint16 | number of leading plies that were given or random and are not trained on |
+//! | `moves` | list of int16 | one per ply: `row * width + column` counted from the top left, `width * height` = pass |
+//! | `flags` | list of uint8 | one bit set per ply: 1 full search, 2 opening, 4 exploration move |
+//! | `root_value` | list of float | one per ply: P(win) - P(loss) of the chosen move according to the search, from the mover's view, -1 to 1 |
+//! | `root_score` | list of float | one per ply: expected margin after komi according to the search, in points, from the mover's view |
+//! | `root_visits` | list of uint16 | one per ply: root visits |
+//! | `network_value` | list of float | one per ply: P(win) - P(loss) according to the raw network, from the mover's view |
+//! | `weight` | list of float | one per ply: training weight |
+//! | `policy_counts` | list of uint16 | one per ply: number of entries of its policy target in the next two columns |
+//! | `policy_moves` | list of int16 | the moves of the targets, ply by ply |
+//! | `policy_probabilities` | list of float | the probabilities of the targets, summing to 1 for each ply |
+//! | `source_file` | string, null for our own games | file of an imported game; this and the columns below (except `ownership`) since version 1.1 |
+//! | `source_game` | int32, null for our own games | number of the game in its file, counted from 1 |
+//! | `claimed_result`, `claimed_komi`, `claimed_rules` | string or null | what the file claims, verbatim |
+//! | `claimed_handicap` | int32 or null | handicap stones according to the file |
+//! | `black_rank`, `white_rank`, `played_on`, `event` | string or null | ranks, date and event according to the file |
+//! | `ownership` | list of int8 | one per point of the final position in row-major order: 1 Black, -1 White, 0 neither; empty without a score |
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,17 +42,17 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 /// Key of the format version in a shard's footer.
 pub(crate) const VERSION_KEY: &str = "tengen.format_version";
-/// Key of the kind of file in a shard's footer.
+/// Footer key that says what kind of file a shard is.
 pub(crate) const CONTENT_KEY: &str = "tengen.content";
-/// What shards of games say under [`CONTENT_KEY`].
+/// The value of [`CONTENT_KEY`] for shards of games.
 pub(crate) const CONTENT_GAMES: &str = "games";
 
-/// Version of a file format: readers refuse another major version; a newer minor version only adds columns or keys.
+/// Version of a file format: readers reject another major version; a newer minor version only adds columns or keys.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FormatVersion {
-    /// Changes when old readers can no longer read.
+    /// Increases when old readers can no longer read the format.
     pub major: u16,
-    /// Changes when something is added that old readers may ignore.
+    /// Increases when something is added that old readers may ignore.
     pub minor: u16,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for FormatVersion {
     }
 }
 
-/// The text is not a version such as `1.0`.
+/// A text is not a version such as `1.0`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a format version such as 1.0, found {0:?}")]
 pub struct ParseFormatVersionError(String);
@@ -89,7 +89,7 @@ impl FromStr for FormatVersion {
     }
 }
 
-/// The columns of version 1.1, in order; those that are not in [`LATER_COLUMNS`] are version 1.0.
+/// The columns of version 1.1, in order; those not in [`LATER_COLUMNS`] exist since version 1.0.
 pub(crate) fn games_schema() -> SchemaRef {
     let mut fields = scalar_fields();
     fields.extend(list_fields());
@@ -124,7 +124,7 @@ fn scalar_fields() -> Vec<Field> {
     ]
 }
 
-/// What only imported games have.
+/// The columns that only imported games fill.
 fn origin_fields() -> Vec<Field> {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Int32, true);
@@ -177,7 +177,7 @@ pub(crate) const LATER_COLUMNS: [&str; 12] = [
     "event",
 ];
 
-/// The field of a list's items: never null.
+/// The field of a list item, never null.
 pub fn item_field(item: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", item, false))
 }

@@ -1,4 +1,4 @@
-//! What is a shard called? Its name tells when and by whom it was written, what is inside, and the hash of its bytes.
+//! The file name of a shard: when and by which worker it was written, how much it holds, and the hash of its bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,35 +10,35 @@ use tengen_records::GameRecord;
 /// Characters allowed in the names of workers and matches besides letters and digits.
 const NAME_MARKS: &str = "._-";
 
-/// Longest name of a worker or a match.
+/// Longest name of a worker or a match, in bytes.
 const LONGEST_NAME: usize = 80;
 
 /// The parts of a shard's file name: `<utc ms>-<worker>-<seq>-<games>g-<positions>p-<hash16>`.
 ///
-/// Names order by time of writing, then worker, then sequence number.
+/// Names sort by creation time, then worker, then sequence number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardName {
-    /// When the shard was made, milliseconds since 1970-01-01 UTC.
+    /// When the shard was created, milliseconds since 1970-01-01 UTC.
     pub created_ms: u64,
-    /// Who wrote it: letters, digits, `.`, `_`, `-`.
+    /// The worker that wrote it: letters, digits, `.`, `_`, `-`.
     pub worker: String,
-    /// The writer's own count of shards.
+    /// Number of the shard within its worker.
     pub sequence: u64,
-    /// Number of games inside.
+    /// Number of games in the shard.
     pub games: u64,
-    /// Number of positions inside, which is the number of plies.
+    /// Number of positions in the shard, which is the number of plies.
     pub positions: u64,
     /// First 16 hexadecimal digits of the SHA-256 of the file's bytes.
     pub hash16: String,
 }
 
-/// A file name is not a shard's.
+/// A file name is not that of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a shard name such as 1700000000000-worker-0-12g-340p-0123456789abcdef, found {found:?}: {problem}")]
 pub struct ShardNameError {
-    /// The text found.
+    /// The rejected name.
     pub found: String,
-    /// Which part is wrong.
+    /// Which part of the name is wrong.
     pub problem: &'static str,
 }
 
@@ -46,7 +46,7 @@ impl ShardName {
     /// The name of a shard with these games and bytes.
     ///
     /// # Errors
-    /// When the worker's name is empty, too long, or has characters that are not allowed in file names.
+    /// If the worker name is empty, too long, or contains characters that are not allowed in file names.
     pub fn new(
         created_ms: u64,
         worker: &str,
@@ -55,7 +55,7 @@ impl ShardName {
         bytes: &[u8],
     ) -> Result<ShardName, ShardNameError> {
         if !is_plain_name(worker) {
-            let problem = "a worker's name has letters, digits, '.', '_' and '-' only";
+            let problem = "a worker name may contain only letters, digits, '.', '_' and '-'";
             return Err(ShardNameError {
                 found: worker.to_owned(),
                 problem,
@@ -94,48 +94,48 @@ impl FromStr for ShardName {
             found: text.to_owned(),
             problem,
         };
-        let (time, rest) = text.split_once('-').ok_or_else(|| wrong("it has no '-'"))?;
+        let (time, rest) = text.split_once('-').ok_or_else(|| wrong("it contains no '-'"))?;
         let mut parts = rest.rsplitn(5, '-');
         let mut part = || parts.next().ok_or_else(|| wrong("it has too few parts"));
         let (hash16, positions, games, sequence, worker) = (part()?, part()?, part()?, part()?, part()?);
         let number = |text: &str, problem| digits(text).ok_or_else(|| wrong(problem));
         let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if hash16.len() != 16 || !hash16.chars().all(is_hex) {
-            return Err(wrong("the hash is not 16 small hexadecimal digits"));
+            return Err(wrong("the hash is not 16 lowercase hexadecimal digits"));
         }
         if !is_plain_name(worker) {
-            return Err(wrong("the worker's name is not plain"));
+            return Err(wrong("the worker name contains characters that are not allowed"));
         }
         Ok(ShardName {
-            created_ms: number(time, "the time is not a number")?,
+            created_ms: number(time, "the creation time is not a number")?,
             worker: worker.to_owned(),
-            sequence: number(sequence, "the sequence is not a number")?,
+            sequence: number(sequence, "the sequence number is not a number")?,
             games: number(
                 games.strip_suffix('g').unwrap_or(""),
-                "the games are not a number and 'g'",
+                "the game count is not a number followed by 'g'",
             )?,
             positions: number(
                 positions.strip_suffix('p').unwrap_or(""),
-                "the positions are not a number and 'p'",
+                "the position count is not a number followed by 'p'",
             )?,
             hash16: hash16.to_owned(),
         })
     }
 }
 
-/// A number as Display writes it: digits without leading zeros.
+/// Parses a number in the form `Display` writes it: digits without leading zeros.
 fn digits(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)
 }
 
-/// Whether a text can be part of file names in every store.
+/// Whether a text can be part of file names in every kind of store.
 pub(crate) fn is_plain_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || NAME_MARKS.contains(c);
     (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
 }
 
-/// The SHA-256 of bytes as 64 small hexadecimal digits.
+/// The SHA-256 of bytes as 64 lowercase hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! How do games get into a store and out again? In shards: published in one step, checked once, then trusted.
+//! How games get in and out of a store: in shards that are published atomically, checked once, and trusted afterwards.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 use tengen_records::{GameKind, GameRecord, now_ms};
 
-/// Folder of all games of this format's major version.
+/// Folder of all games in this major version of the format.
 const GAMES: &str = "games/v1";
 
-/// A row of shards that belong together.
+/// A group of shards that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Collection {
-    /// Self-play under models of one generation.
+    /// Self-play games of one generation.
     SelfPlay {
-        /// Number of the generation.
+        /// The generation number.
         generation: u32,
     },
     /// The games of one match.
@@ -30,7 +30,7 @@ pub enum Collection {
         /// Name of the match: letters, digits, `.`, `_`, `-`.
         id: String,
     },
-    /// Games read from other people's files.
+    /// Games imported from SGF files.
     Import {
         /// Name of the collection: letters, digits, `.`, `_`, `-`.
         name: String,
@@ -38,7 +38,7 @@ pub enum Collection {
 }
 
 impl Collection {
-    /// The folder of the collection's shards.
+    /// The store folder that holds the collection's shards.
     pub fn folder(&self) -> String {
         match self {
             Collection::SelfPlay { generation } => format!("{GAMES}/kind=selfplay/gen=g{generation:06}"),
@@ -47,7 +47,7 @@ impl Collection {
         }
     }
 
-    /// The kind of its games.
+    /// The kind of game in this collection.
     pub fn kind(&self) -> GameKind {
         match self {
             Collection::SelfPlay { .. } => GameKind::SelfPlay,
@@ -71,7 +71,7 @@ impl Collection {
     }
 }
 
-/// Which games to list.
+/// Selects which games to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GamesOf {
     /// All self-play games.
@@ -85,7 +85,7 @@ pub enum GamesOf {
 }
 
 impl GamesOf {
-    /// The folder of all their shards.
+    /// The folder that contains all their shards.
     pub(crate) fn folder(&self) -> Result<String, StoreError> {
         Ok(match self {
             GamesOf::All => GAMES.to_owned(),
@@ -99,21 +99,21 @@ impl GamesOf {
     }
 }
 
-/// A published shard, as its path tells.
+/// A published shard, as described by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardInfo {
     /// Path in the store.
     pub path: String,
-    /// Where it belongs.
+    /// The collection it belongs to.
     pub collection: Collection,
-    /// The parts of its name.
+    /// The parsed file name.
     pub name: ShardName,
     /// Size in bytes.
     pub bytes: u64,
 }
 
 impl ShardInfo {
-    /// Generation of self-play; 0 for other games.
+    /// The self-play generation; 0 for other games.
     pub fn generation(&self) -> u32 {
         match self.collection {
             Collection::SelfPlay { generation } => generation,
@@ -121,17 +121,17 @@ impl ShardInfo {
         }
     }
 
-    /// What shards are ordered by, oldest first: generation, then name.
+    /// The sort key of shards, oldest first: generation, then name.
     pub fn order(&self) -> (u32, &ShardName, &str) {
         (self.generation(), &self.name, &self.path)
     }
 
-    /// Number of games inside.
+    /// Number of games in the shard.
     pub fn games(&self) -> u64 {
         self.name.games
     }
 
-    /// Number of positions inside.
+    /// Number of positions in the shard.
     pub fn positions(&self) -> u64 {
         self.name.positions
     }
@@ -149,20 +149,20 @@ impl ShardInfo {
     }
 }
 
-/// A shard that is ready to be published: it keeps its name from try to try, so that no game is published twice.
+/// A shard that is ready to be published. It keeps its name across retries so that no game is published twice.
 #[derive(Clone, Debug)]
 pub struct SealedShard {
     /// Its path, name and size.
     pub info: ShardInfo,
-    /// The file.
+    /// The file contents.
     pub(crate) bytes: Bytes,
 }
 
 impl SealedShard {
-    /// Encodes games and names them by the time, the writer, its count of shards, and their hash.
+    /// Encodes games and names the shard by creation time, worker, sequence number and hash.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be paths.
+    /// [`StoreError::BadName`] and [`StoreError::ShardName`] for names that cannot be part of a path.
     pub fn new(
         collection: &Collection,
         worker: &str,
@@ -200,41 +200,41 @@ impl SealedShard {
     }
 }
 
-/// The games of a store at one moment, every one of them once.
+/// A snapshot of the games in a store, each listed exactly once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GamesListing {
     /// Shards to read, oldest first (by generation, then name).
     pub shards: Vec<ShardInfo>,
-    /// Shards in quarantine, in the same order.
+    /// Quarantined shards, in the same order.
     pub damaged: Vec<ShardInfo>,
-    /// What was pruned of the store's self-play games, for counts that must not shrink.
+    /// Totals of the pruned self-play games, for counts that must not shrink.
     pub pruned: GameTotals,
-    /// Number of the newest note about changes.
+    /// Number of the newest change note.
     pub(crate) changes: u32,
-    /// Number of the newest of them about merged or pruned shards.
+    /// Number of the newest change note that merged or pruned shards.
     pub(crate) upkeep: u32,
 }
 
 impl GamesListing {
-    /// Totals of the shards to read and of what was pruned: everything ever published that was not damaged.
+    /// Totals of the shards to read plus everything pruned: everything ever published that was not damaged.
     pub fn published(&self) -> GameTotals {
         GameTotals::of(&self.shards).plus(self.pruned)
     }
 }
 
-/// What is written about a damaged shard.
+/// The quarantine note of a damaged shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuarantineNote {
     /// Path of the shard in the store; the shard itself stays there.
     pub shard: String,
     /// What was expected and what was found.
     pub reason: String,
-    /// When it was found, milliseconds since 1970-01-01 UTC.
+    /// When the damage was found, milliseconds since 1970-01-01 UTC.
     pub found_ms: u64,
 }
 
 impl Store {
-    /// Publishes games as one shard: encodes in memory, hashes, and puts the file in one step.
+    /// Publishes games as one shard: encodes them in memory, hashes the bytes, and writes the file atomically.
     ///
     /// # Errors
     /// As [`SealedShard::new`] and [`Store::publish`].
@@ -250,21 +250,21 @@ impl Store {
         Ok(shard.info)
     }
 
-    /// Publishes a shard in one step. Doing it again does nothing.
+    /// Publishes a shard atomically. Publishing it again does nothing.
     ///
     /// # Errors
-    /// [`StoreError::Write`] when the store refuses; [`StoreError::Taken`] when the name holds other bytes. Nothing is
-    /// half-published; a store that broke off while it answered may have taken the shard.
+    /// [`StoreError::Write`] if the store fails; [`StoreError::Taken`] if the name exists with different bytes. A shard
+    /// is never partially published, but if the connection breaks before the reply, it may have been published anyway.
     pub fn publish(&self, shard: &SealedShard) -> Result<(), StoreError> {
         self.put_same(&shard.info.path, shard.bytes.clone()).map(|_| ())
     }
 
-    /// All games of some kind, as shards. Files that are no shards and shards that were merged into others are passed
-    /// over; what was pruned is counted.
+    /// Lists all games of some kind, as shards. Files that are not shards and shards that were merged into others are
+    /// skipped; pruned games are counted.
     ///
     /// # Errors
-    /// [`StoreError::Read`]; [`StoreError::BadName`] for a match id that cannot be one; [`StoreError::Damaged`] and
-    /// [`StoreError::Version`] when a note about changes cannot be read.
+    /// [`StoreError::Read`]; [`StoreError::BadName`] for an invalid match id; [`StoreError::Damaged`] and
+    /// [`StoreError::Version`] if a change note cannot be read.
     pub fn list_games(&self, games: &GamesOf) -> Result<GamesListing, StoreError> {
         let (mut shards, changes) = self.consistent_listing(games)?;
         let bad = self.quarantined_names()?;
@@ -284,7 +284,8 @@ impl Store {
         })
     }
 
-    /// Lists the shards that count, and what decides which do. Merging and pruning are rare: few listings come between.
+    /// Lists the visible shards together with the change notes that decide this. Merges and prunes are rare, so a retry
+    /// is rare too.
     fn consistent_listing(&self, games: &GamesOf) -> Result<(Vec<ShardInfo>, Arc<Changes>), StoreError> {
         let folder = games.folder()?;
         loop {
@@ -300,7 +301,7 @@ impl Store {
         }
     }
 
-    /// The shards of [`Store::list_games`] without those in quarantine.
+    /// The shards of [`Store::list_games`] without the quarantined ones.
     ///
     /// # Errors
     /// As [`Store::list_games`].
@@ -308,7 +309,7 @@ impl Store {
         self.list_games(games).map(|listing| listing.shards)
     }
 
-    /// [`Store::list_shards`] with those in quarantine.
+    /// [`Store::list_shards`] including the quarantined ones.
     ///
     /// # Errors
     /// As [`Store::list_games`].
@@ -319,21 +320,21 @@ impl Store {
         Ok(listing.shards)
     }
 
-    /// Reads a shard and checks it: size, hash, footer, columns, counts, and, the first time in this process, every
-    /// game by replay. A shard that fails twice is put into quarantine and skipped by every later listing; where the
-    /// store takes no note of it, it is skipped by this process.
+    /// Reads and checks a shard: size, hash, footer, columns, counts and, the first time in this process, a replay of
+    /// every game. A shard that fails twice is quarantined and skipped by every later listing; if the quarantine note
+    /// cannot be written, only this process skips it.
     ///
     /// # Errors
-    /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Gone`] when it was pruned;
-    /// [`ShardReadError::Store`] when the store fails.
+    /// [`ShardReadError::Quarantined`] with what was expected and found; [`ShardReadError::Gone`] if it was pruned;
+    /// [`ShardReadError::Store`] if the store fails.
     pub fn read_shard(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
         let trusted = self.verified().contains(&shard.path);
         let read = || Ok::<_, StoreError>(check_shard(shard, self.require(&shard.path)?, trusted));
-        // What a cable or a cache garbled once reads well the second time; a note in the quarantine is for ever.
+        // A transfer error may disappear on retry, but a quarantine note is permanent.
         let found = match read() {
             Ok(Ok(games)) => Ok(games),
             Ok(Err(_)) => read()?,
-            Err(StoreError::NotFound { .. }) => return self.read_heir(shard),
+            Err(StoreError::NotFound { .. }) => return self.read_from_merged(shard),
             Err(error) => return Err(error.into()),
         };
         match found {
@@ -345,8 +346,8 @@ impl Store {
         }
     }
 
-    /// Reads the games of a shard that is no more out of the shard it was merged into.
-    fn read_heir(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
+    /// Reads a deleted shard's games from the shard it was merged into.
+    fn read_from_merged(&self, shard: &ShardInfo) -> Result<Vec<GameRecord>, ShardReadError> {
         let changes = self.changes()?;
         let (into, first) = match changes.fate(&shard.path) {
             Some(Fate::Merged { into, first }) => (into, *first),
@@ -358,16 +359,16 @@ impl Store {
             None => return Err(self.not_found(&shard.path).into()),
         };
         let bytes = self.size_of(into)?.unwrap_or(0);
-        let heir = ShardInfo::of_file(into, bytes).ok_or_else(|| self.not_found(into))?;
-        let mut games = self.read_shard(&heir)?;
+        let merged = ShardInfo::of_file(into, bytes).ok_or_else(|| self.not_found(into))?;
+        let mut games = self.read_shard(&merged)?;
         let end = (first + shard.games() as usize).min(games.len());
         Ok(games.drain(first.min(end)..end).collect())
     }
 
-    /// The ids of a shard's games, after a check of its size and hash only.
+    /// The ids of a shard's games, after checking only its size and hash.
     ///
     /// # Errors
-    /// As [`Store::read_shard`], which is asked when something does not fit.
+    /// As [`Store::read_shard`], which takes over if a check fails.
     pub fn game_ids(&self, shard: &ShardInfo) -> Result<Vec<String>, ShardReadError> {
         let bytes = self.get(&shard.path)?;
         match bytes.map(|bytes| check_bytes(shard, &bytes).map(|()| decode_ids(bytes))) {
@@ -376,26 +377,26 @@ impl Store {
         }
     }
 
-    /// The same checks as [`Store::read_shard`] from scratch, without touching the store: `Ok(Err(reason))` tells what
-    /// is wrong.
+    /// Runs the checks of [`Store::read_shard`] from scratch without changing the store: `Ok(Err(reason))` says what is
+    /// wrong.
     ///
     /// # Errors
-    /// [`StoreError`] when the store fails.
+    /// [`StoreError`] if the store fails.
     pub fn inspect_shard(&self, shard: &ShardInfo) -> Result<Result<Vec<GameRecord>, String>, StoreError> {
         Ok(check_shard(shard, self.require(&shard.path)?, false))
     }
 
-    /// Sets a damaged shard aside, for everybody if the store takes the note, else for this process.
+    /// Quarantines a damaged shard: for every process if the note can be written, otherwise only for this one.
     fn quarantine(&self, shard: &ShardInfo, mut reason: String) -> ShardReadError {
         let note = QuarantineNote {
             shard: shard.path.clone(),
             reason: reason.clone(),
             found_ms: now_ms(),
         };
-        let text = serde_json::to_vec_pretty(&note).expect("a note of texts and numbers is JSON");
+        let text = serde_json::to_vec_pretty(&note).expect("strings and numbers serialize to JSON");
         if let Err(error) = self.put_new(&format!("quarantine/{}.json", shard.name), text) {
             self.refused().insert(shard.name.to_string());
-            reason = format!("{reason} (not noted in the store: {error})");
+            reason = format!("{reason} (could not write the quarantine note: {error})");
         }
         ShardReadError::Quarantined {
             shard: shard.path.clone(),
@@ -403,7 +404,7 @@ impl Store {
         }
     }
 
-    /// All notes about damaged shards, ordered by name. A note that cannot be read is shown with that as its reason.
+    /// All notes about damaged shards, sorted by name. For an unreadable note, the reason says so.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -413,7 +414,7 @@ impl Store {
             let note = serde_json::from_slice(&self.require(&path)?);
             notes.push(note.unwrap_or_else(|error| QuarantineNote {
                 shard: path,
-                reason: format!("the note itself cannot be read: {error}"),
+                reason: format!("the quarantine note itself cannot be read: {error}"),
                 found_ms: 0,
             }));
         }
@@ -428,7 +429,7 @@ impl Store {
     }
 }
 
-/// A name that becomes part of paths.
+/// Checks a name that becomes part of a path.
 pub fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
     if is_plain_name(name) {
         Ok(())
@@ -440,7 +441,7 @@ pub fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
     }
 }
 
-/// The games of a shard's bytes when everything fits, else what does not.
+/// The games of a shard if every check passes, otherwise what failed.
 fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<GameRecord>, String> {
     check_bytes(shard, &bytes)?;
     let games = decode_bytes(bytes).map_err(|error| error.to_string())?;
@@ -454,7 +455,7 @@ fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<Gam
     Ok(games)
 }
 
-/// Size and hash.
+/// Checks the size and the hash in the name.
 fn check_bytes(shard: &ShardInfo, bytes: &Bytes) -> Result<(), String> {
     if bytes.len() as u64 != shard.bytes {
         return Err(format!("expected {} bytes, found {}", shard.bytes, bytes.len()));
@@ -463,7 +464,7 @@ fn check_bytes(shard: &ShardInfo, bytes: &Bytes) -> Result<(), String> {
     match hash[..16] == shard.name.hash16 {
         true => Ok(()),
         false => Err(format!(
-            "expected a SHA-256 that begins with {}, found {hash}",
+            "expected a SHA-256 that starts with {}, found {hash}",
             shard.name.hash16
         )),
     }
@@ -476,18 +477,18 @@ fn check_counts(shard: &ShardInfo, games: &[GameRecord]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "expected {} games with {} positions by the name, found {} with {}",
+        "expected {} games with {} positions according to the name, found {} with {}",
         expected.0, expected.1, found.0, found.1
     ))
 }
 
-/// Ids of games are unique in a store, so surely in a shard.
+/// Game ids are unique within a store, so also within a shard.
 fn check_ids(games: &[GameRecord]) -> Result<(), String> {
     let mut ids = BTreeSet::new();
     match games.iter().find(|game| !ids.insert(game.game_id.as_str())) {
         None => Ok(()),
         Some(again) => Err(format!(
-            "game {}: expected every game once, found it twice",
+            "game {}: expected each game once, found it twice",
             again.game_id
         )),
     }

@@ -1,4 +1,4 @@
-//! Where do finished games wait while the store is away? As whole shards in a local folder, published in order later.
+//! The spool: a local folder where finished shards wait while the store is unavailable, to be published in order later.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::shards::{GamesOf, SealedShard, ShardInfo};
 use crate::store::{Create, Put, Store};
 use crate::store_error::StoreError;
 
-/// Says for which store a spool is.
+/// Names the store that a spool belongs to.
 const OWNER: &str = "spool.json";
 
 #[derive(Serialize, Deserialize, PartialEq)]
@@ -27,20 +27,20 @@ pub struct Spool {
     max_bytes: u64,
 }
 
-/// What publishing from a spool did.
+/// The result of publishing from a spool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpoolReport {
-    /// Shards that are in the store now and not in the spool any more, in order.
+    /// Shards that moved from the spool to the store, in order.
     pub published: Vec<ShardInfo>,
-    /// Files that stay in the spool because they are damaged: path and reason.
+    /// Damaged files that remain in the spool: path and reason.
     pub damaged: Vec<(String, String)>,
 }
 
 impl Spool {
-    /// Opens the spool for `store` in a folder, making it if need be. It takes at most `max_bytes` bytes of shards.
+    /// Opens the spool of `store` in a folder, creating it if needed. It accepts at most `max_bytes` bytes of shards.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] when the folder is the spool of another store; [`StoreError::Write`].
+    /// [`StoreError::Taken`] if the folder is the spool of another store; [`StoreError::Write`].
     pub fn open(folder: &Path, store: &Store, max_bytes: u64) -> Result<Spool, StoreError> {
         let location = folder.display().to_string();
         let spool = Spool {
@@ -50,21 +50,21 @@ impl Spool {
         let owner = Owner {
             store: store.location().to_owned(),
         };
-        let text = serde_json::to_vec_pretty(&owner).expect("a text is JSON");
+        let text = serde_json::to_vec_pretty(&owner).expect("a string serializes to JSON");
         if spool.folder.put_new(OWNER, text)? == Put::Exists {
             let found: Owner = parse_json(OWNER, &spool.folder.require(OWNER)?)?;
             if found != owner {
                 return Err(StoreError::Damaged {
                     path: format!("{location}/{OWNER}"),
                     expected: format!("the spool of {}", owner.store),
-                    found: format!("that of {}; name another folder", found.store),
+                    found: format!("the spool of {}; choose another folder", found.store),
                 });
             }
         }
         Ok(spool)
     }
 
-    /// The shards that wait, in the order they were made.
+    /// The waiting shards, in the order they were created.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -74,10 +74,10 @@ impl Spool {
         Ok(shards)
     }
 
-    /// Takes a shard, durable when the call returns. False when it would be more than the spool may hold.
+    /// Stores a shard, durably when the call returns. Returns false if it would exceed the spool's size limit.
     ///
     /// # Errors
-    /// [`StoreError::Write`] when the local disk refuses too.
+    /// [`StoreError::Write`] if the local disk fails too.
     pub fn take(&self, shard: &SealedShard) -> Result<bool, StoreError> {
         if GameTotals::of(&self.waiting()?).bytes + shard.info.bytes > self.max_bytes {
             return Ok(false);
@@ -86,11 +86,11 @@ impl Spool {
         Ok(true)
     }
 
-    /// Publishes what waits, in order, and removes it from the spool. A shard that is in the store already, because an
-    /// earlier try seemed to fail and did not, is only removed.
+    /// Publishes the waiting shards in order and removes them from the spool. A shard that is already in the store,
+    /// because an earlier attempt only seemed to fail, is just removed.
     ///
     /// # Errors
-    /// [`StoreError`] at the first shard that the store does not take; those before it are published.
+    /// [`StoreError`] at the first shard that cannot be published; the earlier ones are published.
     pub fn publish(&self, store: &Store) -> (SpoolReport, Result<(), StoreError>) {
         let mut report = SpoolReport::default();
         let result = self.publish_into(store, &mut report);
@@ -99,7 +99,7 @@ impl Spool {
 
     fn publish_into(&self, store: &Store, report: &mut SpoolReport) -> Result<(), StoreError> {
         for info in self.waiting()? {
-            // Another process that shares the spool may have been faster.
+            // Another process that shares the spool may have published it already.
             let Some(bytes) = self.folder.get(&info.path)? else {
                 continue;
             };
@@ -122,7 +122,7 @@ fn check(info: &ShardInfo, bytes: &Bytes) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "expected a SHA-256 that begins with {}, found {hash}",
+        "expected a SHA-256 that starts with {}, found {hash}",
         info.name.hash16
     ))
 }

@@ -1,8 +1,9 @@
-//! How is the start of a game coded in a shard? See the columns `setup`, `handicap` and `handicap_kind` of the schema.
+//! How the start of a game is encoded in a shard; see the columns `setup`, `handicap` and `handicap_kind` of the
+//! schema.
 
 use tengen_rules::{Color, Handicap, Point, PointSet, Setup, Size};
 
-/// The stones of a start as items of the column `setup`.
+/// The stones of a setup as items of the column `setup`.
 pub(crate) fn setup_stones(size: Size, setup: &Setup) -> impl Iterator<Item = i16> + use<> {
     let [black, white] = setup.stones;
     let code = move |point: Point| {
@@ -15,7 +16,7 @@ pub(crate) fn setup_stones(size: Size, setup: &Setup) -> impl Iterator<Item = i1
     size.points().filter_map(code)
 }
 
-/// Black and white stones from the items of the column `setup`.
+/// Parses black and white stones from the items of the column `setup`.
 pub(crate) fn read_setup_stones(size: Size, items: &[i16]) -> Result<[PointSet; 2], String> {
     if let Some(pair) = items.windows(2).find(|pair| pair[0] >= pair[1]) {
         return Err(format!(
@@ -36,7 +37,7 @@ pub(crate) fn read_setup_stones(size: Size, items: &[i16]) -> Result<[PointSet; 
     Ok(stones)
 }
 
-/// Number of stones and kind of a handicap.
+/// The number of stones and the kind of a handicap.
 pub(crate) fn handicap_of(setup: &Setup) -> (u16, Option<&'static str>) {
     match setup.handicap {
         Handicap::Even => (0, None),
@@ -46,7 +47,7 @@ pub(crate) fn handicap_of(setup: &Setup) -> (u16, Option<&'static str>) {
     }
 }
 
-/// The handicap of a number of stones and a kind.
+/// The handicap with a number of stones and a kind.
 pub(crate) fn read_handicap(stones: u16, kind: Option<&str>) -> Result<Handicap, String> {
     match (kind, stones) {
         (None, 0) => Ok(Handicap::Even),

@@ -1,18 +1,18 @@
-//! Where do games, models and verdicts of one run live? In a store: a folder whose published files never change.
+//! The store of a run: a folder that holds its games, models and match results, in which published files never change.
 //!
 //! ```text
 //! run.json                                       what the run is
-//! run.lock                                       held by the one process that runs (local folders)
+//! run.lock                                       held by the process that is running (local folders)
 //! games/v1/kind=selfplay/gen=g000123/<shard>.parquet
 //! games/v1/kind=match/match=<id>/<shard>.parquet
-//! models/<model id>/weights.safetensors, model.json        model.json last: the commit mark
-//! promotions/000123.json                         the champion is the highest number
+//! models/<model id>/weights.safetensors, model.json        model.json last: it commits the model
+//! promotions/000123.json                         the highest number is the champion
 //! matches/<match id>/spec.json, notes/…, result.json, games.sgf   result.json last
-//! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: the commit mark
-//! changes/000001.json                            which shards were merged into others, pruned or imported, in order
+//! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: it commits the checkpoint
+//! changes/000001.json                            which shards were merged, pruned or imported, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard
-//! metrics/<utc ms>-<pid>.jsonl                   what a process measured, one JSON line per event
-//! cache/                                         scratch files without names; always looks empty
+//! metrics/<utc ms>-<pid>.jsonl                   measurements of one process, one JSON line per event
+//! cache/                                         unnamed scratch files; always looks empty
 //! ```
 
 use std::collections::BTreeSet;
@@ -35,42 +35,42 @@ use crate::store_error::StoreError;
 /// Whether opening a store may create it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Create {
-    /// Create the folder when there is none.
+    /// Create the folder if it does not exist.
     Always,
-    /// Fail when there is no store.
+    /// Fail if there is no store.
     Never,
 }
 
-/// What a put-if-absent did.
+/// The outcome of writing a file only if it does not exist yet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// The file is there now and was not before.
+    /// This call created the file.
     Created,
-    /// There was a file of that name; it is unchanged.
+    /// A file with that name already existed; it is unchanged.
     Exists,
 }
 
-/// A handle on a store; clones share it. Every call blocks until it is done and may come from any thread.
+/// A handle to a store; clones share it. Every call blocks until it finishes and may come from any thread.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// How long this handle waits for a store that is away; not at all without.
+    /// How long this handle waits while the store is unavailable; `None` means it does not wait.
     patience: Option<Patience>,
 }
 
 struct Inner {
     place: Place,
     runtime: Runtime,
-    /// Whether the folder is known to hold `run.json`: a folder without it is then another one, such as the empty place
-    /// where a disk was mounted.
+    /// Whether the folder is known to hold `run.json`. If that file is missing later, the folder is a different one,
+    /// such as the empty mount point of an unmounted disk.
     is_run: AtomicBool,
-    /// Paths of shards whose games this process has replayed already.
+    /// Paths of the shards whose games this process has already replayed.
     verified: Mutex<BTreeSet<String>>,
-    /// What the notes about merged and pruned shards said when they were last read.
+    /// The contents of the change notes as of the last read.
     changes: Mutex<Arc<Changes>>,
-    /// Names of damaged shards that could not be noted in the quarantine.
+    /// Names of damaged shards for which no quarantine note could be written.
     refused: Mutex<BTreeSet<String>>,
-    /// The patient calls that wait for this store.
+    /// Patient calls that are currently waiting for this store.
     waiting: WaitingCalls,
 }
 
@@ -81,13 +81,13 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store at a folder, a `file://` address or, with the cargo feature `cloud`, an `s3://`, `gs://` or
-    /// `az://` address; credentials come from the environment.
+    /// Opens the store at a folder, a `file://` URL or, with the cargo feature `cloud`, an `s3://`, `gs://` or `az://`
+    /// URL. Credentials come from the environment.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] and [`StoreError::NotAStore`] when there is none and none may be created;
-    /// [`StoreError::Version`] when it has another major format version; [`StoreError::UnsupportedLocation`] for other
-    /// addresses; [`StoreError::Write`] when the folder cannot be made.
+    /// [`StoreError::Missing`] and [`StoreError::NotAStore`] if there is no store and `create` forbids creating one;
+    /// [`StoreError::Version`] if its major format version differs; [`StoreError::UnsupportedLocation`] for other URLs;
+    /// [`StoreError::Write`] if the folder cannot be created.
     pub fn open(location: &str, create: Create) -> Result<Store, StoreError> {
         let (place, is_new) = Place::find(location, create)?;
         let store = Store::at(place)?;
@@ -97,10 +97,10 @@ impl Store {
         Ok(store)
     }
 
-    /// A store over any object store: for tests, and for programs that bring their own.
+    /// Wraps any object store, for tests and for programs that bring their own.
     ///
     /// # Errors
-    /// [`StoreError::Read`] when the system refuses a runtime for its calls.
+    /// [`StoreError::Read`] if the async runtime cannot be created.
     pub fn over(objects: Arc<dyn ObjectStore>, location: &str) -> Result<Store, StoreError> {
         Store::at(Place::of_objects(objects, location))
     }
@@ -124,8 +124,8 @@ impl Store {
         })
     }
 
-    /// A handle on the same store that waits for it when it is away: every call is tried again until it works, fails
-    /// for good, or the patience is at its end.
+    /// A handle to the same store that waits while it is unavailable: every call is retried until it succeeds, fails
+    /// permanently, or the patience runs out.
     #[must_use]
     pub fn with_patience(&self, patience: Patience) -> Store {
         Store {
@@ -134,7 +134,7 @@ impl Store {
         }
     }
 
-    /// A handle on the same store that waits for nothing.
+    /// A handle to the same store that never waits.
     #[must_use]
     pub fn without_patience(&self) -> Store {
         Store {
@@ -143,17 +143,17 @@ impl Store {
         }
     }
 
-    /// How long patient calls of any handle on this store have been waiting, for it is away; none when none waits.
+    /// How long patient calls on any handle to this store have been waiting for it; `None` if no call is waiting.
     pub fn waited_for(&self) -> Option<Duration> {
         self.inner.waiting.longest()
     }
 
-    /// Where the store is.
+    /// The folder or URL of the store, for messages.
     pub fn location(&self) -> &str {
         &self.inner.place.location
     }
 
-    /// The store's folder, when it is a local one.
+    /// The store's folder, if it is a local one.
     pub fn local_path(&self) -> Option<&FsPath> {
         self.inner.place.folder.as_deref()
     }
@@ -180,7 +180,7 @@ impl Store {
         Ok(())
     }
 
-    /// Names at the top that only stores have.
+    /// Names at the top level that only a store has.
     fn top_level(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.folders("")?;
         names.retain(|name| ["games", "models", "promotions", "matches", "checkpoints"].contains(&name.as_str()));
@@ -190,10 +190,10 @@ impl Store {
         Ok(names)
     }
 
-    /// Writes a new file in one step, durable when the call returns; an existing file is left alone.
+    /// Writes a new file atomically; the file is durable when the call returns. An existing file is left alone.
     ///
     /// # Errors
-    /// [`StoreError::Write`] when the store refuses (read-only, full, away). Nothing half-written appears.
+    /// [`StoreError::Write`] if the store fails (read-only, full, unavailable). A partial file never appears.
     pub fn put_new(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
         let target = object_path(path)?;
         let options = PutOptions {
@@ -209,7 +209,7 @@ impl Store {
         });
         match put {
             Ok(_) => Ok(Put::Created),
-            // An attempt that seemed to fail may have written.
+            // An attempt that seemed to fail may still have written the file.
             Err(ObjectError::AlreadyExists { .. })
                 if tries > 1 && self.get(path)?.is_some_and(|found| found == bytes) =>
             {
@@ -220,10 +220,10 @@ impl Store {
         }
     }
 
-    /// [`Store::put_new`] for a file that may be there already, but only with the same bytes.
+    /// [`Store::put_new`] for a file that may already exist, provided it has the same bytes.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] when the name holds other bytes; [`StoreError::Write`], [`StoreError::Read`].
+    /// [`StoreError::Taken`] if the existing file has different bytes; [`StoreError::Write`], [`StoreError::Read`].
     pub fn put_same(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
         let bytes = bytes.into();
         let put = self.put_new(path, bytes.clone())?;
@@ -233,7 +233,7 @@ impl Store {
         Ok(put)
     }
 
-    /// The bytes of a file; `None` when there is none.
+    /// The bytes of a file; `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -247,7 +247,7 @@ impl Store {
         }
     }
 
-    /// The bytes of a file that must be there.
+    /// The bytes of a file that must exist.
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Read`].
@@ -262,7 +262,7 @@ impl Store {
         }
     }
 
-    /// Size of a file in bytes; `None` when there is none.
+    /// Size of a file in bytes; `None` if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -275,7 +275,7 @@ impl Store {
         }
     }
 
-    /// All files below a folder with their sizes in bytes, ordered by path. Unfinished puts are not among them.
+    /// All files under a folder with their sizes in bytes, sorted by path. Unfinished writes are not included.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -292,7 +292,7 @@ impl Store {
         Ok(files)
     }
 
-    /// Names of the folders directly inside a folder, ordered.
+    /// Names of the folders directly inside a folder, sorted.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -309,8 +309,8 @@ impl Store {
         Ok(names)
     }
 
-    /// Removes a file, for things that are not published for ever: pruned checkpoints, old metrics. A file that is not
-    /// there is no error.
+    /// Deletes a file that is not published permanently, such as an old checkpoint or old metrics. Deleting a missing
+    /// file is not an error.
     ///
     /// # Errors
     /// [`StoreError::Write`].
@@ -326,8 +326,8 @@ impl Store {
         self.inner.place.objects.as_ref()
     }
 
-    /// Runs one call of the object store on the store's own runtime, again and again while the store is away and this
-    /// handle is patient.
+    /// Runs one object store call on the store's own runtime, retrying it while the store is unavailable if this handle
+    /// is patient.
     fn attempt<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
     where
         F: Future<Output = Result<T, ObjectError>>,
@@ -335,7 +335,7 @@ impl Store {
         let mut once = || {
             self.check_presence()?;
             let done = self.inner.runtime.block_on(call());
-            // A folder that went away looks empty.
+            // A folder that disappeared looks like an empty one.
             self.check_presence()?;
             done
         };
@@ -345,7 +345,7 @@ impl Store {
         }
     }
 
-    /// Whether the folder is still the one that was opened.
+    /// Checks that the folder is still the one that was opened.
     fn check_presence(&self) -> Result<(), ObjectError> {
         if !self.inner.is_run.load(Ordering::Relaxed) {
             return Ok(());
@@ -371,7 +371,7 @@ impl Store {
     }
 }
 
-/// Gathers a listing by hand, so that no stream library is needed.
+/// Collects a listing by hand to avoid a dependency on a stream library.
 async fn collect<S>(mut listing: S) -> Result<Vec<object_store::ObjectMeta>, ObjectError>
 where
     S: futures_core::Stream<Item = Result<object_store::ObjectMeta, ObjectError>> + Unpin,
@@ -406,7 +406,7 @@ pub(crate) fn write_error(path: &str, error: &(dyn std::error::Error + 'static))
     }
 }
 
-/// The error and its causes in one line.
+/// The error and its causes on one line.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

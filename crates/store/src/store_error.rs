@@ -1,63 +1,65 @@
-//! What can go wrong with a store, in sentences that say what to do.
+//! Errors of a store, worded so that they say what to do.
 
 use crate::schema::FORMAT;
 use crate::shard::ShardNameError;
 
-/// Why a store could not do what was asked.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is nothing at the location.
     #[error("expected a store at {location}, found nothing there: check the path, or start a run that creates it")]
     Missing {
-        /// Where.
+        /// The folder or URL.
         location: String,
     },
-    /// There is something else at the location.
+    /// There is something at the location that is not a store.
     #[error("expected a store at {location}, found {found}: check the path")]
     NotAStore {
-        /// Where.
+        /// The folder or URL.
         location: String,
-        /// What is there.
+        /// A description of what is there.
         found: String,
     },
-    /// The location is in the cloud, and this build knows folders only.
+    /// The location is a cloud URL, but this build supports only folders.
     #[error(
-        "{location}: this tengen was built without the feature `cloud` and knows stores in folders only: build it with \
+        "{location}: this tengen was built without the feature `cloud` and supports only stores in folders: \
+         build it with \
          `cargo build --release --features cloud`"
     )]
     NoCloud {
-        /// Where.
+        /// The folder or URL.
         location: String,
     },
-    /// The location is written in a way that nobody understands.
-    #[error("{location}: expected a folder or an address that begins with file:///, s3://, gs:// or az://")]
+    /// The location is neither a folder nor a supported URL.
+    #[error("{location}: expected a folder or a URL that starts with file:///, s3://, gs:// or az://")]
     UnsupportedLocation {
-        /// Where.
+        /// The location as given.
         location: String,
     },
-    /// The store was written in a format this version does not read.
+    /// The store was written in a format that this version does not read.
     #[error(
-        "{path}: expected format version {}.x, found {found}: use the tengen that wrote it, or another store",
+        "{path}: expected format version {}.x, found {found}: use the tengen version that wrote it, \
+         or a different store",
         FORMAT.major
     )]
     Version {
-        /// The file or folder that tells.
+        /// The file or folder that carries the version.
         path: String,
         /// The version found.
         found: String,
     },
-    /// Another process works on the store.
-    #[error("{location} is in use by process {holder}: wait for it, stop it, or use another store")]
+    /// Another process is using the store.
+    #[error("{location} is in use by process {holder}: wait for it, stop it, or use a different store")]
     Locked {
-        /// Where.
+        /// The folder or URL.
         location: String,
-        /// Its process id, or `unknown`.
+        /// Process id of the other process, or `unknown`.
         holder: String,
     },
-    /// Somebody else merged or pruned the store at the same time.
-    #[error("{location} was merged or pruned by somebody else at the same moment; nothing is lost: start again")]
+    /// Another process merged or pruned the store at the same time.
+    #[error("another process merged or pruned {location} at the same time; nothing is lost: run the command again")]
     Contended {
-        /// Where.
+        /// The folder or URL.
         location: String,
     },
     /// Reading failed.
@@ -65,32 +67,33 @@ pub enum StoreError {
     Read {
         /// Path in the store.
         path: String,
-        /// What the system says.
+        /// The error of the underlying system.
         reason: String,
-        /// Whether it may work later: the disk is full, the network is away.
+        /// Whether a retry may succeed, for example because the disk is full or the network is down.
         may_pass: bool,
     },
-    /// Writing failed; nothing is published half.
+    /// Writing failed; nothing was partially published.
     #[error(
-        "cannot write {path}: {reason}; nothing half-written was published: free some space or mend the permissions, then start again"
+        "cannot write {path}: {reason}; nothing was partially published: free some space or fix the permissions, \
+         then start again"
     )]
     Write {
         /// Path in the store.
         path: String,
-        /// What the system says.
+        /// The error of the underlying system.
         reason: String,
-        /// Whether it may work later: the disk is full, the network is away.
+        /// Whether a retry may succeed, for example because the disk is full or the network is down.
         may_pass: bool,
     },
-    /// A file that must exist does not.
+    /// A required file is missing.
     #[error("expected {path} in the store at {location}, found nothing")]
     NotFound {
         /// Path in the store.
         path: String,
-        /// Where the store is.
+        /// The folder or URL of the store.
         location: String,
     },
-    /// A published file does not hold what it must.
+    /// The contents of a published file are invalid.
     #[error("{path}: expected {expected}, found {found}")]
     Damaged {
         /// Path in the store.
@@ -100,27 +103,27 @@ pub enum StoreError {
         /// What was found.
         found: String,
     },
-    /// A name that must be new is taken by other bytes.
-    #[error("{path} exists already with other contents; published files never change")]
+    /// A file of that name already exists with different bytes.
+    #[error("{path} already exists with different contents; published files never change")]
     Taken {
         /// Path in the store.
         path: String,
     },
-    /// A name has characters that are not allowed.
-    #[error("{what} {name:?} must have letters, digits, '.', '_' and '-' only")]
+    /// A name contains characters that are not allowed.
+    #[error("{what} {name:?} may contain only letters, digits, '.', '_' and '-'")]
     BadName {
-        /// What is named.
+        /// The kind of thing that is named, such as `match id`.
         what: &'static str,
-        /// The name.
+        /// The rejected name.
         name: String,
     },
-    /// A shard's name cannot be made.
+    /// No valid shard name can be formed.
     #[error(transparent)]
     ShardName(#[from] ShardNameError),
 }
 
 impl StoreError {
-    /// Whether the same call may work later, because the store is away or its disk full.
+    /// Whether a retry may succeed because the store is unavailable or its disk is full.
     pub fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -132,7 +135,7 @@ impl StoreError {
 /// Why a shard could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardReadError {
-    /// The shard is damaged or lies; it was put into quarantine and is skipped from now on.
+    /// The shard is damaged or inconsistent; it was quarantined and is skipped from now on.
     #[error("shard {shard} is quarantined: {reason}")]
     Quarantined {
         /// Path in the store.
@@ -140,13 +143,13 @@ pub enum ShardReadError {
         /// What was expected and found.
         reason: String,
     },
-    /// The shard was pruned since it was listed; there is nothing to read and nothing wrong.
-    #[error("shard {shard} was pruned meanwhile")]
+    /// The shard was pruned after it was listed; nothing is wrong.
+    #[error("shard {shard} has been pruned in the meantime")]
     Gone {
         /// Path in the store.
         shard: String,
     },
-    /// The store failed; the shard may be good.
+    /// The store failed; the shard itself may be fine.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

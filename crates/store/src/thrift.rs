@@ -1,23 +1,24 @@
-//! What does the header of a Parquet page say? It is written in Thrift's compact protocol, and the library that reads
-//! Parquet keeps what it reads there to itself.
+//! Reads the header of a Parquet page, which is written in Thrift's compact protocol. The `parquet` crate does not
+//! expose what it reads there.
 //!
 //! Thrift compact protocol and `PageHeader` as in apache/parquet-format: `src/main/thrift/parquet.thrift`.
 
-/// Structs inside structs that are followed; a page header has three.
-const DEEPEST: usize = 8;
+/// Maximum nesting of structs; a page header has three levels.
+const MAX_DEPTH: usize = 8;
 
-/// What stands in the header of a page.
+/// The contents of a page header.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Number of values, nulls and empty lists counted.
+    /// Number of values, including nulls and empty lists.
     pub(crate) values: u64,
-    /// Bytes after the header.
+    /// Size of the page after the header, in bytes.
     pub(crate) compressed: usize,
-    /// Bytes after unpacking.
+    /// Size of the decompressed page, in bytes.
     pub(crate) unpacked: u64,
 }
 
-/// The page whose header stands at the start of the bytes, and the header's length; `None` when none stands there.
+/// The page whose header is at the start of the bytes, and the length of that header; `None` if there is no valid
+/// header.
 pub(crate) fn read_page_header(bytes: &[u8]) -> Option<(Page, usize)> {
     let mut input = Input { bytes, at: 0 };
     let (mut unpacked, mut compressed, mut values) = (None, None, 0);
@@ -26,7 +27,7 @@ pub(crate) fn read_page_header(bytes: &[u8]) -> Option<(Page, usize)> {
             (2, I32) => unpacked = Some(u64::try_from(input.signed()?).ok()?),
             (3, I32) => compressed = Some(usize::try_from(input.signed()?).ok()?),
             (2 | 3, _) => return None,
-            // The headers of data pages, dictionaries and data pages of version 2 begin with their number of values.
+            // The headers of dictionaries and of both versions of data pages begin with their number of values.
             (5 | 7 | 8, STRUCT) => input.fields(1, &mut |input, id, kind| match (id, kind) {
                 (1, I32) => {
                     values = values.max(u64::try_from(input.signed()?).ok()?);
@@ -61,19 +62,19 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// Bytes and how far they are read.
+/// A byte slice and the read position.
 struct Input<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// What to do with a field: its id and kind.
+/// Handles a field, given its id and kind.
 type Visit<'v, 'a> = dyn FnMut(&mut Input<'a>, i64, u8) -> Option<()> + 'v;
 
 impl<'a> Input<'a> {
     /// Reads a struct to its end.
     fn fields(&mut self, depth: usize, visit: &mut Visit<'_, 'a>) -> Option<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         let mut id = 0i64;
@@ -122,11 +123,11 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// An item of a list takes at least a byte, even a truth value.
+    /// An item of a list takes at least one byte, even a boolean.
     fn skip_item(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             TRUE | FALSE => self.advance(1),
-            _ if depth > DEEPEST => None,
+            _ if depth > MAX_DEPTH => None,
             _ => self.skip(kind, depth + 1),
         }
     }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_pages_are_read() {
+    fn reads_page_headers() {
         // type 0, 300 bytes of 40, a checksum, then a data page header: 7 values, encoding 0, …
         let header = [0x15, 0, 0x15, 0xd8, 4, 0x15, 80, 0x15, 2, 0x1c, 0x15, 14, 0x15, 0, 0, 0];
         let page = Page {
@@ -176,15 +177,15 @@ mod tests {
         assert_eq!(read_page_header(&header), Some((page, 16)));
         assert_eq!(read_page_header(&header[..15]), None);
         assert_eq!(read_page_header(&[]), None);
-        // A negative size, a size that is no number, structs without end.
+        // A negative size, a size that is not a number, endlessly nested structs.
         assert_eq!(read_page_header(&[0x25, 1, 0x15, 80, 0]), None);
         assert_eq!(read_page_header(&[0x28, 0, 0x15, 80, 0]), None);
         assert_eq!(read_page_header(&[0xfc; 100]), None);
     }
 
     #[test]
-    fn unknown_fields_are_passed_over() {
-        // Field 9: a list of two binaries, a map, a truth value, a double; then sizes.
+    fn skips_unknown_fields() {
+        // Field 9: a list of two binaries, a map, a boolean, a double; then the sizes.
         let mut bytes = vec![0x99, 0x28, 1, b'x', 0, 0x1b, 1, 0x58, 2, 1, b'y', 0x11, 0x17];
         bytes.extend([0; 8]);
         bytes.extend([0x05, 4, 2, 0x15, 6, 0]);

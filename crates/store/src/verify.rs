@@ -1,4 +1,4 @@
-//! Is everything in a store what it says it is? Every shard, model, promotion, match, checkpoint and dataset, checked anew.
+//! Verifies a whole store from scratch: every shard, model, promotion, match, checkpoint and dataset.
 
 use serde::Serialize;
 
@@ -8,49 +8,49 @@ use crate::shards::{GamesOf, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
 
-/// A file that is not what it must be.
+/// A damaged file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Path in the store.
     pub path: String,
     /// What was expected and found.
     pub reason: String,
-    /// Whether it is a shard that is in quarantine already and harms nobody.
+    /// Whether it is a shard that is already quarantined and therefore harmless.
     pub quarantined: bool,
 }
 
 /// The result of checking a whole store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
-    /// Shards checked, those in quarantine included.
+    /// Shards checked, including quarantined ones.
     pub shards: u64,
-    /// Games that were replayed and agree.
+    /// Games that replay correctly.
     pub games: u64,
     /// Positions of these games.
     pub positions: u64,
-    /// Bytes of the shards.
+    /// Total size of the shards in bytes.
     pub bytes: u64,
-    /// What was pruned before.
+    /// Totals of what was pruned earlier.
     pub pruned: GameTotals,
-    /// Models whose weights have their SHA-256.
+    /// Models whose weights match their SHA-256.
     pub models: u64,
-    /// Promotions of models that exist.
+    /// Promotions whose model exists.
     pub promotions: u64,
-    /// Matches whose files can be read; those without a result are not counted.
+    /// Matches whose files are readable, not counting those without a result.
     pub matches: u64,
-    /// Checkpoints whose files have their SHA-256.
+    /// Checkpoints whose files match their SHA-256.
     pub checkpoints: u64,
-    /// Datasets whose files have their SHA-256.
+    /// Datasets whose files match their SHA-256.
     pub datasets: u64,
-    /// Everything that is wrong, ordered by path within its kind.
+    /// Everything that is wrong, sorted by path within each kind.
     pub damaged: Vec<Damage>,
-    /// Files below `games/` that are no shards, and models, matches, checkpoints and datasets that were never finished:
-    /// harmless remains.
+    /// Harmless leftovers: files under `games/` that are not shards, and unfinished models, matches, checkpoints and
+    /// datasets.
     pub strangers: Vec<String>,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong but what is in quarantine already.
+    /// Whether nothing is wrong except shards that are already quarantined.
     pub fn is_sound(&self) -> bool {
         self.damaged.iter().all(|damage| damage.quarantined)
     }
@@ -65,11 +65,11 @@ impl VerifyReport {
 }
 
 impl Store {
-    /// Checks everything in the store from scratch and changes nothing. `progress` is called after every shard with
-    /// the number done and the number of all.
+    /// Checks everything in the store from scratch without changing anything. `progress` is called after every shard
+    /// with the number done and the total.
     ///
     /// # Errors
-    /// [`StoreError::Read`] when the store fails; what is damaged stands in the report instead.
+    /// [`StoreError::Read`] if the store fails; damage is listed in the report instead.
     pub fn verify(&self, mut progress: impl FnMut(usize, usize)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
         let shards = self.list_all_shards(&GamesOf::All)?;
@@ -78,7 +78,7 @@ impl Store {
             self.verify_shard(shard, quarantined.contains(&shard.path), &mut report)?;
             progress(done + 1, shards.len());
         }
-        self.find_strangers(&shards, &mut report)?;
+        self.find_leftovers(&shards, &mut report)?;
         self.verify_changes(&shards, &mut report)?;
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
@@ -108,7 +108,7 @@ impl Store {
         Ok(())
     }
 
-    fn find_strangers(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
+    fn find_leftovers(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
         for (path, _) in self.list("games")? {
             if !known.contains(path.as_str()) {
@@ -124,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// A merged shard holds the games of others that are deleted, an imported one was let in: both must be there.
+    /// A merged shard holds the games of deleted shards, and an imported one was admitted: both must exist.
     fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let changes = self.changes()?;
         report.pruned = changes.pruned;
@@ -132,7 +132,7 @@ impl Store {
         for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
             report.note(
                 path,
-                "expected the games that a note in changes/ says are in this shard, found no file".to_owned(),
+                "expected the shard that a note in changes/ names, found no file".to_owned(),
                 false,
             );
         }
@@ -174,7 +174,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a match has a result, when all its files can be read; else which cannot and why.
+    /// Whether a match has a result, if all its files are readable; otherwise which file is not and why.
     fn inspect_match(&self, id: &str) -> Result<Result<bool, (&'static str, String)>, StoreError> {
         for (file, name) in [(MatchFile::Spec, "spec.json"), (MatchFile::Result, "result.json")] {
             let bytes = self.match_file(id, file)?;

@@ -1,5 +1,5 @@
-//! Stores behind the protocols of S3, Google Cloud Storage and Azure, served by processes of this machine.
-//! `scripts/test-clouds` starts them and runs this once for each.
+//! Stores over the protocols of S3, Google Cloud Storage and Azure, served by local processes. `scripts/test-clouds`
+//! starts them and runs this file once for each.
 #![cfg(feature = "cloud")]
 
 use tengen_store::{
@@ -7,7 +7,7 @@ use tengen_store::{
 };
 use tengen_testing::random_games;
 
-/// The address of a bucket, such as `s3://bucket`; the environment has the credentials and the endpoint.
+/// The URL of a bucket, such as `s3://bucket`; credentials and endpoint are in the environment.
 fn bucket() -> String {
     std::env::var("TENGEN_CLOUD_TEST").expect("scripts/test-clouds sets TENGEN_CLOUD_TEST")
 }
@@ -22,7 +22,7 @@ fn selfplay(generation: u32) -> Collection {
 
 #[test]
 #[ignore = "needs a server: scripts/test-clouds"]
-fn a_store_in_the_cloud_is_a_store() {
+fn a_cloud_store_works_like_a_local_one() {
     let location = address("store");
     assert!(matches!(
         Store::open(&location, Create::Never),
@@ -84,7 +84,7 @@ fn a_store_in_the_cloud_is_a_store() {
 
 #[test]
 #[ignore = "needs a server: scripts/test-clouds"]
-fn of_many_writers_in_the_cloud_exactly_one_wins() {
+fn exactly_one_of_many_cloud_writers_wins() {
     let stores: Vec<Store> = (0..4)
         .map(|_| Store::open(&address("race"), Create::Always).unwrap())
         .collect();
@@ -103,9 +103,9 @@ fn of_many_writers_in_the_cloud_exactly_one_wins() {
 
 #[test]
 #[ignore = "needs a server: scripts/test-clouds"]
-fn long_listings_come_whole() {
+fn long_listings_are_complete() {
     let store = Store::open(&address("many"), Create::Always).unwrap();
-    // Servers answer with at most 1,000 (Azure: 5,000) names at a time.
+    // Servers return at most 1,000 (Azure: 5,000) names at a time.
     let names: Vec<String> = (0..1_003).map(|number| format!("metrics/{number:04}")).collect();
     std::thread::scope(|scope| {
         for part in names.chunks(256) {
@@ -127,13 +127,13 @@ fn long_listings_come_whole() {
 
 #[test]
 #[ignore = "needs a server: scripts/test-clouds"]
-fn a_missing_bucket_is_told() {
+fn a_missing_bucket_is_reported() {
     let location = format!("{}-that-nobody-made/x", bucket());
     let error = Store::open(&location, Create::Never).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.replace("%2D", "-").contains("that-nobody-made") || matches!(error, StoreError::NotAStore { .. }),
-        "{told}"
+        message.replace("%2D", "-").contains("that-nobody-made") || matches!(error, StoreError::NotAStore { .. }),
+        "{message}"
     );
     let error = Store::open(&location, Create::Always)
         .and_then(|store| store.put_new("x", "x").map(drop))

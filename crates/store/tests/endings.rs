@@ -1,5 +1,5 @@
-//! How games end under rules other than Tromp-Taylor: ties by long cycles, life that is not decided, territory; and lies
-//! about them.
+//! How games end under rules other than Tromp-Taylor: ties by long cycles, undecided life, territory; and false records
+//! of such endings.
 
 use tengen_records::{EndReason, GameRecord, PlyRecord, RecordError};
 use tengen_rules::{Color, Handicap, Komi, Move, Outcome, PointSet, Setup, Size};
@@ -7,7 +7,7 @@ use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_store::{decode, encode};
 use tengen_testing::random_game;
 
-/// A game from a diagram, with its end stated as the rules have it.
+/// A game from a diagram, with its end set according to the rules.
 fn game(rules: &str, rows: &[&str], to_move: Color, komi: i16, moves: &str) -> GameRecord {
     let size = Size::new(rows[0].len(), rows.len()).unwrap();
     let stones = |letter: char| -> PointSet {
@@ -44,7 +44,7 @@ fn game(rules: &str, rows: &[&str], to_move: Color, komi: i16, moves: &str) -> G
     game
 }
 
-/// The oracle's triple ko and its eternal life.
+/// A triple ko and an eternal life from the oracle's cases.
 const TRIPLE_KO: [&str; 3] = [".XO..XO..XO.", "XO.OX..OX.XO", ".XO..XO..XO."];
 const TRIPLE_KO_MOVES: &str = "F2 C2 K2 G2 B2 L2 F2";
 const ETERNAL_LIFE: [&str; 3] = [".X.O", "OOXX", "...."];
@@ -58,7 +58,7 @@ fn cycles(rules: &str) -> [GameRecord; 2] {
 }
 
 #[test]
-fn a_long_cycle_ties_the_game_whatever_the_komi() {
+fn a_long_cycle_ties_the_game_regardless_of_komi() {
     for rules in ["japanese2008", "chinese_practice"] {
         for game in cycles(rules) {
             assert_eq!(game.end_reason, EndReason::LongCycle, "{rules}");
@@ -67,21 +67,21 @@ fn a_long_cycle_ties_the_game_whatever_the_komi() {
             assert_eq!(game.result_text(), "0");
         }
     }
-    // Without such a rule the game goes on.
+    // Without such a rule the game continues.
     for game in cycles("ko=basic") {
         assert_eq!((game.end_reason, game.outcome()), (EndReason::PlyLimit, None));
     }
 }
 
 #[test]
-fn superko_refuses_the_cycle() {
+fn superko_forbids_the_cycle() {
     let mut game = cycles("ko=basic")[0].clone();
     game.rules = "chinese_written".to_owned();
     assert!(matches!(game.validate(), Err(RecordError::IllegalMove { ply: 6, .. })));
 }
 
 #[test]
-fn a_tie_without_a_score_teaches_moves_only() {
+fn a_tie_without_a_score_trains_only_the_policy() {
     let [game, _] = cycles("chinese_practice");
     let mut source = SampleSource::new(SampleConfig::default());
     source.add_games("cycle", &[game]).unwrap();
@@ -90,8 +90,8 @@ fn a_tie_without_a_score_teaches_moves_only() {
 }
 
 #[test]
-fn undecided_life_leaves_no_result() {
-    // A lone stone on a wide board: whether it lives no search of a moment can tell.
+fn undecided_life_gives_no_result() {
+    // A lone stone on a wide board: no quick search can decide whether it lives.
     let empty = ["........."; 9];
     let game = game("japanese2008", &empty, Color::Black, 13, "E5 pass pass");
     assert_eq!(game.end_reason, EndReason::UndecidedLife);
@@ -105,26 +105,26 @@ fn undecided_life_leaves_no_result() {
 
 #[test]
 fn territory_and_prisoners_are_counted() {
-    // Two points each, the point between them neutral.
+    // Two points each, with a neutral point between them.
     let rows = [".X.X.O.O.", "XXXXXOOOO"];
     let board = game("japanese2008", &rows, Color::Black, 0, "pass pass");
     assert_eq!(board.end_reason, EndReason::TwoPasses);
     assert_eq!(&board.ownership[..9], [1, 1, 1, 1, 0, -1, -1, -1, -1]);
     assert_eq!(board.score_half_points, Some(0));
-    // The neutral point is played; nothing changes.
+    // Playing the neutral point changes nothing.
     let filled = game("japanese2008", &rows, Color::Black, 1, "E2 pass pass");
     assert_eq!(filled.score_half_points, Some(-1));
-    // White throws a stone in and Black takes it: a prisoner for the point that is filled.
+    // White throws in a stone and Black captures it: a prisoner for the point that Black fills.
     let rows = ["..X.X.O.O..", "XXXXXOOOOOO"];
     let taken = game("japanese2008", &rows, Color::White, 0, "B2 A2 pass pass");
     assert_eq!((taken.score_half_points, taken.ownership[1]), (Some(0), 1));
-    // Left there it is dead, removed, and a prisoner all the same.
+    // If Black ignores it, the stone is dead, removed, and still a prisoner.
     let left = game("japanese2008", &rows, Color::White, 0, "B2 F2 pass pass");
     assert_eq!((left.score_half_points, left.ownership[1]), (Some(2), 1));
 }
 
 #[test]
-fn lies_about_the_end_are_named() {
+fn false_endings_are_reported() {
     let [cycle, _] = cycles("japanese2008");
     let undecided = game("japanese2008", &["........."; 9], Color::Black, 13, "E5 pass pass");
     let counted = game("aga", &["....."; 5], Color::Black, 13, "C3 pass pass");
@@ -138,10 +138,10 @@ fn lies_about_the_end_are_named() {
     };
     check(&cycle, EndReason::TwoPasses, "a long cycle has tied the game");
     check(&cycle, EndReason::PlyLimit, "a long cycle has tied the game");
-    check(&undecided, EndReason::TwoPasses, "life of its chains is not decided");
-    check(&undecided, EndReason::Resign, "life of its chains is not decided");
-    check(&counted, EndReason::LongCycle, "is over and counted");
-    check(&counted, EndReason::UndecidedLife, "is over and counted");
+    check(&undecided, EndReason::TwoPasses, "life of some chains is undecided");
+    check(&undecided, EndReason::Resign, "life of some chains is undecided");
+    check(&counted, EndReason::LongCycle, "is over and scored");
+    check(&counted, EndReason::UndecidedLife, "is over and scored");
     let mut open = counted.clone();
     open.plies.pop();
     check(&open, EndReason::UndecidedLife, "is not over");
@@ -155,19 +155,19 @@ fn lies_about_the_end_are_named() {
     ));
 }
 
-/// Two areas of two eyes each, without a point between them once Black has played `E3`.
+/// Two areas with two eyes each and no point between them once Black has played `E3`.
 const ALMOST_SETTLED: [&str; 3] = [".X.X.O.O.", "XXXXXOOOO", "XXXXXOOOO"];
 
 fn settled(rules: &str) -> GameRecord {
     let mut game = game(rules, &ALMOST_SETTLED, Color::Black, 13, "E3");
-    assert_eq!(game.end_reason, EndReason::PlyLimit, "only where it is asked for");
+    assert_eq!(game.end_reason, EndReason::PlyLimit, "only if it is requested");
     let last = game.replay().unwrap();
     game.set_end(&last, EndReason::Settled);
     game
 }
 
 #[test]
-fn a_settled_game_has_the_score_of_its_grid() {
+fn a_settled_game_is_scored_by_its_current_grid() {
     for rules in ["tromp_taylor", "aga", "chinese_practice"] {
         let game = settled(rules);
         let last = game.validate().unwrap();
@@ -185,7 +185,7 @@ fn a_settled_game_has_the_score_of_its_grid() {
         source.add_games("settled", std::slice::from_ref(&game)).unwrap();
         let samples = source.draw_samples(4, 1, SymmetryMode::Canonical).unwrap();
         assert!(samples.iter().all(|sample| sample.result_weight > 0.0));
-        // Two more passes give the same score by the rules, whatever the claim.
+        // Two more passes give the same score under the rules, whatever the record claims.
         let mut passed = game.clone();
         passed
             .plies
@@ -200,25 +200,25 @@ fn a_settled_game_has_the_score_of_its_grid() {
 }
 
 #[test]
-fn lies_about_settled_games_are_named() {
+fn false_settled_games_are_reported() {
     let game = settled("tromp_taylor");
     let refused = |change: &dyn Fn(&mut GameRecord)| {
         let mut lie = game.clone();
         change(&mut lie);
         lie.validate().unwrap_err().to_string()
     };
-    let not_settled = "is not over, and not settled either";
+    let not_settled = "is neither over nor settled";
     assert!(refused(&|lie| lie.plies.clear()).contains(not_settled));
     assert!(refused(&|lie| lie.plies[0] = PlyRecord::bare(Move::Pass)).contains(not_settled));
     assert!(refused(&|lie| lie.rules = "japanese2008".to_owned()).contains(not_settled));
-    assert!(refused(&|lie| lie.plies.extend(vec![PlyRecord::bare(Move::Pass); 2])).contains("over and counted"));
+    assert!(refused(&|lie| lie.plies.extend(vec![PlyRecord::bare(Move::Pass); 2])).contains("over and scored"));
     assert!(refused(&|lie| lie.end_reason = EndReason::TwoPasses).contains("is not over"));
-    assert!(refused(&|lie| lie.end_reason = EndReason::PlyLimit).contains("None half points by count"));
-    assert!(refused(&|lie| lie.score_half_points = Some(-6)).contains("Some(-7) half points by count"));
-    assert!(refused(&|lie| lie.score_half_points = None).contains("Some(-7) half points by count"));
+    assert!(refused(&|lie| lie.end_reason = EndReason::PlyLimit).contains("counts to None half points"));
+    assert!(refused(&|lie| lie.score_half_points = Some(-6)).contains("counts to Some(-7) half points"));
+    assert!(refused(&|lie| lie.score_half_points = None).contains("counts to Some(-7) half points"));
     assert!(refused(&|lie| lie.ownership[4] = -1).contains("ownership of point 4"));
     assert!(refused(&|lie| lie.ownership.clear()).contains("ownership must have 27"));
-    // A position that is not settled gets no score by the claim.
+    // A claim does not give a score to a position that is not settled.
     let mut open = game.clone();
     open.plies.clear();
     open.set_end(&open.replay().unwrap(), EndReason::Settled);
@@ -226,7 +226,7 @@ fn lies_about_settled_games_are_named() {
     assert!(open.validate().is_err());
 }
 
-/// Two passes end a game between machines under all rules, and what people could do afterwards is no part of it.
+/// Between programs, two passes end the game under all rules; what human players could do afterward does not matter.
 #[test]
 fn nothing_follows_two_passes() {
     for rules in tengen_rules::Rules::names() {

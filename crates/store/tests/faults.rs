@@ -1,4 +1,4 @@
-//! A store that fails for a time and then heals, also after it has written: nothing is lost, nothing stands twice.
+//! A store that fails temporarily and then recovers, possibly after it has written: nothing is lost or duplicated.
 
 #[path = "common/faulty.rs"]
 mod faulty;
@@ -35,16 +35,16 @@ fn shard(number: u64) -> SealedShard {
 }
 
 #[test]
-fn patient_calls_outlast_the_trouble() {
+fn patient_calls_outlast_temporary_failures() {
     let (store, faults) = faulty_store();
     let patient = store.with_patience(patience(Duration::from_secs(20)));
     for after_writing in [false, true] {
         let number = u64::from(after_writing);
         faults.plan(0, 2, after_writing);
         patient.publish(&shard(number)).unwrap();
-        assert_eq!(faults.bad.load(Ordering::SeqCst), 0, "it was tried again");
+        assert_eq!(faults.bad.load(Ordering::SeqCst), 0, "the call was retried");
         assert_eq!(store.list_shards(&GamesOf::All).unwrap().len() as u64, number + 1);
-        // Of a put that must be new, the one who wrote is told so, although the first answer was lost.
+        // For a put that must be new, the writer gets `Created` even though the first reply was lost.
         faults.plan(0, 1, after_writing);
         let path = format!("once-{after_writing}");
         assert_eq!(patient.put_new(&path, "mine").unwrap(), Put::Created);
@@ -55,7 +55,7 @@ fn patient_calls_outlast_the_trouble() {
 }
 
 #[test]
-fn promotions_are_told_to_the_one_who_made_them() {
+fn a_retried_promotion_reports_created() {
     let (store, faults) = faulty_store();
     let model = store.publish_model(1, b"w".to_vec(), serde_json::Map::new()).unwrap();
     let promotion = Promotion {
@@ -76,11 +76,11 @@ fn promotions_are_told_to_the_one_who_made_them() {
 }
 
 #[test]
-fn patience_ends_and_can_be_called_off() {
+fn patience_runs_out_and_can_be_canceled() {
     let (store, faults) = faulty_store();
     faults.plan(0, u64::MAX, false);
     let error = store.get("x").unwrap_err();
-    assert!(error.may_pass() && error.to_string().contains("broke off"), "{error}");
+    assert!(error.may_pass() && error.to_string().contains("was lost"), "{error}");
     assert!(
         store
             .with_patience(patience(Duration::from_millis(200)))
@@ -94,12 +94,12 @@ fn patience_ends_and_can_be_called_off() {
 }
 
 #[test]
-fn a_call_that_waits_is_known_until_it_is_done() {
+fn a_waiting_call_is_visible_until_it_finishes() {
     let (store, faults) = faulty_store();
     store.put_new("x", "here").unwrap();
     faults.plan(0, u64::MAX, false);
     store.get("x").unwrap_err();
-    assert_eq!(store.waited_for(), None, "who does not wait is not told of");
+    assert_eq!(store.waited_for(), None, "no call is waiting");
     let patient = store.with_patience(patience(Duration::from_secs(60)));
     let call = std::thread::spawn(move || patient.get("x").unwrap());
     while store.waited_for().is_none() {
@@ -111,17 +111,17 @@ fn a_call_that_waits_is_known_until_it_is_done() {
 }
 
 #[test]
-fn what_is_refused_for_good_is_not_waited_for() {
+fn permanent_failures_are_not_retried() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), tengen_store::Create::Always).unwrap();
     let patient = store.with_patience(patience(Duration::from_secs(600)));
-    patient.put_new("models", "a file where a folder must be").unwrap();
+    patient.put_new("models", "a file in place of a folder").unwrap();
     let error = patient.put_new("models/x", "y").unwrap_err();
     assert!(matches!(error, StoreError::Write { may_pass: false, .. }), "{error}");
 }
 
 #[test]
-fn a_folder_that_went_away_is_not_an_empty_store() {
+fn a_folder_that_disappeared_is_not_an_empty_store() {
     let folder = TempDir::new().unwrap();
     let place = folder.path().join("store");
     let store = Store::open(place.to_str().unwrap(), tengen_store::Create::Always).unwrap();
@@ -129,14 +129,17 @@ fn a_folder_that_went_away_is_not_an_empty_store() {
     store.put_run_info(&run).unwrap();
     store.publish(&shard(0)).unwrap();
     std::fs::rename(&place, folder.path().join("away")).unwrap();
-    // The empty folder on which a disk was mounted.
+    // The empty mount point of a disk.
     std::fs::create_dir(&place).unwrap();
     for error in [
         store.list_shards(&GamesOf::All).unwrap_err(),
         store.publish(&shard(1)).unwrap_err(),
         store.get("games").unwrap_err(),
     ] {
-        assert!(error.may_pass() && error.to_string().contains("is away"), "{error}");
+        assert!(
+            error.may_pass() && error.to_string().contains("is unavailable"),
+            "{error}"
+        );
     }
     assert_eq!(
         std::fs::read_dir(&place).unwrap().count(),
@@ -149,7 +152,7 @@ fn a_folder_that_went_away_is_not_an_empty_store() {
 }
 
 #[test]
-fn a_spool_keeps_shards_in_order_within_its_bound() {
+fn a_spool_keeps_shards_in_order_within_its_limit() {
     let folder = TempDir::new().unwrap();
     let place = folder.path().join("spool");
     let (store, faults) = faulty_store();
@@ -161,13 +164,13 @@ fn a_spool_keeps_shards_in_order_within_its_bound() {
     }
     assert!(!spool.take(&shards[4]).unwrap(), "it is full");
 
-    // The second shard is written, but the answer is lost; then the store is away for good.
+    // The second shard is written, but the reply is lost; then the store stays unavailable.
     faults.plan(1, u64::MAX, true);
     let (report, result) = spool.publish(&store);
     assert!(result.unwrap_err().may_pass());
     assert_eq!(report.published, [shards[0].info.clone()]);
 
-    // Another process finds the rest in the folder.
+    // Another process finds the remaining shards in the folder.
     faults.plan(0, 0, false);
     let later = Spool::open(&place, &store, room).unwrap();
     let (report, result) = later.publish(&store);
@@ -179,16 +182,16 @@ fn a_spool_keeps_shards_in_order_within_its_bound() {
     assert_eq!(
         (listed.shards.len(), listed.published().games),
         (4, 4),
-        "none is lost, none stands twice"
+        "none is lost or duplicated"
     );
 
     let (other, _) = faulty_store();
     assert!(Spool::open(&place, &Store::over(Arc::new(InMemory::new()), "other").unwrap(), 1).is_err());
-    assert!(Spool::open(&place, &other, 1).is_ok(), "the same address");
+    assert!(Spool::open(&place, &other, 1).is_ok(), "the same location");
 }
 
 #[test]
-fn a_damaged_file_in_the_spool_holds_up_nothing() {
+fn a_damaged_file_in_the_spool_does_not_block_others() {
     let folder = TempDir::new().unwrap();
     let (store, _) = faulty_store();
     let spool = Spool::open(folder.path(), &store, u64::MAX).unwrap();
@@ -202,9 +205,9 @@ fn a_damaged_file_in_the_spool_holds_up_nothing() {
     assert_eq!(spool.waiting().unwrap().len(), 1);
 }
 
-/// Merging and pruning broken off at every single call, before or after it wrote, then done again.
+/// A merge and a prune interrupted at every single call, before or after it took effect, and then repeated.
 #[test]
-fn upkeep_broken_off_at_every_call_loses_and_doubles_nothing() {
+fn upkeep_interrupted_at_any_call_loses_and_duplicates_nothing() {
     let settings = CompactSettings {
         keep_positions: 0,
         target_bytes: 1 << 20,
@@ -248,7 +251,7 @@ fn upkeep_broken_off_at_every_call_loses_and_doubles_nothing() {
             assert!(check(&store).shards.len() < games.len());
             if !struck {
                 broke.unwrap();
-                assert!(call > 20, "there were {call} calls to break");
+                assert!(call > 20, "only {call} calls could be interrupted");
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Shards of every released format version can be read for ever.
+//! Shards of every released format version remain readable.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn games_1_0() -> Vec<GameRecord> {
         .collect()
 }
 
-/// Version 1.1 brought starts other than the empty board with Black to move, and imported games.
+/// Version 1.1 added starts other than the empty board with Black to move, and imported games.
 fn games_1_1() -> Vec<GameRecord> {
     let size = Size::square(5).unwrap();
     let stone = |column, row| size.point(column, row).into_iter().collect::<PointSet>();
@@ -50,7 +50,7 @@ fn games_1_1() -> Vec<GameRecord> {
     games
 }
 
-/// Games with all and with nothing that a file may say of them.
+/// Games with every claim that a file can make, and with none.
 fn imported_games() -> [GameRecord; 2] {
     let text = |text: &str| Some(text.to_owned());
     let full = Origin {
@@ -72,7 +72,7 @@ fn imported_games() -> [GameRecord; 2] {
     };
     [(full, EndReason::Resign), (empty, EndReason::Unfinished)].map(|(origin, end_reason)| {
         let mut game = random_game(Size::square(9).unwrap(), 30, 11);
-        assert!(!game.is_finished(), "the game is cut before its end");
+        assert!(!game.is_finished(), "the game stops before its end");
         game.kind = GameKind::Import;
         game.end_reason = end_reason;
         game.origin = Some(Box::new(origin));
@@ -80,7 +80,7 @@ fn imported_games() -> [GameRecord; 2] {
     })
 }
 
-/// SHA-256 of the files, so that nobody writes them anew by mistake.
+/// SHA-256 of the files, to prevent accidental changes.
 const SHA256_1_0: &str = "46230d685b64046807c6ea6fa6523d73ddf757fab9c1c396bc1f38df46eb01f8";
 const SHA256_1_1: &str = "68844801568af2ac86a98310be43d7b74f32fc27baaf1f2fe46137d7f89dc555";
 
@@ -95,12 +95,12 @@ fn check(version: &str, sha256: &str, expected: &[GameRecord]) {
 }
 
 #[test]
-fn version_1_0_is_read() {
+fn version_1_0_is_readable() {
     check("1.0", SHA256_1_0, &games_1_0());
 }
 
 #[test]
-fn version_1_1_is_read() {
+fn version_1_1_is_readable() {
     check("1.1", SHA256_1_1, &games_1_1());
 }
 

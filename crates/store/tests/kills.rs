@@ -1,4 +1,4 @@
-//! Kills a real process in the middle of publishing, again and again, and looks at what it left.
+//! Repeatedly kills a real process while it publishes, and checks what it left behind.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::{Random, STORE_VARIABLE, random_games, start_helper};
 
-/// How often two children are killed.
+/// Number of rounds; two child processes are killed in each.
 const ROUNDS: usize = 55;
 
-/// Publishes shards and models until it is killed. Not a test by itself: it is started by
-/// `killed_writers_leave_nothing_half_read`.
+/// Publishes shards and models until it is killed. Not a test by itself; started by
+/// `killed_writers_leave_nothing_partial`.
 #[test]
 #[ignore = "a helper process; run: cargo test -p tengen-records --test kills killed_writers"]
 fn endless_writer() {
@@ -37,7 +37,7 @@ fn endless_writer() {
     }
 }
 
-/// Reads every shard that was not read before; all of them must be whole, also while writers write.
+/// Reads every shard not read before; all of them must be intact even while writers are running.
 fn read_new(store: &Store, seen: &mut BTreeSet<String>) {
     let shards = store.list_shards(&GamesOf::All).unwrap();
     let listed: BTreeSet<String> = shards.iter().map(|shard| shard.path.clone()).collect();
@@ -49,7 +49,7 @@ fn read_new(store: &Store, seen: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn killed_writers_leave_nothing_half_read() {
+fn killed_writers_leave_nothing_partial() {
     let folder = TempDir::new().unwrap();
     let location = folder.path().display().to_string();
     let store = Store::open(&location, Create::Always).unwrap();
@@ -85,7 +85,7 @@ fn killed_writers_leave_nothing_half_read() {
 }
 
 #[test]
-fn the_right_to_run_ends_with_its_process() {
+fn the_run_lock_is_released_with_its_process() {
     let folder = TempDir::new().unwrap();
     let location = folder.path().display().to_string();
     let mut child = start_helper("endless_holder", &location);
@@ -94,12 +94,12 @@ fn the_right_to_run_ends_with_its_process() {
     assert!(error.to_string().contains(&child.id().to_string()), "{error}");
     child.kill().unwrap();
     child.wait().unwrap();
-    let _lock = store.lock_run().expect("the lock ended with its process");
+    let _lock = store.lock_run().expect("the lock was released with its process");
 }
 
-/// Holds the right to run until it is killed.
+/// Holds the run lock until it is killed.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-records --test kills the_right_to_run"]
+#[ignore = "a helper process; run: cargo test -p tengen-records --test kills the_run_lock"]
 fn endless_holder() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;

@@ -1,5 +1,5 @@
-//! Shards that are sound Parquet under the right name and lie inside: each is quarantined with the exact reason, however
-//! much memory it asks for.
+//! Shards that are valid Parquet with a matching name but false contents: each is quarantined with the exact reason,
+//! however much memory it asks for.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use tengen_records::GameRecord;
 use tengen_store::{Collection, GamesOf, ShardReadError, Store, decode, encode, sha256_hex};
 use tengen_testing::{Random, random_games};
 
-/// All columns of some sound games.
+/// All columns of some valid games.
 fn table(games: &[GameRecord]) -> RecordBatch {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(encode(games))).unwrap();
     let mut batches: Vec<_> = reader.with_batch_size(1 << 20).build().unwrap().collect();
@@ -28,7 +28,7 @@ fn table(games: &[GameRecord]) -> RecordBatch {
     batches.remove(0).unwrap()
 }
 
-/// The same with another column of that name, or with one more.
+/// The same batch with a column replaced or added.
 fn with(batch: &RecordBatch, name: &str, column: ArrayRef, is_nullable: bool) -> RecordBatch {
     let field = Arc::new(Field::new(name, column.data_type().clone(), is_nullable));
     let mut fields = batch.schema().fields().to_vec();
@@ -43,7 +43,7 @@ fn with(batch: &RecordBatch, name: &str, column: ArrayRef, is_nullable: bool) ->
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
 }
 
-/// A shard with these columns, in one row group.
+/// A shard with these columns in one row group.
 fn shard(batch: &RecordBatch) -> Vec<u8> {
     let pair = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
     let properties = WriterProperties::builder()
@@ -59,7 +59,7 @@ fn shard(batch: &RecordBatch) -> Vec<u8> {
     bytes
 }
 
-/// Lists under another item type or with other items.
+/// Lists with another item type or with other items.
 fn lists<T: ArrowPrimitiveType>(lists: &[Vec<T::Native>], nullable_items: bool) -> ArrayRef {
     let item = Field::new("item", T::DATA_TYPE, nullable_items);
     let mut builder = ListBuilder::new(PrimitiveBuilder::<T>::new()).with_field(item);
@@ -76,7 +76,7 @@ fn items<T: ArrowPrimitiveType>(batch: &RecordBatch, name: &str) -> Vec<Vec<T::N
     (0..batch.num_rows()).map(values).collect()
 }
 
-/// What the quarantine says of a shard whose name promises three sound games.
+/// The quarantine reason for a shard whose name promises three valid games.
 fn reason(bytes: Vec<u8>, games: &[GameRecord]) -> String {
     let store = Store::over(Arc::new(InMemory::new()), "memory").unwrap();
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
@@ -85,26 +85,26 @@ fn reason(bytes: Vec<u8>, games: &[GameRecord]) -> String {
     let path = format!("{folder}/1790000000000-liar-0-{count}g-{positions}p-{hash}.parquet");
     store.put_new(&path, bytes).unwrap();
     let shards = store.list_shards(&GamesOf::All).unwrap();
-    let told = store.inspect_shard(&shards[0]).unwrap().unwrap_err();
+    let message = store.inspect_shard(&shards[0]).unwrap().unwrap_err();
     match store.read_shard(&shards[0]) {
-        Err(ShardReadError::Quarantined { reason, .. }) => assert_eq!(reason, told),
+        Err(ShardReadError::Quarantined { reason, .. }) => assert_eq!(reason, message),
         other => panic!("expected a shard in quarantine, found {other:?}"),
     }
-    assert_eq!(store.quarantine_notes().unwrap()[0].reason, told);
-    told
+    assert_eq!(store.quarantine_notes().unwrap()[0].reason, message);
+    message
 }
 
-/// A lie about three sound games must be quarantined with these words.
+/// Checks that a changed shard of three valid games is quarantined with a reason that contains `words`.
 fn check(change: impl Fn(&RecordBatch) -> RecordBatch, words: &str) {
     let games = random_games(3, 3);
     let batch = table(&games);
     assert_eq!(
         decode(&shard(&batch)).unwrap(),
         games,
-        "without a lie the games are read"
+        "the unchanged games are readable"
     );
-    let told = reason(shard(&change(&batch)), &games);
-    assert!(told.contains(words), "expected {words:?} in: {told}");
+    let message = reason(shard(&change(&batch)), &games);
+    assert!(message.contains(words), "expected {words:?} in: {message}");
 }
 
 fn check_list<T: ArrowPrimitiveType>(name: &str, change: fn(&mut Vec<T::Native>), words: &str) {
@@ -134,7 +134,7 @@ impl<A: Array + 'static> From<A> for ArrayColumn {
 }
 
 #[test]
-fn columns_of_another_type_are_named() {
+fn wrong_column_types_are_reported() {
     check_column(
         "width",
         Int32Array::from(vec![3, 3, 3]),
@@ -143,7 +143,7 @@ fn columns_of_another_type_are_named() {
     check_column(
         "game_id",
         StringArray::from(vec![Some("a"), None, Some("b")]),
-        "column game_id: expected Utf8, found empty values",
+        "column game_id: expected Utf8, found null values",
     );
     check_column("setup", UInt8Array::from(vec![0, 0, 0]), "column setup: expected List");
     let moves = |nullable| {
@@ -173,7 +173,7 @@ fn columns_of_another_type_are_named() {
 }
 
 #[test]
-fn lists_that_do_not_fit_are_named() {
+fn inconsistent_lists_are_reported() {
     check_list::<Float32Type>("root_value", |list| list.truncate(1), "game 1: root_value must have");
     check_list::<UInt8Type>("flags", |list| list.extend([0; 500]), "game 1: flags must have");
     check_list::<UInt16Type>("root_visits", Vec::clear, "game 1: root_visits must have");
@@ -191,12 +191,12 @@ fn lists_that_do_not_fit_are_named() {
     check_list::<Int16Type>(
         "policy_moves",
         |list| list[0] = -1,
-        "game 1: policy_moves must be 0 or more",
+        "game 1: policy_moves must not be negative",
     );
     check_list::<Int16Type>(
         "policy_moves",
         |list| list[0] = i16::MAX,
-        "is beyond the pass, which is 9",
+        "is greater than 9, the index of a pass",
     );
     check_list::<Int16Type>("moves", |list| list[2] = -1, "game 1: ply 2: move index must be 0 to 9");
     check_list::<Int16Type>("moves", |list| list[2] = 10, "game 1: ply 2: move index must be 0 to 9");
@@ -211,7 +211,7 @@ fn lists_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn numbers_that_are_none_are_named() {
+fn invalid_numbers_are_reported() {
     check_list::<Float32Type>(
         "root_value",
         |list| list[0] = f32::NAN,
@@ -236,18 +236,18 @@ fn numbers_that_are_none_are_named() {
 }
 
 #[test]
-fn games_that_cannot_be_are_named() {
+fn impossible_games_are_reported() {
     check_column("width", UInt8Array::from(vec![3, 0, 3]), "game 1: ");
     check_column("height", UInt8Array::from(vec![3, 255, 3]), "game 1: ");
     check_column(
         "komi_half_points",
         Int16Array::from(vec![i16::MIN; 3]),
-        "half points by count",
+        "the score after komi counts to",
     );
     check_column(
         "score_half_points",
         Int32Array::from(vec![i32::MIN; 3]),
-        "half points by count",
+        "the score after komi counts to",
     );
     check_column("handicap", UInt8Array::from(vec![0, 255, 0]), "game 1: ");
     for (name, words) in [
@@ -258,12 +258,12 @@ fn games_that_cannot_be_are_named() {
     ] {
         check_column(name, StringArray::from(vec!["\u{0}chess"; 3]), words);
     }
-    check_column("game_id", StringArray::from(vec!["one"; 3]), "expected every game once");
+    check_column("game_id", StringArray::from(vec!["one"; 3]), "expected each game once");
 }
 
-/// A column that a later version may bring is nobody's business, whatever is in it.
+/// A column that a later version may add is ignored, whatever it contains.
 #[test]
-fn unknown_columns_are_not_read() {
+fn unknown_columns_are_ignored() {
     let games = random_games(3, 3);
     let more = StringArray::from(vec!["x".repeat(1 << 20); 3]);
     let batch = with(&table(&games), "of_version_1_9", Arc::new(more), false);
@@ -271,7 +271,7 @@ fn unknown_columns_are_not_read() {
 }
 
 #[test]
-fn small_files_that_ask_for_much_memory_are_named() {
+fn small_files_that_need_too_much_memory_are_reported() {
     check_list::<Int16Type>(
         "moves",
         |list| *list = vec![9; 6_000_000],
@@ -291,7 +291,7 @@ fn small_files_that_ask_for_much_memory_are_named() {
     check_column(
         "config_id",
         StringArray::from(vec![long.as_str(), "", ""]),
-        "unpacked bytes in a file of",
+        "decompressed bytes in a file of",
     );
     let long = "a".repeat(1 << 20);
     check_column(
@@ -302,18 +302,17 @@ fn small_files_that_ask_for_much_memory_are_named() {
 }
 
 #[test]
-fn more_games_than_a_file_can_hold_are_named() {
+fn more_games_than_a_file_can_hold_are_reported() {
     let game = &random_games(1, 1)[0];
     let batch = table(&vec![game.clone(); 30_000]);
-    let told = reason(shard(&batch), std::slice::from_ref(game));
+    let message = reason(shard(&batch), std::slice::from_ref(game));
     assert!(
-        told.contains("games in a file of") && told.contains("found 30000"),
-        "{told}"
+        message.contains("games in a file of") && message.contains("found 30000"),
+        "{message}"
     );
 }
 
-/// Writes other bytes into a sound shard, mostly into its footer, and reads it: its twin for the fuzzer is the target
-/// `shard`.
+/// Overwrites bytes of a valid shard, mostly in its footer, and reads it; the fuzz target `shard` does the same.
 fn read_altered(sound: &[u8], changes: &[(u16, u8)]) {
     let mut bytes = sound.to_vec();
     for &(place, value) in changes {
@@ -329,15 +328,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn altered_shards_are_survived(changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6)) {
+    fn altered_shards_never_panic(changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..6)) {
         static SOUND: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
         read_altered(SOUND.get_or_init(|| encode(&random_games(3, 3))), &changes);
     }
 }
 
-/// The same with bytes all over the file set to values that are often trouble.
+/// The same with bytes all over the file, set to values that often cause trouble.
 #[test]
-fn bytes_all_over_a_shard_may_lie() {
+fn any_altered_byte_never_panics() {
     let sound = encode(&random_games(2, 2));
     let mut random = Random::new(1);
     for place in (0..sound.len()).step_by(3) {

@@ -1,4 +1,4 @@
-//! Games through the Parquet format and back, names, and files that are not what they must be.
+//! The Parquet format of games: round trips, names, and invalid files.
 
 use proptest::prelude::*;
 use tengen_records::{EndReason, GameRecord, RecordError};
@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn games_survive_the_format(
+    fn games_survive_a_round_trip(
         width in 1usize..=9,
         height in 1usize..=9,
         seed in any::<u64>(),
@@ -35,7 +35,7 @@ fn several_row_groups_keep_their_order() {
 }
 
 #[test]
-fn the_largest_board_and_odd_texts_survive() {
+fn the_largest_board_and_unusual_texts_survive_a_round_trip() {
     let mut game = random_game(Size::square(19).unwrap(), 5, 250);
     game.black_model = "Ünïcode, \"quotes\" 囲碁".to_owned();
     game.config_id = String::new();
@@ -44,7 +44,7 @@ fn the_largest_board_and_odd_texts_survive() {
 }
 
 #[test]
-fn other_files_are_refused_by_name() {
+fn other_files_are_rejected_with_the_reason() {
     let bytes = encode(&random_games(3, 4));
     let parquet = |bytes: &[u8]| matches!(decode(bytes), Err(ShardError::Parquet(_)));
     assert!(parquet(b""));
@@ -55,7 +55,7 @@ fn other_files_are_refused_by_name() {
     wrong_magic[end - 1] ^= 1;
     assert!(parquet(&wrong_magic));
 
-    // The version stands as text in the footer; another major version has the same length.
+    // The version is text in the footer; another major version has the same length.
     let mut newer = bytes.clone();
     let key = b"tengen.format_version";
     let place = newer.windows(key.len()).rposition(|window| window == key).unwrap();
@@ -70,7 +70,7 @@ fn other_files_are_refused_by_name() {
 }
 
 #[test]
-fn names_tell_what_is_inside() {
+fn names_describe_the_contents() {
     let games = random_games(3, 4);
     let bytes = encode(&games);
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
@@ -90,7 +90,7 @@ fn names_tell_what_is_inside() {
 }
 
 #[test]
-fn names_that_are_no_shards_are_refused() {
+fn invalid_shard_names_are_rejected() {
     let good = "1790000000123-w-0-4g-40p-0123456789abcdef";
     assert!(good.parse::<ShardName>().is_ok());
     for bad in [
@@ -109,8 +109,8 @@ fn names_that_are_no_shards_are_refused() {
     }
 }
 
-/// A finished game that is changed by `change` must be refused with an error that has `words`.
-fn check_lie(change: impl Fn(&mut GameRecord), words: &str) {
+/// Checks that a finished game altered by `change` is rejected with an error that contains `words`.
+fn check_rejected(change: impl Fn(&mut GameRecord), words: &str) {
     let size = Size::square(4).unwrap();
     let finished = (0..)
         .map(|seed| random_game(size, seed, 64))
@@ -123,31 +123,31 @@ fn check_lie(change: impl Fn(&mut GameRecord), words: &str) {
 }
 
 #[test]
-fn every_lie_is_named() {
-    check_lie(
+fn every_false_record_is_reported() {
+    check_rejected(
         |game| game.score_half_points = game.score_half_points.map(|score| score + 2),
-        "half points by count",
+        "the score after komi counts to",
     );
-    check_lie(|game| game.score_half_points = None, "half points by count");
-    check_lie(
+    check_rejected(|game| game.score_half_points = None, "the score after komi counts to");
+    check_rejected(
         |game| game.komi = tengen_rules::Komi::from_half_points(99),
-        "half points by count",
+        "the score after komi counts to",
     );
-    check_lie(
+    check_rejected(
         |game| game.ownership[3] = if game.ownership[3] == 1 { -1 } else { 1 },
         "point 3",
     );
-    check_lie(|game| game.ownership.truncate(5), "16 entries");
-    check_lie(|game| game.end_reason = EndReason::PlyLimit, "is over");
-    check_lie(|game| game.rules = "chess".to_owned(), "no rules named 'chess'");
-    check_lie(|game| game.rules = "japanese".to_owned(), "japanese2008");
-    check_lie(|game| game.rules = "aga".to_owned(), "suicide is forbidden");
-    check_lie(|game| game.opening_plies = 1000, "opening");
-    check_lie(|game| game.plies[5].root_value = 1.25, "root_value");
-    check_lie(|game| game.plies[5].network_value = f32::NAN, "network_value");
-    check_lie(|game| game.plies[5].root_margin = f32::INFINITY, "root_margin");
-    check_lie(|game| game.plies[5].weight = -1.0, "weight");
-    check_lie(
+    check_rejected(|game| game.ownership.truncate(5), "16 entries");
+    check_rejected(|game| game.end_reason = EndReason::PlyLimit, "is over");
+    check_rejected(|game| game.rules = "chess".to_owned(), "no rules named 'chess'");
+    check_rejected(|game| game.rules = "japanese".to_owned(), "japanese2008");
+    check_rejected(|game| game.rules = "aga".to_owned(), "suicide is forbidden");
+    check_rejected(|game| game.opening_plies = 1000, "opening");
+    check_rejected(|game| game.plies[5].root_value = 1.25, "root_value");
+    check_rejected(|game| game.plies[5].network_value = f32::NAN, "network_value");
+    check_rejected(|game| game.plies[5].root_margin = f32::INFINITY, "root_margin");
+    check_rejected(|game| game.plies[5].weight = -1.0, "weight");
+    check_rejected(
         |game| {
             game.plies.pop();
         },
@@ -156,7 +156,7 @@ fn every_lie_is_named() {
 }
 
 #[test]
-fn illegal_turns_are_named_with_their_ply() {
+fn illegal_turns_are_reported_with_their_ply() {
     let mut game = random_game(Size::square(4).unwrap(), 1, 20);
     let first = game.plies.iter().position(|ply| ply.mv != Move::Pass).unwrap();
     let again = game.plies[first].clone();
@@ -169,19 +169,19 @@ fn illegal_turns_are_named_with_their_ply() {
 }
 
 #[test]
-fn policy_targets_must_be_targets() {
+fn invalid_policy_targets_are_rejected() {
     let policy = |game: &mut GameRecord, change: fn(&mut Vec<(u16, f32)>)| {
         let ply = game.plies.iter_mut().find(|ply| ply.policy.len() > 2).unwrap();
         change(&mut ply.policy);
     };
-    check_lie(|game| policy(game, |entries| entries[0].0 = 17), "beyond the pass");
-    check_lie(|game| policy(game, |entries| entries[0].0 = entries[1].0), "twice");
-    check_lie(
+    check_rejected(|game| policy(game, |entries| entries[0].0 = 17), "the index of a pass");
+    check_rejected(|game| policy(game, |entries| entries[0].0 = entries[1].0), "twice");
+    check_rejected(
         |game| policy(game, |entries| entries.iter_mut().for_each(|entry| entry.1 *= 0.5)),
         "sum to",
     );
-    check_lie(|game| policy(game, |entries| entries[0].1 = -0.5), "from 0 to 1");
-    check_lie(
+    check_rejected(|game| policy(game, |entries| entries[0].1 = -0.5), "between 0 and 1");
+    check_rejected(
         |game| {
             let stone = game.plies[0].mv.index(game.size) as u16;
             let late = game
@@ -192,12 +192,12 @@ fn policy_targets_must_be_targets() {
                 .unwrap();
             late.policy = vec![(stone, 1.0)];
         },
-        "illegal there",
+        "illegal in this position",
     );
 }
 
 #[test]
-fn results_are_told_in_words() {
+fn results_are_formatted_as_text() {
     let mut game = random_game(Size::square(3).unwrap(), 1, 4);
     game.plies.truncate(3);
     game.score_half_points = None;

@@ -1,4 +1,4 @@
-//! A store that is damaged, full of lies, raced for, locked, of another version, or simply used.
+//! A store that is damaged, full of false data, contended, locked, of another version, or simply used.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,7 +73,7 @@ fn games_are_published_listed_and_read() {
 }
 
 #[test]
-fn remains_of_interrupted_puts_are_no_shards() {
+fn remains_of_interrupted_puts_are_ignored() {
     let (_folder, store) = new_store();
     let shard = store.publish_games(&selfplay(1), "w", 0, &random_games(3, 2)).unwrap();
     let file = file_of(&store, &shard.path);
@@ -82,12 +82,12 @@ fn remains_of_interrupted_puts_are_no_shards() {
     }
     fs::write(file.with_file_name("notes.parquet"), b"half").unwrap();
     assert_eq!(store.list_shards(&GamesOf::All).unwrap(), std::slice::from_ref(&shard));
-    // The staging name is free again for a writer that comes later.
+    // The staging name is available again for a later writer.
     assert_eq!(store.put_new(&shard.path, b"other".to_vec()).unwrap(), Put::Exists);
     assert_eq!(store.read_shard(&shard).unwrap().len(), 2);
 }
 
-/// Flips single bits all over real shards, as they lie on disk: every one must be found and none may panic.
+/// Flips single bits all over real shards on disk: every flip must be detected and none may panic.
 #[test]
 fn every_flipped_bit_is_detected() {
     const FLIPS: usize = 400;
@@ -102,13 +102,13 @@ fn every_flipped_bit_is_detected() {
             .map(|_| (random.below(whole.len()), 1u8 << random.below(8)))
             .chain([(0, 1), (whole.len() - 1, 128)])
             .collect();
-        assert!(flips.len() > FLIPS * 9 / 10, "the places differ");
+        assert!(flips.len() > FLIPS * 9 / 10, "most flips are at distinct positions");
         for (place, bit) in flips {
             let mut damaged = whole.clone();
             damaged[place] ^= bit;
             fs::write(&file, &damaged).unwrap();
             let found = store.inspect_shard(&shard).unwrap();
-            assert!(found.is_err(), "bit {bit} of byte {place} went through");
+            assert!(found.is_err(), "bit {bit} of byte {place} went undetected");
         }
         fs::write(&file, &whole).unwrap();
         assert_eq!(store.inspect_shard(&shard).unwrap().unwrap(), games);
@@ -149,7 +149,7 @@ fn a_damaged_shard_is_quarantined_and_skipped() {
 }
 
 #[test]
-fn truncated_and_vanished_shards_are_told_apart() {
+fn truncated_and_missing_shards_are_distinguished() {
     let (_folder, store) = new_store();
     let shard = store.publish_games(&selfplay(1), "w", 0, &random_games(3, 4)).unwrap();
     let file = file_of(&store, &shard.path);
@@ -165,7 +165,7 @@ fn truncated_and_vanished_shards_are_told_apart() {
     );
 }
 
-/// Puts bytes under a name with their true hash, as a writer with a fault would.
+/// Puts bytes under a name with their true hash, as a faulty writer would.
 fn publish_raw(store: &Store, bytes: Vec<u8>, games: usize, positions: usize) -> ShardInfo {
     let hash = sha256_hex(&bytes);
     let folder = selfplay(7).folder();
@@ -183,7 +183,7 @@ fn publish_raw(store: &Store, bytes: Vec<u8>, games: usize, positions: usize) ->
 }
 
 #[test]
-fn lying_shards_are_quarantined_with_the_exact_reason() {
+fn false_shards_are_quarantined_with_the_exact_reason() {
     let positions = |games: &[tengen_records::GameRecord]| games.iter().map(|game| game.plies.len()).sum::<usize>();
     let check = |change: fn(&mut tengen_records::GameRecord), words: &str| {
         let (_folder, store) = new_store();
@@ -198,7 +198,7 @@ fn lying_shards_are_quarantined_with_the_exact_reason() {
     };
     check(
         |game| game.score_half_points = game.score_half_points.map(|score| score - 2),
-        "half points by count",
+        "the score after komi counts to",
     );
     check(
         |game| game.plies.iter_mut().for_each(|ply| ply.mv = game_move(ply.mv)),
@@ -215,13 +215,13 @@ fn lying_shards_are_quarantined_with_the_exact_reason() {
     let shard = publish_raw(&store, encode(&games), 4, positions(&games));
     let reason = quarantine_reason(store.read_shard(&shard));
     assert!(reason.contains("expected 4 games"), "{reason}");
-    let shard = publish_raw(&store, b"no Parquet".to_vec(), 1, 1);
+    let shard = publish_raw(&store, b"not Parquet".to_vec(), 1, 1);
     let reason = quarantine_reason(store.read_shard(&shard));
     assert!(reason.contains("expected a Parquet file"), "{reason}");
 }
 
 #[test]
-fn a_game_that_stands_twice_in_a_shard_is_a_lie() {
+fn a_duplicate_game_in_a_shard_is_detected() {
     let (_folder, store) = new_store();
     let mut games = random_games(3, 3);
     games[2] = games[0].clone();
@@ -234,17 +234,20 @@ fn a_game_that_stands_twice_in_a_shard_is_a_lie() {
     );
 }
 
-/// A store on a read-only medium, say: reading it needs no writing.
+/// A store on a read-only medium, for example: reading it requires no writing.
 #[test]
-fn a_damaged_shard_is_skipped_where_it_cannot_be_noted() {
+fn a_damaged_shard_is_skipped_even_if_no_note_can_be_written() {
     let (_folder, store) = new_store();
     let games = random_games(3, 4);
     let good = store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
     let bad = store.publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
     fs::write(file_of(&store, &bad.path), "damaged").unwrap();
-    fs::write(file_of(&store, "quarantine"), "a file where the folder must be").unwrap();
+    fs::write(file_of(&store, "quarantine"), "a file in place of the folder").unwrap();
     let reason = quarantine_reason(store.read_shard(&bad));
-    assert!(reason.contains("7") && reason.contains("not noted"), "{reason}");
+    assert!(
+        reason.contains("7") && reason.contains("could not write the quarantine note"),
+        "{reason}"
+    );
     assert_eq!(store.list_shards(&GamesOf::All).unwrap(), [good]);
     assert_eq!(
         stats(&store, &everything(), TreeShape::default(), |_, _| ())
@@ -255,7 +258,7 @@ fn a_damaged_shard_is_skipped_where_it_cannot_be_noted() {
     );
 }
 
-/// Sends every play to one point, which is illegal the second time.
+/// Redirects every play to one point, which is illegal the second time.
 fn game_move(mv: tengen_rules::Move) -> tengen_rules::Move {
     let size = tengen_rules::Size::square(3).unwrap();
     match mv {
@@ -265,7 +268,7 @@ fn game_move(mv: tengen_rules::Move) -> tengen_rules::Move {
 }
 
 #[test]
-fn of_many_writers_of_one_name_exactly_one_wins() {
+fn exactly_one_of_many_writers_of_a_name_wins() {
     let (_folder, store) = new_store();
     for round in 0..20 {
         let path = format!("promotions/{round:06}.json");
@@ -285,7 +288,7 @@ fn of_many_writers_of_one_name_exactly_one_wins() {
 }
 
 #[test]
-fn two_store_handles_publish_side_by_side() {
+fn two_store_handles_publish_concurrently() {
     let (_folder, store) = new_store();
     let other = Store::open(store.location(), Create::Always).unwrap();
     let games = random_games(3, 2);
@@ -317,7 +320,7 @@ fn only_one_run_holds_a_store() {
 }
 
 #[test]
-fn what_is_no_store_is_told() {
+fn locations_without_a_store_are_reported() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     assert!(matches!(
@@ -350,7 +353,7 @@ fn what_is_no_store_is_told() {
 }
 
 #[test]
-fn other_format_versions_are_refused() {
+fn other_format_versions_are_rejected() {
     let (_folder, store) = new_store();
     let mut info = RunInfo::new("run-1", 1, "tromp_taylor", vec!["5x5".to_owned()], json!({"a": 1}));
     assert_eq!(store.put_run_info(&info).unwrap(), Put::Created);
@@ -456,7 +459,7 @@ fn the_champion_is_the_highest_promotion() {
 }
 
 #[test]
-fn the_newest_whole_checkpoint_is_found() {
+fn the_newest_intact_checkpoint_is_found() {
     let (_folder, store) = new_store();
     let files = |text: &str| -> CheckpointFiles {
         [("weights.bin", text.to_owned()), ("state.json", format!("{text}!"))]
@@ -468,13 +471,13 @@ fn the_newest_whole_checkpoint_is_found() {
     for (step, text) in [(10, "a"), (200, "b"), (3000, "c")] {
         store.put_checkpoint(step, &files(text)).unwrap();
     }
-    // A crash before the commit mark leaves no checkpoint; the next try replaces the remains.
+    // A crash before the commit mark leaves no checkpoint; the next attempt replaces the remains.
     store.put_new("checkpoints/000004000/weights.bin", "half").unwrap();
     assert_eq!(store.list_checkpoints().unwrap(), [10, 200, 3000]);
     assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (3000, files("c")));
     store.put_checkpoint(4000, &files("d")).unwrap();
     assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (4000, files("d")));
-    // A damaged one is passed over.
+    // A damaged checkpoint is skipped.
     fs::write(file_of(&store, "checkpoints/000004000/state.json"), "x").unwrap();
     assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (3000, files("c")));
     assert_eq!(store.prune_checkpoints(2).unwrap(), [10, 200]);
@@ -483,7 +486,7 @@ fn the_newest_whole_checkpoint_is_found() {
 }
 
 #[test]
-fn match_files_are_put_once() {
+fn match_files_are_written_once() {
     let (_folder, store) = new_store();
     assert_eq!(
         store.put_match_file("m-1", MatchFile::Spec, "{}").unwrap(),
@@ -517,9 +520,9 @@ fn matches_are_verified_file_by_file() {
     assert_eq!(wrong, ["matches/no-json/result.json", "matches/no-sgf/games.sgf"]);
 }
 
-/// One damaged shard is borne, more than 1 % of a window is not, and what is older than the window does not count.
+/// One damaged shard is tolerated, more than 1 % of a window is not, and damage older than the window does not count.
 #[test]
-fn a_window_bears_one_damaged_shard_in_a_hundred() {
+fn a_window_tolerates_one_damaged_shard_in_a_hundred() {
     let (_folder, store) = new_store();
     let game = random_games(2, 1);
     for generation in 0..200 {
@@ -567,13 +570,13 @@ fn a_window_bears_one_damaged_shard_in_a_hundred() {
 
 #[cfg(unix)]
 #[test]
-fn a_store_that_cannot_be_written_says_so() {
+fn an_unwritable_store_reports_an_error() {
     use std::os::unix::fs::PermissionsExt;
 
     let (_folder, store) = new_store();
     let games = random_games(3, 2);
     store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
-    // A file where a folder must be stops every user, also one who may write everywhere.
+    // A file in place of a folder stops every user, even one with all permissions.
     store.put_new("models", "in the way").unwrap();
     let error = store
         .publish_model(1, b"w".to_vec(), serde_json::Map::new())
@@ -587,13 +590,13 @@ fn a_store_that_cannot_be_written_says_so() {
     fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
     if !may_write_anyway {
         let error = result.unwrap_err();
-        assert!(error.to_string().contains("nothing half-written"), "{error}");
+        assert!(error.to_string().contains("nothing was partially published"), "{error}");
         assert_eq!(store.list_shards(&GamesOf::All).unwrap().len(), 1);
     }
 }
 
 #[test]
-fn the_window_takes_the_newest_shards_by_name() {
+fn the_window_selects_the_newest_shards_by_name() {
     let (_folder, store) = new_store();
     let games = random_games(3, 12);
     for (number, part) in games.chunks(2).enumerate() {
@@ -623,7 +626,6 @@ fn the_window_takes_the_newest_shards_by_name() {
     );
 }
 
-/// Every game.
 fn everything() -> DatasetFilter {
     DatasetFilter {
         games: GamesOf::All,

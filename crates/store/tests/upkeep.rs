@@ -1,4 +1,4 @@
-//! Pruning and merging: what goes, what stays, what is counted, and that no kill loses or doubles a game.
+//! Pruning and merging: what is dropped, what stays, what is counted, and that no kill loses or duplicates a game.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ fn new_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-/// Publishes `per_generation` shards of two games each, all games different.
+/// Publishes `per_generation` shards of two games each; all games are different.
 fn fill(store: &Store, generations: u32, per_generation: u32) -> Vec<GameRecord> {
     let games = random_games(3, 2 * u64::from(generations * per_generation));
     for (number, part) in games.chunks(2).enumerate() {
@@ -32,7 +32,7 @@ fn fill(store: &Store, generations: u32, per_generation: u32) -> Vec<GameRecord>
     games
 }
 
-/// How often each game is read, by its id, in order of the listing.
+/// The id of every game read, in listing order.
 fn ids(store: &Store) -> Vec<String> {
     let mut ids = Vec::new();
     for shard in store.list_shards(&GamesOf::SelfPlay).unwrap() {
@@ -113,7 +113,7 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
             is_all: false,
             ..window_before
         },
-        "the window does not shrink"
+        "the window must not shrink"
     );
     assert_eq!(others(&store), others_before, "nothing else is touched");
     assert!(matches!(
@@ -129,18 +129,18 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
     assert_eq!(
         paths,
         ["datasets/d/v1/MANIFEST.json"],
-        "the stand-in is no manifest; all else is sound"
+        "only the placeholder manifest is damaged"
     );
     assert!(
         matches!(store.prune(&plan), Err(StoreError::Contended { .. })),
-        "a plan is carried out once"
+        "a plan can be executed only once"
     );
-    // The newest generation stays, whatever is asked.
+    // The newest generation stays, whatever is requested.
     assert_eq!(store.plan_prune(0).unwrap().generations.len(), 1);
 }
 
 #[test]
-fn merging_keeps_every_game_in_its_order() {
+fn merging_keeps_every_game_in_order() {
     let (_folder, store) = new_store();
     let games = fill(&store, 4, 5);
     let before = store.list_games(&GamesOf::SelfPlay).unwrap();
@@ -161,7 +161,7 @@ fn merging_keeps_every_game_in_its_order() {
         assert_eq!(late.read_shard(shard).unwrap(), expected);
     }
     assert!(store.verify(|_, _| {}).unwrap().strangers.is_empty());
-    // Games that come later are merged with the rest, through as many shards as there were.
+    // Later games are merged with the rest, into as many shards as before.
     let late_games = random_games(2, 2);
     let generation = Collection::SelfPlay { generation: 1 };
     store.publish_games(&generation, "late", 0, &late_games).unwrap();
@@ -173,7 +173,7 @@ fn merging_keeps_every_game_in_its_order() {
 }
 
 #[test]
-fn damaged_shards_are_not_merged_and_large_ones_left_alone() {
+fn damaged_and_large_shards_are_not_merged() {
     let (_folder, store) = new_store();
     let games = fill(&store, 2, 4);
     let shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
@@ -191,9 +191,9 @@ fn damaged_shards_are_not_merged_and_large_ones_left_alone() {
     assert_eq!(store.plan_compact(tiny).unwrap().merged.shards, 0);
 }
 
-/// A merged shard that vanished takes games with it: that is damage.
+/// A missing merged shard takes games with it, which is damage.
 #[test]
-fn a_lost_merged_shard_is_told() {
+fn a_missing_merged_shard_is_reported() {
     let (_folder, store) = new_store();
     fill(&store, 2, 4);
     store.compact(SMALL, |_, _| {}).unwrap();
@@ -211,7 +211,7 @@ fn stores_are_gathered_game_by_game() {
     let (_folder_b, b) = new_store();
     let games = fill(&a, 2, 3);
     a.compact(SMALL, |_, _| {}).unwrap();
-    // The second store has two of the first one's games in a shard of its own.
+    // The second store has two of the first store's games in a shard of its own.
     let mut others = random_games(4, 30).split_off(25);
     others.extend_from_slice(&games[..2]);
     b.publish_games(&Collection::SelfPlay { generation: 9 }, "w", 0, &others)
@@ -245,10 +245,10 @@ fn endless_upkeep() {
     store.prune(&plan).unwrap();
 }
 
-/// Every game is in the listing once or counted as pruned, at every moment and after every kill, for a reader that
-/// reads while shards are merged and dropped.
+/// At every moment and after every kill, each game is listed once or counted as pruned, also for a reader that reads
+/// while shards are merged and dropped.
 #[test]
-fn killed_upkeep_loses_and_doubles_nothing() {
+fn killed_upkeep_loses_and_duplicates_nothing() {
     let (_folder, store) = new_store();
     let mut random = Random::new(8);
     let mut published = BTreeMap::new();
@@ -275,7 +275,7 @@ fn killed_upkeep_loses_and_doubles_nothing() {
         merged += u64::from(listing.shards.iter().any(|shard| shard.games() > 1));
         pruned = listing.pruned.games;
     }
-    assert!(kills >= 6, "{kills} of 24 were at work when they were killed");
+    assert!(kills >= 6, "{kills} of 24 processes were killed while working");
     assert!(
         merged > 0 && pruned > 0,
         "it merged {merged} times and pruned {pruned} games"

@@ -1,4 +1,4 @@
-//! Games for tests: random, legal, with every field filled, the same for the same seed.
+//! Games for tests: random, legal, with every field filled, reproducible by seed.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -20,7 +20,7 @@ pub fn start_helper(name: &str, location: &str) -> Child {
         .unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     if !lines.map_while(Result::ok).any(|line| line.contains("ready")) {
-        panic!("{name} ended before it began: {}", child.wait().unwrap());
+        panic!("{name} exited before it was ready: {}", child.wait().unwrap());
     }
     child
 }

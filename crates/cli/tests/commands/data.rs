@@ -309,8 +309,8 @@ fn import_of_bad_input_says_why_and_leaves_nothing() {
             write("large.sgf", huge.as_bytes()),
             "expected a board of 1x1 to 19x19, found SZ[52]",
         ),
-        (write("cut.sgf.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01"), "cut short"),
-        (write("cut.zip", b"PK\x03\x04\x14\0\0\0\x08\0"), "cut short"),
+        (write("cut.sgf.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01"), "truncated"),
+        (write("cut.zip", b"PK\x03\x04\x14\0\0\0\x08\0"), "truncated"),
         (path("no-games"), "found none in this folder"),
         (path("nowhere.sgf"), "nowhere.sgf"),
     ] {

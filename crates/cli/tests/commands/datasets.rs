@@ -156,7 +156,11 @@ fn wrong_use_and_bad_stores_are_told_in_one_sentence() {
         assert!(!Path::new(out).exists());
     };
     check(&[&location], 2, "--out");
-    check(&[&location, "--out", out, "--format", "sgf"], 2, "SGF holds games");
+    check(
+        &[&location, "--out", out, "--format", "sgf"],
+        2,
+        "SGF holds whole games",
+    );
     check(&[&location, "--out", out, "--split", "0.5,0.6,0"], 2, "sum to 1");
     check(&[&location, "--out", out, "--fraction", "0"], 2, "no share");
     check(&[&location, "--out", out, "--since", "yesterday"], 2, "no date");

@@ -1,4 +1,4 @@
-//! Which N games or positions are drawn from a store? Those with the smallest draws: uniform, in one pass.
+//! Draws N games or positions from a store: those with the smallest hashes, which is uniform and takes one pass.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -9,11 +9,11 @@ use super::scan::{Read, scan};
 use tengen_records::{FULL_SEARCH, GameRecord};
 use tengen_store::{ShardInfo, Store};
 
-/// Chosen games by number of shard and number in it, each with its chosen plies; none for a whole game.
+/// Chosen games by shard number and number in the shard, each with its chosen plies; empty for a whole game.
 pub(crate) type Chosen = BTreeMap<usize, BTreeMap<usize, Vec<usize>>>;
 
-/// Draws `count` games or positions without replacement, uniformly among those that pass the filter; fewer when there
-/// are fewer. `watch` gets the positions read so far and says whether to go on.
+/// Draws `count` games or positions without replacement, uniformly among those that pass the filter, or all if there
+/// are fewer. `watch` receives the positions read so far and returns whether to continue.
 ///
 /// # Errors
 /// [`DatasetError::Store`], [`DatasetError::Stopped`].

@@ -1,4 +1,4 @@
-//! Which columns does a dataset have, and what does each mean? One description drives files, README and manifest.
+//! The columns of a dataset and their meaning. One description drives files, README and manifest.
 
 use serde::Serialize;
 
@@ -12,38 +12,38 @@ pub(crate) enum Kind {
     Int32,
     Int64,
     Float32,
-    /// UTF-8 text.
+    /// UTF-8 string.
     Text,
     /// Milliseconds since 1970-01-01 UTC.
     Time,
 }
 
-/// How many items a row has.
+/// Number of items per row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
-    /// One item.
+    /// Exactly one item.
     One,
-    /// One item per point, `[height * width]` in reading order.
+    /// One item per point, `[height * width]` in row-major order.
     Points,
-    /// One item per move, `[height * width + 1]`: the points in reading order, then the pass.
+    /// One item per move, `[height * width + 1]`: the points in row-major order, then the pass.
     Moves,
     /// Any number of items.
     Many,
 }
 
-/// One column, described.
+/// Description of one column.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) shape: Shape,
-    /// When the column is null; `None` for columns that never are.
+    /// When the column is null; `None` if it never is.
     #[serde(rename = "null_when")]
     pub(crate) absent: Option<&'static str>,
     /// Unit, range and viewpoint of the items.
     pub(crate) unit: &'static str,
-    /// What the column says and how it was made.
+    /// What the column contains and how it was computed.
     pub(crate) meaning: &'static str,
 }
 
@@ -65,17 +65,17 @@ impl Field {
         }
     }
 
-    /// A column of one text.
+    /// A column with one text per row.
     pub(crate) const fn text(name: &'static str, unit: &'static str, meaning: &'static str) -> Field {
         Field::new(name, Kind::Text, Shape::One, unit, meaning)
     }
 
-    /// A column of one item.
+    /// A column with one item per row.
     pub(crate) const fn one(name: &'static str, kind: Kind, unit: &'static str, meaning: &'static str) -> Field {
         Field::new(name, kind, Shape::One, unit, meaning)
     }
 
-    /// The same column, null at times.
+    /// The same column, but nullable.
     pub(crate) const fn null(self, when: &'static str) -> Field {
         Field {
             absent: Some(when),
@@ -83,7 +83,7 @@ impl Field {
         }
     }
 
-    /// The type as Parquet readers show it.
+    /// The type as shown by Parquet readers.
     pub(crate) fn type_text(&self) -> String {
         let item = match self.kind {
             Kind::Bool => "bool",
@@ -112,7 +112,7 @@ impl Field {
     }
 }
 
-/// A column with the way a row fills it; `P` is a function pointer that takes the row.
+/// A column with the function that fills it from a row; `P` is a function pointer.
 pub(crate) struct Column<P> {
     pub(crate) field: Field,
     pub(crate) put: P,
@@ -124,7 +124,6 @@ impl<P> Column<P> {
     }
 }
 
-/// The descriptions of columns.
 pub(crate) fn fields<P>(columns: &[Column<P>]) -> Vec<Field> {
     columns.iter().map(|column| column.field).collect()
 }

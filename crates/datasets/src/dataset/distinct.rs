@@ -1,4 +1,4 @@
-//! Which positions are the same seen in a mirror? Those with one key, of which only the first is kept.
+//! Recognizes positions that are mirror images of each other by a common key; only the first one is kept.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,9 +6,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use sha2::{Digest, Sha256};
 use tengen_rules::{Color, ImageTable, Komi, Move, Position, image};
 
-/// A key of everything two positions must share to be the same: board size, rules, komi, side to move, consecutive
-/// passes, whether a pass is legal, and, up to one symmetry of the board, the stones of both colors and the points
-/// banned by the ko rule. The first 16 bytes of a SHA-256.
+/// A key of everything that two positions must share to count as equal: board size, rules, komi, side to move,
+/// consecutive passes, whether a pass is legal and, up to one symmetry of the board, the stones of both colors and the
+/// points banned by the ko rule. It consists of the first 16 bytes of a SHA-256.
 pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128 {
     let size = position.size();
     let table = ImageTable::of(size);
@@ -22,7 +22,7 @@ pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128
         sets.map(|set| *image(map, &set).words())
     };
     let smallest = (0..table.symmetries().len()).map(image_of).min();
-    let smallest = smallest.expect("every board has the symmetry that changes nothing");
+    let smallest = smallest.expect("every board has the identity symmetry");
     let mut hash = Sha256::new();
     hash.update(rules.as_bytes());
     hash.update([0, size.width() as u8, size.height() as u8]);
@@ -40,23 +40,23 @@ pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128
     u128::from_le_bytes(bytes)
 }
 
-/// Keys that were seen.
+/// The keys seen so far.
 #[derive(Default)]
 pub(crate) struct Seen(HashSet<u128, BuildHasherDefault<LowHalf>>);
 
 impl Seen {
-    /// Whether the key is new.
+    /// Adds a key; returns whether it is new.
     pub(crate) fn insert(&mut self, key: u128) -> bool {
         self.0.insert(key)
     }
 
-    /// Bytes the keys take: 16 and one byte of the table for each place there is room for.
+    /// Memory of the keys in bytes: 16 plus one byte of the table per slot.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.capacity() as u64 * 8 / 7 * 17
     }
 }
 
-/// The keys are random already.
+/// Hashes a key to its low half, since the keys are already random.
 #[derive(Default)]
 pub(crate) struct LowHalf(u64);
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn images_have_one_key_and_nothing_else_has() {
+    fn only_mirror_images_share_a_key() {
         let size = Size::new(5, 5).unwrap();
         let position = played(size, &["B2", "C4", "A1", "pass"]);
         let key = |position: &Position| position_key(position, "tromp_taylor", Komi::ZERO);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ko_ban_tells_positions_apart() {
+    fn a_ko_ban_distinguishes_positions() {
         let size = Size::new(4, 3).unwrap();
         // The same stones with White to move: Black has just taken the ko at B2, or nothing was ever taken.
         let taken = played(size, &["B3", "C3", "A2", "D2", "B1", "C1", "A3", "B2", "C2"]);

@@ -1,4 +1,4 @@
-//! How does a dataset appear whole or not at all? It grows in a folder beside its place and is renamed at the end.
+//! Makes a dataset appear completely or not at all: it is written to a temporary folder that is renamed at the end.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -8,25 +8,25 @@ use super::error::{DatasetError, cannot_write};
 
 /// Folder of datasets of this major version, inside the dataset's own folder.
 const VERSION: &str = "v1";
-/// The folder while it grows.
+/// Name of the folder while the dataset is being written.
 const UNFINISHED: &str = "v1.unfinished";
 pub(crate) use tengen_store::DATASET_MANIFEST as MANIFEST;
 
-/// A dataset that is being written; dropped before [`Draft::commit`], it leaves nothing behind.
+/// A dataset being written. If dropped before [`Draft::commit`], it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Draft {
     folder: PathBuf,
-    /// Whether the dataset's own folder was made for it.
+    /// Whether the dataset's own folder was created for it.
     is_new: bool,
-    /// Remains of an interrupted dataset were removed.
+    /// Whether the remains of an interrupted dataset were removed.
     pub(crate) cleaned: bool,
     committed: bool,
-    /// Locked until the end, so that two processes never write one dataset.
+    /// Locked until the end, so that two processes never write the same dataset.
     _lock: File,
 }
 
 impl Draft {
-    /// Begins a dataset at `folder`/v1. The folder may exist if it is empty or holds only remains of an interrupted
+    /// Starts a dataset at `folder`/v1. The folder may exist if it is empty or holds only the remains of an interrupted
     /// dataset, which are removed.
     ///
     /// # Errors
@@ -54,17 +54,17 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Where files go until the dataset is complete.
+    /// The folder for files until the dataset is complete.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(UNFINISHED)
     }
 
-    /// Where the complete dataset will be.
+    /// The folder of the complete dataset.
     pub(crate) fn place(&self) -> PathBuf {
         self.folder.join(VERSION)
     }
 
-    /// Makes the dataset appear. Its files must be synced already.
+    /// Makes the dataset appear. Its files must already be synced.
     pub(crate) fn commit(mut self) -> Result<PathBuf, DatasetError> {
         let place = self.place();
         sync_folder(&self.path())?;
@@ -86,7 +86,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.committed {
-            // What cannot be removed now is removed by the next try.
+            // If removal fails here, the next attempt removes the rest.
             let _ = self.remove_unfinished();
             if self.is_new {
                 let _ = fs::remove_dir(&self.folder);
@@ -95,7 +95,7 @@ impl Drop for Draft {
     }
 }
 
-/// Demands that nothing but an unfinished dataset is there; tells whether that is.
+/// Requires that the folder holds nothing except an unfinished dataset; returns whether it holds one.
 fn check_empty(folder: &Path) -> Result<bool, DatasetError> {
     let entries = fs::read_dir(folder).map_err(|error| cannot_write(folder, error))?;
     let mut unfinished = false;
@@ -112,7 +112,7 @@ fn check_empty(folder: &Path) -> Result<bool, DatasetError> {
     Ok(unfinished)
 }
 
-/// Makes the names in a folder durable.
+/// Syncs a folder, so that the names in it are durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), DatasetError> {
     let sync = File::open(folder).and_then(|file| file.sync_all());
     sync.map_err(|error| cannot_write(folder, error))

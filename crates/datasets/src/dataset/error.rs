@@ -1,79 +1,79 @@
-//! What can go wrong with a dataset, in sentences that say what to do.
+//! Errors of datasets, worded so that they say what to do.
 
 use std::path::{Path, PathBuf};
 
 use tengen_store::StoreError;
 
-/// Why no dataset was written. Nothing half-written is left.
+/// Why no dataset was written. Nothing partial is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
-    /// There is a complete dataset, which never changes.
-    #[error("{} holds a complete dataset already, and datasets never change: give another folder", .0.display())]
+    /// There already is a complete dataset, which must not change.
+    #[error("{} already holds a complete dataset, and datasets never change: choose another folder", .0.display())]
     Complete(PathBuf),
-    /// There is something else.
+    /// The folder holds other files.
     #[error(
-        "expected an empty folder at {}, or none; found {found} in it: give another folder",
+        "expected {} to be an empty or missing folder, found {found} in it: choose another folder",
         .folder.display()
     )]
     NotEmpty {
         /// The folder.
         folder: PathBuf,
-        /// A name inside.
+        /// Name of something in the folder.
         found: String,
     },
-    /// Another process writes there.
-    #[error("another process is writing a dataset to {}: wait for it, or give another folder", .0.display())]
+    /// Another process is writing a dataset there.
+    #[error("another process is writing a dataset to {}: wait for it, or choose another folder", .0.display())]
     InUse(PathBuf),
     /// Writing failed.
     #[error(
-        "cannot write {}: {reason}; nothing half-written is left: free some space or mend the permissions, then start \
+        "cannot write {}: {reason}; nothing partial was left behind: free some space or fix the permissions, then try \
          again",
         .path.display()
     )]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the underlying system.
         reason: String,
     },
-    /// The store has no games of the kind asked for.
-    #[error("the store at {location} has no {games} to take")]
+    /// The store has no games of the requested kind.
+    #[error("the store at {location} has no {games}")]
     NoGames {
-        /// The store.
+        /// The folder or URL of the store.
         location: String,
-        /// The games asked for.
+        /// The requested games.
         games: String,
     },
-    /// The store has self-play of other generations only.
+    /// The store has self-play games, but none of the requested generations.
     #[error(
-        "the store at {location} has no self-play of generations {} to {}; it has some of {} to {}",
+        "the store at {location} has no self-play games of generations {} to {}, only of generations {} to {}",
         .asked.0, .asked.1, .held.0, .held.1
     )]
     NoGenerations {
-        /// The store.
+        /// The folder or URL of the store.
         location: String,
-        /// First and last generation asked for.
+        /// First and last requested generation.
         asked: (u32, u32),
-        /// First and last generation there is.
+        /// First and last generation in the store.
         held: (u32, u32),
     },
-    /// Nothing passes the filters.
+    /// No game or position passes the filters.
     #[error("none of the {games} games and {positions} positions read passes the filters{held}; nothing was written")]
     NothingMatches {
-        /// Games read.
+        /// Number of games read.
         games: u64,
-        /// Their positions.
+        /// Number of positions read.
         positions: u64,
-        /// What these games are, as a clause.
+        /// Description of these games, as a clause.
         held: String,
     },
     /// The options contradict each other.
     #[error("{0}")]
     Options(String),
-    /// A board that cannot be solved.
+    /// A board could not be solved.
     #[error("{0}")]
     Unsolved(String),
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     #[error("stopped before the end; nothing was written")]
     Stopped,
     /// The store failed.
@@ -81,7 +81,7 @@ pub enum DatasetError {
     Store(#[from] StoreError),
 }
 
-/// A failure to write a file or folder.
+/// Wraps a failure to write a file or folder.
 pub(crate) fn cannot_write(path: &Path, error: impl std::fmt::Display) -> DatasetError {
     DatasetError::Write {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! How do the games of a store become a dataset? Read, filtered, replayed in parallel, written in order.
+//! Exports the games of a store as a dataset: they are read, filtered and replayed in parallel, and written in order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use tengen_records::GameRecord;
 use tengen_sgf::write_sgf;
 use tengen_store::{ShardInfo, Store};
 
-/// Positions whose rows are in memory before they are handed to the writer.
+/// Number of positions whose rows are built in memory before they go to the writer.
 const BLOCK_POSITIONS: usize = 1 << 14;
 
-/// What a row of a dataset is.
+/// What a row of a dataset represents.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -39,45 +39,47 @@ pub enum What {
 /// What to export and how.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    /// What a row is.
+    /// What a row represents.
     pub what: What,
-    /// The format of the files.
+    /// The file format.
     pub format: FileFormat,
-    /// Which games and positions.
+    /// Which games and positions to take.
     pub filter: DatasetFilter,
-    /// Only so many games or positions, drawn uniformly.
+    /// Take only this many games or positions, drawn uniformly.
     pub count: Option<u64>,
-    /// Shares of a split by game.
+    /// Shares of a split by game; `None` for no split.
     pub split: Option<SplitShares>,
-    /// Whether positions that are mirror images of an earlier one are left out.
+    /// Whether to leave out positions that are mirror images of an earlier one.
     pub distinct: bool,
-    /// Rows after which a part is closed; `None` takes the format's usual number.
+    /// Maximum rows per part; `None` uses the default of the format.
     pub rows_per_part: Option<u64>,
 }
 
 /// A dataset that was written.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// Its folder: the one with MANIFEST.json.
+    /// The folder that contains MANIFEST.json.
     pub folder: PathBuf,
-    /// What the manifest says.
+    /// The contents of the manifest.
     pub manifest: DatasetManifest,
-    /// Whether remains of an interrupted dataset were removed first.
+    /// Whether the remains of an interrupted dataset were removed first.
     pub cleaned: bool,
-    /// Shards that were left out because they are damaged or were pruned meanwhile, with the reasons.
+    /// Shards that were skipped because they are damaged or were pruned in the meantime, with the reasons.
     pub damaged: Vec<(String, String)>,
-    /// Bytes of memory the keys of distinct positions took; 0 when all positions were taken.
+    /// Memory taken by the keys of distinct positions in bytes; 0 if all positions were taken.
     pub key_bytes: u64,
 }
 
-/// Writes a frozen dataset of the store's games or positions to `folder`/v1: complete or not at all. The same store
-/// and options give the same bytes on any number of threads. `watch` is told the progress and says whether to go on.
+/// Writes a frozen dataset of the store's games or positions to `folder`/v1, completely or not at all. The same
+/// store and options give the same bytes on any number of threads. `watch` receives the progress and returns
+/// whether to continue.
 ///
-/// Memory is bounded whatever the size of the store: a few shards, one block of rows, and one row group (Parquet) or
-/// part (npz) for each split and, for npz, size. Leaving out mirror images takes 19 to 39 bytes more per position kept.
+/// Memory is bounded regardless of the size of the store: a few shards, one block of rows, and one row group
+/// (Parquet) or part (npz) for each split and, for npz, board size. Leaving out mirror images takes 19 to 39
+/// additional bytes per position kept.
 ///
 /// # Errors
-/// [`DatasetError`]; then nothing is left in the folder.
+/// [`DatasetError`]; nothing is then left in the folder.
 pub fn export(
     store: &Store,
     folder: &Path,
@@ -121,24 +123,26 @@ pub fn export(
     export.finish(read.unwrap_or(found))
 }
 
-/// Refuses options that cannot be had together.
+/// Rejects options that contradict each other.
 fn check_options(options: &ExportOptions) -> Result<(), DatasetError> {
     let refuse = |reason: &str| Err(DatasetError::Options(reason.to_owned()));
     match (options.what, options.format) {
         (What::Positions, FileFormat::Sgf) => {
-            return refuse("SGF holds games: take parquet or npz for positions, or export games");
+            return refuse("SGF holds whole games: use parquet or npz for positions, or export games");
         }
         (What::Games, _) if options.distinct => {
-            return refuse("only positions can be freed of mirror images; games are kept as they are");
+            return refuse("only positions can be deduplicated by mirror image; games are kept as they are");
         }
         (What::Games, _) if options.filter.full_search_only => {
-            return refuse("only positions can be chosen by their search; a game has turns of both kinds");
+            return refuse(
+                "only positions can be selected by their search; a game has turns with full and with reduced search",
+            );
         }
         _ => {}
     }
     let fraction = options.filter.fraction;
     if !(fraction > 0.0 && fraction <= 1.0) {
-        return refuse("the fraction must be above 0 and at most 1");
+        return refuse("the fraction must be greater than 0 and at most 1");
     }
     if let Some(SplitShares {
         train,
@@ -149,13 +153,13 @@ fn check_options(options: &ExportOptions) -> Result<(), DatasetError> {
         let shares = [train, validation, test];
         let sum: f64 = shares.iter().sum();
         if shares.iter().any(|share| !(0.0..=1.0).contains(share)) || (sum - 1.0).abs() > 1e-9 {
-            return refuse("the shares of train, validation and test must each be 0 to 1 and sum to 1");
+            return refuse("the shares of train, validation and test must each be between 0 and 1 and must sum to 1");
         }
     }
     Ok(())
 }
 
-/// An export under way.
+/// An export in progress.
 struct Export<'a> {
     options: &'a ExportOptions,
     fields: Vec<Field>,
@@ -172,7 +176,7 @@ struct Export<'a> {
 struct GameRows {
     key: PartKey,
     table: Table,
-    /// One per row, when only distinct positions are kept.
+    /// One key per row if only distinct positions are kept.
     keys: Vec<u128>,
 }
 
@@ -197,7 +201,7 @@ impl<'a> Export<'a> {
         })
     }
 
-    /// Adds what is taken of a shard's games, block after block.
+    /// Adds the selected games or positions of a shard, block by block.
     fn add_shard(
         &mut self,
         shard: &ShardInfo,
@@ -234,7 +238,7 @@ impl<'a> Export<'a> {
         Ok(())
     }
 
-    /// The rows of a game; `None` when it does not pass. `plies` are those chosen beforehand.
+    /// The rows of a game; `None` if it does not pass the filter. `plies` are the positions chosen beforehand, if any.
     fn rows_of(&self, game: &GameRecord, plies: Option<&[usize]>, shard: &ShardSource) -> Option<GameRows> {
         let filter = &self.options.filter;
         if plies.is_none() && !filter.takes_game(game) {
@@ -351,7 +355,7 @@ impl<'a> Export<'a> {
 /// The one column of a table of SGF texts.
 const SGF_FIELD: Field = Field::text("sgf", "", "The game as SGF.");
 
-/// How many of the games are turned into rows at once.
+/// Number of games to turn into rows at once.
 fn block_length(games: &[(&GameRecord, Option<&[usize]>)]) -> usize {
     let mut positions = 0;
     let fits = |(game, _): &&(&GameRecord, Option<&[usize]>)| {

@@ -1,4 +1,4 @@
-//! Which games and positions does a dataset take? Filters, sampling and the split, all told by the game alone.
+//! Which games and positions a dataset takes: filters, sampling and the split, all determined by the game alone.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,30 +8,30 @@ use tengen_rules::{Komi, Rules, Size};
 use tengen_records::GameRecord;
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
-/// Conditions on games and positions; an empty list sets no condition, several conditions must all hold.
+/// Conditions on games and positions. An empty list sets no condition; all conditions must hold.
 #[derive(Clone, Debug)]
 pub struct DatasetFilter {
-    /// Self-play, one match, or all.
+    /// The kind of games to take.
     pub games: GamesOf,
     /// Board sizes to take.
     pub sizes: Vec<Size>,
     /// Rule sets to take.
     pub rules: Vec<Rules>,
-    /// Komi ranges to take, each with its ends.
+    /// Inclusive komi ranges to take.
     pub komi: Vec<(Komi, Komi)>,
-    /// Players to take: Black or White has one of these names. A `*` at the end stands for any rest.
+    /// Players to take: Black or White must have one of these names. A `*` at the end matches any suffix.
     pub models: Vec<String>,
-    /// First and last generation of self-play to take.
+    /// First and last self-play generation to take.
     pub generations: Option<(u32, u32)>,
-    /// Only games that began at this time or later, milliseconds since 1970-01-01 UTC.
+    /// Only games that started at or after this time, in milliseconds since 1970-01-01 UTC.
     pub since_ms: Option<i64>,
-    /// Only games that began before this time.
+    /// Only games that started before this time, in milliseconds since 1970-01-01 UTC.
     pub until_ms: Option<i64>,
     /// Only games that ended by two passes and have a score.
     pub scored_only: bool,
     /// Only positions searched with the full number of visits.
     pub full_search_only: bool,
-    /// Share of the games (of a dataset of games) or positions to take, above 0 to 1.
+    /// Share of the games (in a dataset of games) or positions to take, greater than 0 and at most 1.
     pub fraction: f64,
     /// Seed of the sampling and of the split.
     pub seed: u64,
@@ -57,7 +57,7 @@ impl Default for DatasetFilter {
 }
 
 impl DatasetFilter {
-    /// Whether games of a shard can pass, told by its place alone.
+    /// Whether a shard may contain games that pass, judging by its path alone.
     pub(crate) fn takes_shard(&self, shard: &ShardInfo) -> bool {
         match (self.generations, &shard.collection) {
             (None, _) => true,
@@ -66,7 +66,7 @@ impl DatasetFilter {
         }
     }
 
-    /// Whether a game passes; the fraction is not asked.
+    /// Whether a game passes all conditions except the fraction.
     pub(crate) fn takes_game(&self, game: &GameRecord) -> bool {
         let one_of = |empty: bool, found: bool| empty || found;
         one_of(self.sizes.is_empty(), self.sizes.contains(&game.size))
@@ -87,17 +87,17 @@ impl DatasetFilter {
             )
     }
 
-    /// Whether a game passes and the fraction takes it as a whole.
+    /// Whether a game passes all conditions, including the fraction for whole games.
     pub fn takes(&self, game: &GameRecord) -> bool {
         self.takes_game(game) && self.draws(&game.game_id, None)
     }
 
-    /// Whether the sampling takes a game, or a position of it.
+    /// Whether the fraction selects a game or a position of it.
     pub(crate) fn draws(&self, game_id: &str, ply: Option<usize>) -> bool {
         self.fraction >= 1.0 || unit(draw("sample", self.seed, game_id, ply)) < self.fraction
     }
 
-    /// The conditions for the manifest.
+    /// The conditions as recorded in the manifest.
     pub(crate) fn describe(&self) -> Value {
         let text = |items: &[String]| if items.is_empty() { Value::Null } else { json!(items) };
         let names = |items: Vec<String>| text(&items);
@@ -135,20 +135,20 @@ fn plays(game: &GameRecord, model: &str) -> bool {
     is(&game.black_model) || is(&game.white_model)
 }
 
-/// A part of a dataset that a game belongs to.
+/// The part of a dataset that a game belongs to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// To learn from.
+    /// For training.
     Train,
-    /// To choose between models by.
+    /// For choosing between models.
     Validation,
-    /// To judge the last model by.
+    /// For evaluating the final model.
     Test,
 }
 
 impl Split {
-    /// The name, which is the folder's too.
+    /// The name, also used for the folder.
     pub fn name(self) -> &'static str {
         match self {
             Split::Train => "train",
@@ -158,19 +158,19 @@ impl Split {
     }
 }
 
-/// Shares of the games that go to validation and test; the rest is for training.
+/// Shares of the games that go to training, validation and test.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct SplitShares {
     /// Share of the training games, 0 to 1.
     pub train: f64,
     /// Share of the validation games, 0 to 1.
     pub validation: f64,
-    /// Share of the test games, 0 to 1; the three sum to 1.
+    /// Share of the test games, 0 to 1; the three shares sum to 1.
     pub test: f64,
 }
 
 impl SplitShares {
-    /// Where a game belongs; all its positions go with it.
+    /// The split of a game; all its positions go with it.
     pub(crate) fn of(&self, seed: u64, game_id: &str) -> Split {
         let place = unit(draw("split", seed, game_id, None));
         if place < self.train {
@@ -183,7 +183,7 @@ impl SplitShares {
     }
 }
 
-/// A number that a purpose, a seed and a game (and a ply) fix: the first 8 bytes, big-endian, of the SHA-256 of
+/// A number determined by a purpose, a seed and a game (and a ply): the first 8 bytes, big-endian, of the SHA-256 of
 /// `purpose LF seed LF game id` (and `LF ply`).
 pub(crate) fn draw(purpose: &str, seed: u64, game_id: &str, ply: Option<usize>) -> u64 {
     let mut hash = Sha256::new();
@@ -195,7 +195,7 @@ pub(crate) fn draw(purpose: &str, seed: u64, game_id: &str, ply: Option<usize>) 
     u64::from_be_bytes(bytes)
 }
 
-/// A draw as a number from 0 up to 1.
+/// Converts a draw to a number from 0 (inclusive) to 1 (exclusive).
 fn unit(draw: u64) -> f64 {
     draw as f64 / 2f64.powi(64)
 }
@@ -205,14 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_are_those_anybody_can_compute() {
+    fn draws_match_sha256sum() {
         // printf 'split\n7\ngame-1' | sha256sum; printf 'sample\n7\ngame-1\n12' | sha256sum
         assert_eq!(draw("split", 7, "game-1", None), 0x9dfc_4a4c_bf4f_4084);
         assert_eq!(draw("sample", 7, "game-1", Some(12)), 0xc190_1241_dd51_1a81);
     }
 
     #[test]
-    fn shares_are_kept_about() {
+    fn split_shares_are_approximately_met() {
         let shares = SplitShares {
             train: 0.8,
             validation: 0.15,

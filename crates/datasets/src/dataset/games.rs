@@ -1,4 +1,4 @@
-//! Which columns has a dataset of games, and how does a game fill them?
+//! The columns of a dataset of games and how a game fills them.
 
 use tengen_rules::{Color, Position};
 
@@ -11,7 +11,7 @@ use super::source::GameSource;
 use super::table::{Cells, Table};
 use tengen_store::GamesOf;
 
-/// A game with its first and last position and the side that took each turn.
+/// A game with its first and last position and the side that played each turn.
 pub(crate) struct GameRow<'a> {
     pub(crate) game: &'a GameSource<'a>,
     pub(crate) start: &'a Position,
@@ -24,7 +24,7 @@ type Put = fn(&GameRow<'_>, &mut Cells);
 /// The columns that only a dataset of games has.
 const GAME_COLUMNS: &[Column<Put>] = &[
     Column::new(
-        Field::one("plies", Int32, "turns", "Length of the game, passes included."),
+        Field::one("plies", Int32, "turns", "Length of the game, including passes."),
         |row, out| out.int(row.game.record.plies.len() as i64),
     ),
     Column::new(
@@ -32,7 +32,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             "opening_plies",
             Int32,
             "turns",
-            "Leading turns that were given or drawn at random and not trained on.",
+            "Number of leading turns that were given or drawn at random and are not trained on.",
         ),
         |row, out| out.int(row.game.record.opening_plies),
     ),
@@ -41,7 +41,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             "handicap",
             Int16,
             "stones",
-            "Handicap stones of Black, those among the first turns included; 0 in an even game.",
+            "Black's handicap stones, including those played as the first turns; 0 in an even game.",
         ),
         |row, out| out.int(row.start.handicap().stones()),
     ),
@@ -51,7 +51,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int8,
             Points,
             "1 Black stone, -1 White stone, 0 empty",
-            "The board before the first turn: handicap and setup stones.",
+            "The board before the first turn, with handicap and setup stones.",
         ),
         |row, out| put_board(row.start, out),
     ),
@@ -71,7 +71,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int8,
             Many,
             "1 Black, -1 White; one per turn",
-            "The side that took each turn, called the mover; they alternate but for handicap stones.",
+            "The side that played each turn, called the mover; the sides alternate except for handicap stones.",
         ),
         |row, out| out.ints(row.movers.iter().map(|&color| sign(color))),
     ),
@@ -81,7 +81,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int8,
             Many,
             "bits; one per turn",
-            "1 searched with the full number of visits, 2 opening, 4 chosen for exploration.",
+            "1 searched with the full number of visits, 2 opening, 4 exploration move.",
         ),
         |row, out| out.ints(row.per_turn(|turn| i64::from(turn.flags))),
     ),
@@ -90,8 +90,8 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             "root_value",
             Float32,
             Many,
-            "P(win) - P(loss), -1 to 1, mover's view; one per turn",
-            "The search's value of the move it chose; 0 where `root_visits` is 0.",
+            "P(win) - P(loss), -1 to 1, from the mover's view; one per turn",
+            "The search value of the chosen move; 0 where `root_visits` is 0.",
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.root_value)),
     ),
@@ -100,8 +100,8 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             "root_score",
             Float32,
             Many,
-            "points after komi, mover's view; one per turn",
-            "The search's expected margin; 0 where `root_visits` is 0.",
+            "points after komi, from the mover's view; one per turn",
+            "The expected margin according to the search; 0 where `root_visits` is 0.",
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.root_margin)),
     ),
@@ -111,7 +111,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int32,
             Many,
             "visits; one per turn",
-            "Visits of the root; 0 without a search.",
+            "Root visits; 0 without a search.",
         ),
         |row, out| out.ints(row.per_turn(|turn| i64::from(turn.root_visits))),
     ),
@@ -120,8 +120,8 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             "network_value",
             Float32,
             Many,
-            "P(win) - P(loss), -1 to 1, mover's view; one per turn",
-            "The network's value without a search; 0 where `root_visits` is 0.",
+            "P(win) - P(loss), -1 to 1, from the mover's view; one per turn",
+            "The raw network value without a search; 0 where `root_visits` is 0.",
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.network_value)),
     ),
@@ -131,7 +131,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Float32,
             Many,
             "0 or more; one per turn",
-            "Weight in training; 0 = not trained on.",
+            "Training weight; 0 = not trained on.",
         ),
         |row, out| out.floats(row.per_turn(|turn| turn.weight)),
     ),
@@ -141,7 +141,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int16,
             Many,
             "entries; one per turn",
-            "How many entries of the next two columns belong to the turn.",
+            "Number of entries in the next two columns that belong to the turn.",
         ),
         |row, out| out.ints(row.per_turn(|turn| turn.policy.len() as i64)),
     ),
@@ -151,7 +151,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int16,
             Many,
             "point index, height * width = pass",
-            "Moves of the policy targets, turn after turn.",
+            "Moves of the policy targets, turn by turn.",
         ),
         |row, out| out.ints(row.policies().map(|entry| i64::from(entry.0))),
     ),
@@ -161,7 +161,7 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Float32,
             Many,
             "probability, 0 to 1",
-            "The search's improved policy; a turn's entries sum to 1.",
+            "The search's improved policy; the entries of a turn sum to 1.",
         ),
         |row, out| out.floats(row.policies().map(|entry| entry.1)),
     ),
@@ -171,13 +171,13 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Int8,
             Points,
             "1 Black stone, -1 White stone, 0 empty",
-            "The board after the last turn, by replay.",
+            "The board after the last turn, from replaying the game.",
         ),
         |row, out| put_board(row.last, out),
     ),
 ];
 
-/// The columns of a dataset of such games, in order.
+/// The columns of a dataset of games of this kind, in order.
 pub(crate) fn game_fields(games: &GamesOf) -> Vec<Field> {
     let parts = [
         fields(NAME),

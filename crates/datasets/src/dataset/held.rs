@@ -1,4 +1,4 @@
-//! What is there, for somebody whose filters found nothing? Sizes, rules, komi and days of the games that were read.
+//! Describes the games that were read, for a user whose filters matched nothing: sizes, rules, komi and dates.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use tengen_rules::{Komi, Size};
 use tengen_records::GameRecord;
 use tengen_sgf::date_text;
 
-/// Values that are listed one by one; of more, the rest is counted.
-const LISTED: usize = 6;
+/// Maximum number of values listed individually; the rest is counted.
+const MAX_LISTED: usize = 6;
 
-/// What the games read have.
+/// The properties of the games read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
     sizes: Vec<Size>,
     rules: BTreeSet<String>,
-    /// Least and most komi, half points.
+    /// Lowest and highest komi, in half points.
     komi: Option<(i16, i16)>,
-    /// First and last beginning, milliseconds since 1970-01-01 UTC.
+    /// Earliest and latest start, in milliseconds since 1970-01-01 UTC.
     began: Option<(i64, i64)>,
 }
 
@@ -29,18 +29,18 @@ impl Held {
         if !self.rules.contains(&game.rules) {
             self.rules.insert(game.rules.clone());
         }
-        self.komi = Some(widened(self.komi, game.komi.half_points()));
-        self.began = Some(widened(self.began, game.start_time_ms));
+        self.komi = Some(extended(self.komi, game.komi.half_points()));
+        self.began = Some(extended(self.began, game.start_time_ms));
     }
 
-    /// One clause, empty when nothing was read.
+    /// One clause for a message; empty if nothing was read.
     pub(crate) fn in_words(&self) -> String {
         let (Some(komi), Some(began)) = (self.komi, self.began) else {
             return String::new();
         };
         let day = |ms| date_text(ms).unwrap_or_else(|| format!("{ms} ms"));
         format!(
-            "; the games read are on {}, under {}, with komi {}, begun {}",
+            "; the games read are on {}, under {}, with komi {}, started {}",
             listed(self.sizes.iter().map(ToString::to_string).collect()),
             listed(self.rules.iter().cloned().collect()),
             between(komi, |half_points| Komi::from_half_points(half_points).to_string()),
@@ -49,7 +49,7 @@ impl Held {
     }
 }
 
-fn widened<T: Ord + Copy>(range: Option<(T, T)>, value: T) -> (T, T) {
+fn extended<T: Ord + Copy>(range: Option<(T, T)>, value: T) -> (T, T) {
     range.map_or((value, value), |(least, most)| (least.min(value), most.max(value)))
 }
 
@@ -63,8 +63,8 @@ fn between<T: Copy>((least, most): (T, T), text: impl Fn(T) -> String) -> String
 }
 
 fn listed(mut items: Vec<String>) -> String {
-    let more = items.len().saturating_sub(LISTED);
-    items.truncate(LISTED);
+    let more = items.len().saturating_sub(MAX_LISTED);
+    items.truncate(MAX_LISTED);
     let text = items.join(", ");
     if more == 0 {
         text

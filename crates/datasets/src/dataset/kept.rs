@@ -1,4 +1,4 @@
-//! Where does a dataset lie that is kept in its own store? At `datasets/<name>`, in a folder as in an object store.
+//! Stores a dataset inside its own store, at `datasets/<name>`, in a local folder or an object store.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use super::export::{Dataset, ExportOptions, export};
 use super::scan::ExportProgress;
 use tengen_store::{Store, check_name};
 
-/// Writes a frozen dataset of the store's games or positions into the store, as `datasets/<name>/v1`. Where the
-/// store is no local folder the dataset is made in the folder for temporary files and then published file by file,
-/// its manifest last: a dataset without one is none, and the same export goes on with it.
+/// Writes a frozen dataset of the store's games or positions into the store, as `datasets/<name>/v1`. If the store
+/// is not a local folder, the dataset is built in the temporary folder and then published file by file, with the
+/// manifest last. A dataset without a manifest does not count, and repeating the same export completes it.
 ///
 /// # Errors
 /// As [`export`]; [`StoreError::BadName`](tengen_store::StoreError::BadName);
-/// [`StoreError::Taken`](tengen_store::StoreError::Taken) where another export under that name was broken off.
+/// [`StoreError::Taken`](tengen_store::StoreError::Taken) if a different export under that name was interrupted.
 pub fn export_kept(
     store: &Store,
     name: &str,

@@ -1,4 +1,4 @@
-//! What is in a dataset? Its manifest: every file with its size, hash and rows, what was taken, and from where.
+//! The manifest of a dataset: every file with its size, hash and rows, what was selected, and from where.
 
 use std::path::PathBuf;
 
@@ -11,41 +11,41 @@ use super::error::DatasetError;
 use super::readme::{Section, readme};
 use super::writer::{DatasetFile, DatasetWriter, FileFormat, file_hash, sync_folders, write_file};
 
-/// Version of the layout of datasets; the folder is named after its major part.
+/// Version of the dataset layout; the folder is named after its major part.
 const VERSION: &str = "1.0";
 
-/// What MANIFEST.json says. It holds no time and no place, so that the same games give the same bytes.
+/// The contents of MANIFEST.json. It contains no time and no location, so the same games give the same bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct DatasetManifest {
-    /// Version of the layout.
+    /// Version of the dataset layout.
     pub dataset_version: String,
     /// What a row is: `games`, `positions` or `solved_positions`.
     pub content: String,
-    /// The format of the files.
+    /// The file format.
     pub format: FileFormat,
-    /// Rows in all files.
+    /// Number of rows in all files.
     pub rows: u64,
-    /// Games they come from.
+    /// Number of games the rows come from.
     pub games: u64,
-    /// Bytes of all files of rows.
+    /// Total size of all row files in bytes.
     pub bytes: u64,
-    /// The files of rows.
+    /// The row files.
     pub files: Vec<DatasetFile>,
-    /// README.md: the description of every column.
+    /// README.md, which describes every column.
     pub readme: DatasetFile,
-    /// What was asked for.
+    /// The requested selection.
     pub selection: Value,
-    /// What was read and left out.
+    /// Counts of what was read and left out.
     pub counts: Value,
-    /// Shards that rows come from, by path in the store; each name ends with the shard's SHA-256.
+    /// Shards the rows come from, by path in the store; each name ends with the start of the shard's SHA-256.
     pub shards: Vec<String>,
     /// Every column: name, type, shape, when it is null, unit, meaning.
     pub columns: Value,
-    /// The program that wrote the dataset.
+    /// Name and version of the program that wrote the dataset.
     pub made_by: String,
 }
 
-/// What a dataset is about, besides its files.
+/// Description of a dataset, apart from its files.
 pub(crate) struct About {
     pub(crate) fields: Vec<Field>,
     pub(crate) games: u64,
@@ -53,7 +53,7 @@ pub(crate) struct About {
     pub(crate) selection: Value,
     pub(crate) counts: Value,
     pub(crate) shards: Vec<String>,
-    /// Sections of the README that are particular to this dataset.
+    /// README sections specific to this dataset.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -80,13 +80,13 @@ pub(crate) fn complete(writer: DatasetWriter, about: About) -> Result<(PathBuf, 
         selection: about.selection,
         counts: about.counts,
         shards: about.shards,
-        columns: serde_json::to_value(&about.fields).expect("descriptions are JSON"),
+        columns: serde_json::to_value(&about.fields).expect("column descriptions serialize to JSON"),
         made_by: format!("tengen {}", env!("CARGO_PKG_VERSION")),
     };
     let path = root.join(&manifest.readme.path);
     write_file(&path, readme(&manifest, &about.fields, &about.sections).as_bytes())?;
     (manifest.readme.bytes, manifest.readme.sha256) = file_hash(&path)?;
-    let mut text = serde_json::to_vec_pretty(&manifest).expect("a manifest of texts and numbers is JSON");
+    let mut text = serde_json::to_vec_pretty(&manifest).expect("strings and numbers serialize to JSON");
     text.push(b'\n');
     write_file(&root.join(MANIFEST), &text)?;
     sync_folders(&root, &manifest.files)?;

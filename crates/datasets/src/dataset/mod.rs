@@ -1,8 +1,9 @@
-//! Games as frozen datasets for other people's tools: Parquet, NumPy arrays, SGF.
+//! Games as frozen datasets for other tools: Parquet, NumPy arrays, SGF.
 //!
-//! A dataset is a folder `v1` with parts of rows, a README that explains every column, and MANIFEST.json. Rows are built
-//! in memory column by column ([`table`]), from one list of described columns for each kind of row ([`positions`],
-//! [`games`], [`solved_rows`]), and written by [`writer`] into a draft that appears whole at the end ([`draft`]).
+//! A dataset is a folder `v1` with parts of rows, a README that explains every column, and MANIFEST.json. Rows are
+//! built in memory column by column ([`table`]), from one list of described columns for each kind of row
+//! ([`positions`], [`games`], [`solved_rows`]), and written by [`writer`] into a draft that appears all at once at the
+//! end ([`draft`]).
 
 mod choose;
 mod column;

@@ -1,7 +1,8 @@
-//! How does a table become a NumPy archive? One array per column; the header of an array is written by hand.
+//! Writes a table as a NumPy archive with one array per column; array headers are written by hand.
 //!
-//! A column of points becomes `[N, height, width]`, one of moves `[N, height * width + 1]`, one of any length all items
-//! in a row beside `<name>_offsets` `[N + 1]`. A column that can be null is 0 there, and `<name>_known` `[N]` tells.
+//! A column of points becomes `[N, height, width]`, and a column of moves `[N, height * width + 1]`. A column of
+//! variable length becomes all its items in sequence plus `<name>_offsets` `[N + 1]`. A nullable column holds 0 for
+//! null, and `<name>_known` `[N]` says which rows have a value.
 
 use std::fs::File;
 use std::io::{self, Cursor, Write};
@@ -15,16 +16,16 @@ use super::column::{Kind, Shape};
 use super::error::{DatasetError, cannot_write};
 use super::table::{Cells, Table, Values};
 
-/// Archives from this size on need the wider zip fields.
+/// Archives of at least this size need the wider zip fields.
 const LARGE: usize = 1 << 30;
 
-/// Bytes that are compressed at a time.
-const PIECE: usize = 1 << 16;
+/// Number of bytes compressed at a time.
+const CHUNK_BYTES: usize = 1 << 16;
 
 type Archive = ZipWriter<Cursor<Vec<u8>>>;
 
-/// Writes rows of one board size as a compressed `.npz` and makes it durable. The archive is made in memory, beside the
-/// table that is there anyway: one that meets a full disk would try to finish itself when it is given up.
+/// Writes rows of one board size as a compressed `.npz` and makes it durable. The archive is built in memory, like the
+/// table: a zip writer that hits a full disk would still try to finish the archive when it is dropped.
 pub(crate) fn write_npz(path: &Path, table: &Table, size: Size) -> Result<(), DatasetError> {
     let write = || -> io::Result<()> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -50,13 +51,13 @@ fn write_column(archive: &mut Archive, cells: &Cells, rows: usize, size: Size) -
     };
     begin(archive, name, &type_code(cells), &shape, cells.len())?;
     let item_bytes = item_bytes(cells);
-    let mut bytes = Vec::with_capacity(2 * PIECE);
+    let mut bytes = Vec::with_capacity(2 * CHUNK_BYTES);
     for row in 0..rows {
         let range = cells.range(row);
         let missing = row_items - range.len().min(row_items);
         push_items(&mut bytes, cells, range, item_bytes);
         bytes.resize(bytes.len() + missing * item_bytes, 0);
-        if bytes.len() >= PIECE {
+        if bytes.len() >= CHUNK_BYTES {
             archive.write_all(&bytes)?;
             bytes.clear();
         }
@@ -76,7 +77,7 @@ fn write_column(archive: &mut Archive, cells: &Cells, rows: usize, size: Size) -
     Ok(())
 }
 
-/// Begins an array: the zip entry, then NumPy's header of format version 1.0 (its total length a multiple of 64).
+/// Starts an array: the zip entry, then NumPy's header of format version 1.0 (its total length a multiple of 64).
 fn begin(archive: &mut Archive, name: &str, code: &str, shape: &[usize], items: usize) -> io::Result<()> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -101,7 +102,7 @@ fn npy_header(code: &str, shape: &[usize]) -> Vec<u8> {
     header
 }
 
-/// The type as NumPy writes it: little endian, texts as UTF-32 of one length, times as `datetime64[ms]`.
+/// The type in NumPy notation: little-endian, texts as UTF-32 of fixed length, times as `datetime64[ms]`.
 fn type_code(cells: &Cells) -> String {
     match cells.field.kind {
         Kind::Bool => "|b1".to_owned(),
@@ -115,7 +116,7 @@ fn type_code(cells: &Cells) -> String {
     }
 }
 
-/// Characters of the longest text, at least one: NumPy has no texts of length 0.
+/// Length of the longest text in characters, at least 1 because NumPy has no texts of length 0.
 fn text_length(cells: &Cells) -> usize {
     let Values::Text(items) = &cells.values else { return 0 };
     items.iter().map(|item| item.chars().count()).max().unwrap_or(0).max(1)
@@ -131,7 +132,7 @@ fn item_bytes(cells: &Cells) -> usize {
     }
 }
 
-/// Adds the bytes of some items, each of `item_bytes`.
+/// Appends the bytes of a range of items, each `item_bytes` long.
 fn push_items(bytes: &mut Vec<u8>, cells: &Cells, range: std::ops::Range<usize>, item_bytes: usize) {
     match &cells.values {
         Values::Bool(items) => bytes.extend(items[range].iter().map(|&item| u8::from(item))),
@@ -155,7 +156,7 @@ mod tests {
     use super::npy_header;
 
     #[test]
-    fn headers_are_padded_and_say_the_shape() {
+    fn headers_are_padded_and_contain_the_shape() {
         let header = npy_header("<f4", &[12, 9, 9]);
         assert_eq!(header.len() % 64, 0);
         let text = String::from_utf8_lossy(&header[10..]);

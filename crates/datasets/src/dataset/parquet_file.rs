@@ -1,4 +1,4 @@
-//! How does a table become a Parquet file? Row group by row group, the columns of one encoded in parallel.
+//! Writes a table as a Parquet file, row group by row group, encoding the columns in parallel.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -38,7 +38,7 @@ pub(crate) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Begins a file of rows with these columns; `content` goes into its footer.
+    /// Creates a file for rows with these columns; `content` goes into its footer.
     pub(crate) fn create(path: &Path, fields: &[Field], content: &str) -> Result<ParquetFile, DatasetError> {
         let failed = |error: ParquetError| cannot_write(path, error);
         let file = File::create(path).map_err(|error| cannot_write(path, error))?;
@@ -89,14 +89,15 @@ impl ParquetFile {
 }
 
 fn properties(fields: &[Field], content: &str) -> WriterProperties {
-    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("3 is a zstd level");
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("3 is a valid zstd level");
     let footer = KeyValue::new("tengen.content".to_owned(), content.to_owned());
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_key_value_metadata(Some(vec![footer]));
     for field in fields.iter().filter(|field| field.kind == Kind::Float32) {
         properties = match field.shape {
-            // Measured: single numbers pack best byte by byte, policies, which are mostly zeros, as they are.
+            // Measured: single numbers compress best as byte streams, but policies, which are mostly zeros, as they
+            // are.
             Shape::One => properties
                 .set_column_dictionary_enabled(field.name.into(), false)
                 .set_column_encoding(field.name.into(), Encoding::BYTE_STREAM_SPLIT),
@@ -136,7 +137,7 @@ fn array(cells: &Cells) -> ArrayRef {
             Values::Int32(items) => lists::<Int32Type>(cells, items),
             Values::Int64(items) => lists::<Int64Type>(cells, items),
             Values::Float32(items) => lists::<Float32Type>(cells, items),
-            Values::Bool(_) | Values::Text(_) => unreachable!("no column has lists of flags or texts"),
+            Values::Bool(_) | Values::Text(_) => unreachable!("no column has lists of booleans or texts"),
         };
     }
     match &cells.values {

@@ -1,4 +1,4 @@
-//! Which columns has a dataset of positions, and how does a game fill them?
+//! The columns of a dataset of positions and how a game fills them.
 
 use tengen_rules::{Color, Move, Position};
 
@@ -23,25 +23,25 @@ type Put = fn(&PositionRow<'_>, &mut Cells);
 
 const NO_SEARCH: &str = "the turn was not chosen by a search";
 
-/// The number of a position in its game.
+/// The ply of a position in its game.
 const PLY: &[Column<Put>] = &[Column::new(
     Field::one(
         "ply",
         Int32,
-        "turns, 0 at the start",
-        "Turns taken before this position; with `game_id` it names the position.",
+        "turns; 0 at the start",
+        "Turns played before this position; together with `game_id` it identifies the position.",
     ),
     |row, out| out.int(row.ply as i64),
 )];
 
-/// The columns that only a dataset of positions has, but for [`PLY`].
+/// The columns that only a dataset of positions has, apart from [`PLY`].
 const POSITION_COLUMNS: &[Column<Put>] = &[
     Column::new(
         Field::one(
             "move",
             Int16,
             "point index, height * width = pass",
-            "The turn that was taken.",
+            "The turn that was played.",
         ),
         |row, out| out.int(row.turn.mv.index(row.position.size()) as i64),
     ),
@@ -50,7 +50,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             "opening",
             Bool,
             "",
-            "Whether the turn was given or drawn at random before play began; such turns were not trained on.",
+            "Whether the turn belongs to the given or random opening; such turns are not trained on.",
         ),
         |row, out| out.flag(row.is_opening()),
     ),
@@ -59,7 +59,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             "full_search",
             Bool,
             "",
-            "Whether the search before the turn had its full number of visits.",
+            "Whether the search before the turn used the full number of visits.",
         ),
         |row, out| out.flag(row.turn.has(FULL_SEARCH)),
     ),
@@ -68,7 +68,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             "explored",
             Bool,
             "",
-            "Whether the turn was chosen for exploration, not because it was thought best.",
+            "Whether the turn was chosen for exploration, not because the search considered it best.",
         ),
         |row, out| out.flag(row.turn.has(EXPLORED)),
     ),
@@ -77,7 +77,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             "weight",
             Float32,
             "0 or more",
-            "Weight of the position in training; 0 = not trained on.",
+            "Training weight of the position; 0 = not trained on.",
         ),
         |row, out| out.float(row.turn.weight),
     ),
@@ -86,7 +86,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             "policy",
             Float32,
             Moves,
-            "probability, 0 to 1, sums to 1, the mover's moves",
+            "probability, 0 to 1, sums to 1, over the mover's moves",
             "Policy target: the search's improved policy; illegal moves have 0.",
         )
         .null("there was no policy target"),
@@ -96,8 +96,8 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
         Field::one(
             "root_value",
             Float32,
-            "P(win) - P(loss), -1 to 1, mover's view",
-            "The search's value of the move it chose.",
+            "P(win) - P(loss), -1 to 1, from the mover's view",
+            "The search value of the chosen move.",
         )
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.root_value),
@@ -106,27 +106,22 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
         Field::one(
             "root_score",
             Float32,
-            "points after komi, mover's view",
-            "The search's expected margin at the end of the game.",
+            "points after komi, from the mover's view",
+            "The expected margin at the end of the game according to the search.",
         )
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.root_margin),
     ),
     Column::new(
-        Field::one(
-            "root_visits",
-            Int32,
-            "visits",
-            "Visits of the root; 0 without a search.",
-        ),
+        Field::one("root_visits", Int32, "visits", "Root visits; 0 without a search."),
         |row, out| out.int(row.turn.root_visits),
     ),
     Column::new(
         Field::one(
             "network_value",
             Float32,
-            "P(win) - P(loss), -1 to 1, mover's view",
-            "The network's value of the position without a search.",
+            "P(win) - P(loss), -1 to 1, from the mover's view",
+            "The raw network value of the position without a search.",
         )
         .null(NO_SEARCH),
         |row, out| row.searched(out, row.turn.network_value),
@@ -137,7 +132,7 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
     ),
 ];
 
-/// The columns of a dataset of positions of such games, in order.
+/// The columns of a dataset of positions from games of this kind, in order.
 pub(crate) fn position_fields(games: &GamesOf) -> Vec<Field> {
     let before = [fields(NAME), fields(SIZE), fields(PLY), fields(BOARD)].concat();
     let after = [fields(RESULT), fields(PROVENANCE), fields(claims(games))].concat();
@@ -179,7 +174,7 @@ impl PositionRow<'_> {
     }
 }
 
-/// The stones, one number per point.
+/// Adds the stones, one number per point.
 pub(crate) fn put_board(position: &Position, out: &mut Cells) {
     out.points(
         position.size(),
@@ -188,7 +183,7 @@ pub(crate) fn put_board(position: &Position, out: &mut Cells) {
     );
 }
 
-/// The legal moves, one number per move.
+/// Adds the legal moves, one number per move.
 pub(crate) fn put_legal(position: &Position, out: &mut Cells) {
     out.moves(position.size(), &position.legal_points(), position.is_legal(Move::Pass));
 }

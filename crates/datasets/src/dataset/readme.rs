@@ -1,4 +1,4 @@
-//! What does the README of a dataset say? Everything needed to use it without this program.
+//! The README of a dataset: everything needed to use it without this program.
 
 use std::fmt::Write;
 
@@ -8,10 +8,9 @@ use super::manifest::DatasetManifest;
 use super::shared::claims;
 use super::writer::FileFormat;
 
-/// A heading and what stands below it.
+/// A heading and the text below it.
 pub(crate) type Section = (&'static str, String);
 
-/// The README.
 pub(crate) fn readme(manifest: &DatasetManifest, fields: &[Field], sections: &[Section]) -> String {
     let mut text = format!("# {}\n\n{}\n", title(manifest), summary(manifest));
     if manifest.format != FileFormat::Sgf {
@@ -27,8 +26,8 @@ pub(crate) fn readme(manifest: &DatasetManifest, fields: &[Field], sections: &[S
 }
 
 const CHECKING: &str =
-    "`MANIFEST.json` lists every file with its size, SHA-256 and rows, and the shards of games that the
-rows come from. It was put in place together with the files when all were complete; nothing here is ever changed:
+    "`MANIFEST.json` lists every file with its size, SHA-256 and number of rows, and the shards that the games
+come from. It appeared together with the files once all of them were complete; nothing here ever changes:
 
 ```sh
 python3 -c \"
@@ -69,7 +68,7 @@ fn summary(manifest: &DatasetManifest) -> String {
     )
 }
 
-/// How the files are opened, for those who never saw the format.
+/// Explains how to open the files to readers who do not know the format.
 fn reading(manifest: &DatasetManifest) -> String {
     let first = manifest.files.first().map_or("", |file| file.path.as_str());
     let glob = match first.rsplit_once('/') {
@@ -78,28 +77,30 @@ fn reading(manifest: &DatasetManifest) -> String {
     };
     match manifest.format {
         FileFormat::Npz => format!(
-            "```python\nimport numpy as np\ndata = np.load(\"{first}\")          # no pickles inside\nboard = data[\"board\" if \
-             \"board\" in data else \"final_board\"]   # [N, height, width]\n```\n\nOne folder per board size, because an \
-             array has one shape: a store of several sizes gives several folders. `N` is the number of rows of the file. \
-             Columns of points are `[N, height, width]`, columns of moves `[N, height * width + 1]`, columns of any length \
-             hold all items in a row, and row `i` is `x[x_offsets[i]:x_offsets[i + 1]]`. A column that can be null holds 0 \
-             (empty text, False) there, and `<name>_known` `[N]` says which rows have a value."
+            "```python\nimport numpy as np\ndata = np.load(\"{first}\")          # contains no pickles\nboard = \
+             data[\"board\" if \"board\" in data else \"final_board\"]   # [N, height, width]\n```\n\nThere is one \
+             folder per board size, because all rows of an array have the same shape. `N` is the number of rows in \
+             the file. Columns of points are `[N, height, width]`, and columns of moves are `[N, height * width + \
+             1]`. Columns of variable length hold the items of all rows in sequence; row `i` is \
+             `x[x_offsets[i]:x_offsets[i + 1]]`. A nullable column holds 0 (empty text, False) for null, and \
+             `<name>_known` `[N]` says which rows have a value."
         ),
         _ => format!(
-            "```python\nimport glob, pandas as pd, numpy as np\ndata = pd.read_parquet(sorted(glob.glob(\"{glob}.parquet\")))\n\
-             row = data.iloc[0]\nboard = np.reshape(row[\"board\" if \"board\" in data else \"final_board\"], (row.height, \
-             row.width))\n```\n\n```sql\n-- DuckDB; polars: pl.read_parquet(\"{glob}.parquet\")\nSELECT width, height, count(*) \
-             FROM '{glob}.parquet' GROUP BY ALL;\n```\n\nLists are flat: one list a row, its length as the table says."
+            "```python\nimport glob, pandas as pd, numpy as np\ndata = \
+             pd.read_parquet(sorted(glob.glob(\"{glob}.parquet\")))\nrow = data.iloc[0]\nboard = \
+             np.reshape(row[\"board\" if \"board\" in data else \"final_board\"], (row.height, \
+             row.width))\n```\n\n```sql\n-- DuckDB; polars: pl.read_parquet(\"{glob}.parquet\")\nSELECT width, \
+             height, count(*) FROM '{glob}.parquet' GROUP BY ALL;\n```\n\nLists are flat, one per row, with the \
+             length given in the table."
         ),
     }
 }
 
-/// The table of columns.
 fn columns(format: FileFormat, fields: &[Field]) -> String {
     let mut text = String::from(
-        "A point's index is `row * width + column`, counted from 0 at the top left (reading order); `height * width` stands \
-         for a pass. Black is 1 and White -1 wherever a color is a number; \"mover\" is the side to move.\n\n\
-         | column | type | items per row | unit, range, viewpoint | meaning |\n|---|---|---|---|---|\n",
+        "A point's index is `row * width + column`, counted from 0 at the top left (row-major order); `height * \
+         width` is a pass. Wherever a color is a number, Black is 1 and White is -1; the \"mover\" is the side to \
+         move.\n\n| column | type | items per row | unit, range, viewpoint | meaning |\n|---|---|---|---|---|\n",
     );
     for field in fields {
         let shape = match (format, field.shape) {
@@ -136,7 +137,7 @@ fn taken(manifest: &DatasetManifest) -> String {
     text
 }
 
-/// What is particular to an export: how labels were made, drawn, split and freed of duplicates.
+/// The sections specific to an export: how labels were made, sampled, split and deduplicated.
 pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
     let mut sections = vec![("How the labels were made", LABELS.to_owned())];
     if options.format == FileFormat::Sgf {
@@ -155,9 +156,9 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
     }
     if let Some(shares) = options.split {
         let body = format!(
-            "By game: all rows of a game are in one split, so no position of a test game was trained on. With u = the first 8 \
-             bytes, big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the byte 10; numbers \
-             in decimal digits): `train` if u < {}, else `validation` if u < {}, else `test`.",
+            "By game: all rows of a game are in one split, so no position of a test game was trained on. With u = the \
+             first 8 bytes, big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the \
+             byte 10; numbers in decimal): `train` if u < {}, else `validation` if u < {}, else `test`.",
             options.filter.seed,
             shares.train,
             shares.train + shares.validation
@@ -178,8 +179,8 @@ fn sampling(options: &ExportOptions) -> String {
     let mut text = String::new();
     let hash = |purpose: &str| {
         format!(
-            "the first 8 bytes, big-endian, of SHA-256(\"{purpose}\" LF seed LF {id}), divided by 2^64 (seed {}; LF is the byte \
-             10; numbers in decimal digits)",
+            "the first 8 bytes, big-endian, of SHA-256(\"{purpose}\" LF seed LF {id}), divided by 2^64 (seed {}; LF \
+             is the byte 10; numbers in decimal)",
             options.filter.seed
         )
     };
@@ -197,39 +198,45 @@ fn sampling(options: &ExportOptions) -> String {
     text
 }
 
-const LABELS: &str = "Every game was replayed turn by turn under its rules with its whole history before it was taken: a game
-with an illegal turn, or whose stated score or owners differ from the count on its last board, is not here.
+const LABELS: &str = "\
+Before a game was included, it was replayed turn by turn under its rules with its whole history: games with an illegal
+turn, and games whose stated score or owners differ from the count on the final board, are not here.
 
 - Boards, legal moves, points banned by superko and scores come from that replay, not from a network.
-- Scores are strict area scores: after two passes in a row what stands is counted, stones and the empty points that reach
-  only one color; nothing is taken off as dead.
-- A game that met the limit on its length, or stops before two passes, is unfinished: it has no outcome, score or owners. A
-  resigned or forfeited game has an outcome but no score and no owners.
-- Values, expected scores and policies are those of the search that chose the move, by the model of that time. They are
-  opinions, from the mover's view; outcome, score and owners are facts, Black's view.
+- Scores are strict area scores: after two consecutive passes, all stones on the board and the empty points that reach
+  only one color are counted; no stones are removed as dead.
+- A game that reached its length limit, or stops before two passes, is unfinished: it has no outcome, score or owners.
+  A resigned or forfeited game has an outcome but no score and no owners.
+- Values, expected scores and policies come from the search that chose the move, with the model of that time. They are
+  estimates, from the mover's view; outcome, score and owners are facts, from Black's view.
 ";
 
-const SGF: &str = "Collections in SGF FF[4], UTF-8, one game after the other in the order of the store. Tools that read one game
-a file: export with one row per part. Comments of searched turns tell value, expected margin and visits from the mover's view.
+const SGF: &str = "\
+Collections in SGF FF[4], UTF-8, with the games in store order. For tools that read one game per file, export with one
+row per part. The comments of searched turns give value, expected margin and visits from the mover's view.
 ";
 
-const CLAIMED: &str = "Imported games carry what their files say beside what was counted. `claimed_result`, `claimed_komi`,
-`claimed_rules`, `claimed_handicap`, `played_on`, `event` and the ranks are the files' own words, not checked; `komi`, `rules`,
-`score` and `outcome` are those of the replay, and `claim_check` compares the two results. A count is only taken where two passes
-end the game: elsewhere the players agreed on dead stones, which strict rules do not know, and the game is `unfinished`.
-`source_file` and `source_game` say where a game was read; all these columns are null for other games.
+const CLAIMED: &str = "\
+Imported games carry the claims of their files next to what was counted. `claimed_result`, `claimed_komi`,
+`claimed_rules`, `claimed_handicap`, `played_on`, `event` and the ranks are copied from the files unchecked; `komi`,
+`rules`, `score` and `outcome` are those of the replay, and `claim_check` compares the two results. A score is used
+only if two passes end the game. Otherwise the players agreed on dead stones, which strict rules do not know, and the
+game is `unfinished`. `source_file` and `source_game` say where a game was read; all these columns are null for other
+games.
 ";
 
-const CLAIMED_SGF: &str = "RE of an imported game is the result by the rules, or the resignation or forfeit that its file told,
-never a count that only the file claims. The file's claims of result, komi, rules and handicap stand in GC, with the file, the
-number of the game in it, and how the claimed result compares (`agrees`, `other_margin`, `other_winner`, `no_claim`,
-`resignation`, `forfeit`, `unfinished`, `no_count`). DT, BR, WR and EV are the file's own words.
+const CLAIMED_SGF: &str = "\
+RE of an imported game is the result under the rules, or the resignation or forfeit stated by its file, never a score
+that only the file claims. The file's claims about result, komi, rules and handicap are in GC, with the name of the
+file, the number of the game in it, and how the claimed result compares (`agrees`, `other_margin`, `other_winner`,
+`no_claim`, `resignation`, `forfeit`, `unfinished`, `no_count`). DT, BR, WR and EV are copied from the file.
 ";
 
-const MIRRORS: &str = "Two positions count as the same when they share board size, rules, komi, side to move, the number of
-consecutive passes, whether a pass is legal, and, up to one of the board's symmetries (8 of a square, 4 of a rectangle), the
-stones of both colors and the points banned by the ko rule. Of positions that are the same the first one that passes the filters
-is kept, in the order of the store: by generation, shard name, game, ply; over all splits together. It is written as it was
-played, not turned. Keys are the first 16 bytes of a SHA-256, so a wrong match among a billion positions has a chance below
-1 in 10^20. Repetitions that a longer history would forbid later are not told apart.
+const MIRRORS: &str = "\
+Two positions count as equal if they share board size, rules, komi, side to move, the number of consecutive passes,
+whether a pass is legal and, up to one of the board's symmetries (8 for a square, 4 for a rectangle), the stones of
+both colors and the points banned by the ko rule. Of equal positions, the first one that passes the filters is kept,
+in store order: by generation, shard name, game, ply; across all splits. It is written as it was played, not mirrored.
+Keys are the first 16 bytes of a SHA-256, so the chance of a false match among a billion positions is below 1 in
+10^20. Positions that differ only in bans that a longer history would cause later count as equal.
 ";

@@ -1,4 +1,4 @@
-//! How are a few games or positions of a store looked at? Drawn as for a dataset, then shown one by one.
+//! Shows a few games or positions of a store, drawn the same way as for a dataset.
 
 use super::choose::choose;
 use super::error::DatasetError;
@@ -11,17 +11,17 @@ use tengen_store::{ShardInfo, Store};
 /// A game that was drawn, or from which positions were drawn.
 #[derive(Debug)]
 pub struct Sampled<'a> {
-    /// The game.
+    /// The record of the game.
     pub game: &'a GameRecord,
-    /// The shard it comes from.
+    /// The shard that contains the game.
     pub shard: &'a ShardInfo,
-    /// The plies of the drawn positions, ascending; empty when games were drawn.
+    /// The plies of the drawn positions, ascending; empty if games were drawn.
     pub plies: &'a [usize],
 }
 
-/// Draws `count` games or positions uniformly, without replacement, among those that pass the filter, the same ones
-/// that [`export`](super::export::export) takes with that count and filter, and shows them in the order of the store. `watch` is told
-/// the progress and says whether to go on.
+/// Draws `count` games or positions uniformly and without replacement among those that pass the filter, and shows
+/// them in store order. They are the same that [`export`](super::export::export) takes with that count and filter. `watch` receives
+/// the progress and returns whether to continue.
 ///
 /// # Errors
 /// [`DatasetError::NoGames`], [`DatasetError::NothingMatches`], [`DatasetError::Stopped`], [`DatasetError::Store`].

@@ -1,4 +1,4 @@
-//! How are the games of a store gone through with little memory? A few shards at a time, in order, read in parallel.
+//! Reads all games of a store with little memory: a few shards at a time, in order, read in parallel.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use super::held::Held;
 use tengen_records::GameRecord;
 use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
 
-/// Shards that are in memory at once are no more than this, and stop at [`GROUP_BYTES`].
+/// Maximum number of shards in memory at once; [`GROUP_BYTES`] may stop earlier.
 const GROUP_SHARDS: usize = 64;
-/// Bytes on disk after which no further shard is taken into memory.
+/// Size on disk in bytes after which no further shard is added to a group.
 const GROUP_BYTES: u64 = 4 << 20;
 
-/// Why a shard that was there at the beginning is left out.
-const PRUNED: &str = "it was pruned meanwhile";
+/// Why a shard that existed at the start is skipped.
+const PRUNED: &str = "it was pruned in the meantime";
 
-/// What has been gone through.
+/// Progress of an export.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportProgress {
-    /// Positions read so far, those left out included.
+    /// Positions read so far, including those left out.
     pub positions: u64,
-    /// Positions in all shards that are read.
+    /// Positions in all shards to be read.
     pub all_positions: u64,
     /// Rows written so far.
     pub rows: u64,
@@ -34,13 +34,13 @@ pub struct ExportProgress {
 pub(crate) struct Read {
     pub(crate) games: u64,
     pub(crate) positions: u64,
-    /// Paths and reasons of shards that could not be taken.
+    /// Paths of skipped shards with the reasons.
     pub(crate) damaged: Vec<(String, String)>,
     held: Held,
 }
 
 impl Read {
-    /// That nothing of it passed the filters.
+    /// The error that nothing read passes the filters.
     pub(crate) fn nothing_matches(&self) -> DatasetError {
         DatasetError::NothingMatches {
             games: self.games,
@@ -50,11 +50,11 @@ impl Read {
     }
 }
 
-/// The shards that games passing the filter can be in, oldest first.
+/// The shards that may contain games passing the filter, oldest first.
 ///
 /// # Errors
-/// [`DatasetError::NoGames`] when the store has no shards of these games, [`DatasetError::NoGenerations`] when it has them of
-/// other generations only; [`DatasetError::Store`].
+/// [`DatasetError::NoGames`] if the store has no shards of these games, [`DatasetError::NoGenerations`] if it has them
+/// only of other generations; [`DatasetError::Store`].
 pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<ShardInfo>, DatasetError> {
     let mut shards = store.list_shards(&filter.games)?;
     if shards.is_empty() {
@@ -80,10 +80,10 @@ pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<Sh
     }
 }
 
-/// Reads shards in order and gives each one's number and games to `take`, which says whether to go on.
+/// Reads shards in order and passes the number and games of each to `take`, which returns whether to continue.
 ///
 /// # Errors
-/// [`DatasetError::Store`] when the store fails; what `take` returns. Damaged shards are noted in what is returned.
+/// [`DatasetError::Store`] if the store fails, and any error from `take`. Damaged shards are noted in the result.
 pub(crate) fn scan(
     store: &Store,
     shards: &[(usize, &ShardInfo)],

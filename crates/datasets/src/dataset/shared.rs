@@ -1,5 +1,5 @@
-//! Which columns do several datasets have, word for word the same? Names, boards, results, where a game comes from, and
-//! what the file of an imported game claims.
+//! Columns shared by several datasets: names, boards, results, the source of a game, and the claims of an imported
+//! game's file.
 
 use std::slice::IterMut;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ type OfSize = fn(Size, &mut Cells);
 type OfPosition = fn(&Position, &mut Cells);
 
 const NO_SCORE: &str = "the game ended without a score";
-const NO_WORD: &str = "the game was not imported, or its file does not say";
+const NO_CLAIM: &str = "the game was not imported, or its file does not say";
 
-/// What a game is called and played under.
+/// The id of a game and the conditions it was played under.
 pub(crate) const NAME: &[Column<OfGame>] = &[
     Column::new(
-        Field::text("game_id", "", "Name of the game, unique in its store."),
+        Field::text("game_id", "", "Id of the game, unique in its store."),
         |game, out| out.text(&game.id),
     ),
     Column::new(
         Field::text(
             "rules",
             "",
-            "Rule set; `tromp_taylor` = positional superko, suicide allowed, two passes end the game, area score.",
+            "Rule set; `tromp_taylor` = positional superko, suicide allowed, two passes end the game, area scoring.",
         ),
         |game, out| out.text(&game.rules),
     ),
@@ -40,26 +40,26 @@ pub(crate) const NAME: &[Column<OfGame>] = &[
         Field::one(
             "komi",
             Float32,
-            "points, a multiple of 0.5, White's",
-            "Points added to White's area.",
+            "points, a multiple of 0.5, for White",
+            "Points added to White's score.",
         ),
         |game, out| out.float(game.record.komi.points()),
     ),
 ];
 
-/// Columns and rows of the board.
+/// Width and height of the board.
 pub(crate) const SIZE: &[Column<OfSize>] = &[
     Column::new(
-        Field::one("width", Int8, "points, 1 to 19", "Columns of the board."),
+        Field::one("width", Int8, "points, 1 to 19", "Width of the board."),
         |size, out| out.int(size.width() as i64),
     ),
     Column::new(
-        Field::one("height", Int8, "points, 1 to 19", "Rows of the board."),
+        Field::one("height", Int8, "points, 1 to 19", "Height of the board."),
         |size, out| out.int(size.height() as i64),
     ),
 ];
 
-/// What the rules say of a position.
+/// What the rules say about a position.
 pub(crate) const BOARD: &[Column<OfPosition>] = &[
     Column::new(
         Field::one(
@@ -75,7 +75,7 @@ pub(crate) const BOARD: &[Column<OfPosition>] = &[
             "consecutive_passes",
             Int8,
             "0 or 1",
-            "1 when the last turn was a pass: then a pass ends the game.",
+            "1 if the last turn was a pass, so that another pass ends the game.",
         ),
         |position, out| out.int(position.consecutive_passes()),
     ),
@@ -85,7 +85,7 @@ pub(crate) const BOARD: &[Column<OfPosition>] = &[
             Int8,
             Points,
             "1 Black stone, -1 White stone, 0 empty",
-            "The stones, by replay.",
+            "The stones, from replaying the game.",
         ),
         put_board,
     ),
@@ -94,8 +94,8 @@ pub(crate) const BOARD: &[Column<OfPosition>] = &[
             "legal",
             Int8,
             Moves,
-            "1 legal, 0 not",
-            "Moves the rules allow the mover, by replay with the whole history; the last item is the pass.",
+            "1 legal, 0 illegal",
+            "The mover's legal moves, from a replay with the whole history; the last item is the pass.",
         ),
         put_legal,
     ),
@@ -104,8 +104,8 @@ pub(crate) const BOARD: &[Column<OfPosition>] = &[
             "superko_banned",
             Int8,
             Points,
-            "1 banned, 0 not",
-            "Empty points that are refused to the mover by the ko rule alone, one-stone suicides that it refuses included.",
+            "1 banned, 0 not banned",
+            "Empty points that only the ko rule bans for the mover, including one-stone suicides that it bans.",
         ),
         |position, out| out.points(position.size(), &position.superko_banned(), &Default::default()),
     ),
@@ -114,7 +114,7 @@ pub(crate) const BOARD: &[Column<OfPosition>] = &[
             "margin_now",
             Int16,
             "points, Black minus White, without komi",
-            "Area score of the board as it stands: stones and the empty points that reach only one color.",
+            "Area score of the current board: stones and the empty points that reach only one color.",
         ),
         |position, out| out.int(position.board_margin()),
     ),
@@ -127,7 +127,7 @@ pub(crate) const RESULT: &[Column<OfGame>] = &[
             "outcome",
             Int8,
             "1 Black won, 0 tie, -1 White won",
-            "Result of the game after komi, resignation and forfeit included.",
+            "Result of the game after komi, including resignations and forfeits.",
         )
         .null("the game has no result"),
         |game, out| game.put_outcome(out),
@@ -137,7 +137,7 @@ pub(crate) const RESULT: &[Column<OfGame>] = &[
             "area_margin",
             Int16,
             "points, Black minus White, without komi",
-            "Strict area score at the end of the game: what stands is counted, nothing is taken off as dead.",
+            "Strict area score at the end of the game: all stones on the board count, none are removed as dead.",
         )
         .null(NO_SCORE),
         |game, out| game.put_area_margin(out),
@@ -147,7 +147,7 @@ pub(crate) const RESULT: &[Column<OfGame>] = &[
             "score",
             Float32,
             "points, Black minus White, after komi",
-            "Score at the end of the game, as the rules count it.",
+            "Score at the end of the game under its rules.",
         )
         .null(NO_SCORE),
         |game, out| game.put_score(out),
@@ -158,7 +158,7 @@ pub(crate) const RESULT: &[Column<OfGame>] = &[
             Int8,
             Points,
             "1 Black, -1 White, 0 neither",
-            "Owner of every point at the end of the game by area.",
+            "Owner of every point at the end of the game under area scoring.",
         )
         .null(NO_SCORE),
         |game, out| game.put_ownership(out),
@@ -167,13 +167,14 @@ pub(crate) const RESULT: &[Column<OfGame>] = &[
         Field::text(
             "end_reason",
             "",
-            "`two_passes` and `settled` (scored), `ply_limit` and `unfinished` (no result), `resign`, `forfeit` (one side lost, no score), `long_cycle` (a tie, no score), `undecided_life` (no result).",
+            "`two_passes` and `settled` (scored), `ply_limit` and `unfinished` (no result), `resign`, `forfeit` (one \
+             side lost, no score), `long_cycle` (a tie, no score), `undecided_life` (no result).",
         ),
         |game, out| out.text(&game.end_reason),
     ),
 ];
 
-/// Who played a game, and where it lies.
+/// The players of a game and where it is stored.
 pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
     Column::new(
         Field::text("kind", "", "`selfplay`, `match` or `import`."),
@@ -184,9 +185,9 @@ pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
             "generation",
             Int32,
             "",
-            "Generation of the model that played; its number in the store.",
+            "Generation of the model that played, as numbered in the store.",
         )
-        .null("the game is not of self-play"),
+        .null("the game is not a self-play game"),
         |game, out| game.put_generation(out),
     ),
     Column::new(
@@ -198,7 +199,7 @@ pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
         |game, out| out.text(&game.white_model),
     ),
     Column::new(
-        Field::text("config_id", "", "Configuration the game was played under."),
+        Field::text("config_id", "", "Configuration the game was played with."),
         |game, out| out.text(&game.config_id),
     ),
     Column::new(
@@ -210,7 +211,7 @@ pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
             "start_time",
             Time,
             "UTC",
-            "When the game began; 1970-01-01 where an imported file does not say.",
+            "When the game started; 1970-01-01 if an imported file does not say.",
         ),
         |game, out| out.int(game.record.start_time_ms),
     ),
@@ -218,28 +219,32 @@ pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
         Field::text(
             "shard",
             "",
-            "Path of the shard in the store the game comes from; it ends with the shard's SHA-256.",
+            "Path of the game's shard in its store; the name ends with the start of the shard's SHA-256.",
         ),
         |game, out| out.text(&game.shard),
     ),
 ];
 
-/// A column of a text that the file of a game may hold.
-macro_rules! word {
+/// A text column from the file of an imported game.
+macro_rules! claim {
     ($name:literal, $meaning:literal, $of:expr) => {
-        Column::new(Field::text($name, "", $meaning).null(NO_WORD), |game, out| {
+        Column::new(Field::text($name, "", $meaning).null(NO_CLAIM), |game, out| {
             let of: fn(&Origin) -> Option<&String> = $of;
             match game.origin().and_then(of) {
-                Some(word) => out.text(&Arc::from(word.as_str())),
+                Some(claim) => out.text(&Arc::from(claim.as_str())),
                 None => out.missing(),
             }
         })
     };
 }
 
-/// Where an imported game was read and what its file says, beside what was counted.
+/// The source of an imported game and the claims of its file, next to what was counted.
 pub(crate) const CLAIMS: &[Column<OfGame>] = &[
-    word!("source_file", "File the game was read from, with the name inside it when it is an archive.", |origin| Some(&origin.file)),
+    claim!(
+        "source_file",
+        "File the game was read from; for an archive, including the name inside it.",
+        |origin| Some(&origin.file)
+    ),
     Column::new(
         Field::one("source_game", Int32, "from 1", "Number of the game in its file.").null("the game was not imported"),
         |game, out| match game.origin() {
@@ -251,7 +256,10 @@ pub(crate) const CLAIMS: &[Column<OfGame>] = &[
         Field::text(
             "claim_check",
             "",
-            "The result by the rules beside the file's claim. Counted: `agrees`, `other_margin` (the same winner), `other_winner`, `no_claim` (the file claims no count). Not counted: `resignation`, `forfeit`, `unfinished` (no two passes, whatever the file claims), `no_count` (over, but without a count).",
+            "How the file's claim compares with the result under the rules. Counted: `agrees`, `other_margin` (the \
+             same winner), `other_winner`, `no_claim` (the file claims no count). Not counted: `resignation`, \
+             `forfeit`, `unfinished` (no two passes, whatever the file claims), `no_count` (over, but without a \
+             count).",
         )
         .null("the game was not imported"),
         |game, out| match game.origin() {
@@ -259,23 +267,57 @@ pub(crate) const CLAIMS: &[Column<OfGame>] = &[
             None => out.missing(),
         },
     ),
-    word!("claimed_result", "Result by the file, in its own words, not checked.", |origin| origin.result.as_ref()),
-    word!("claimed_komi", "Komi by the file, in its own words; `komi` is the one that counts here.", |origin| origin.komi.as_ref()),
-    word!("claimed_rules", "Rules by the file, in its own words; `rules` are those it was replayed under.", |origin| origin.rules.as_ref()),
+    claim!(
+        "claimed_result",
+        "Result claimed by the file, verbatim and unchecked.",
+        |origin| origin.result.as_ref()
+    ),
+    claim!(
+        "claimed_komi",
+        "Komi claimed by the file, verbatim; `komi` is the one that was used.",
+        |origin| origin.komi.as_ref()
+    ),
+    claim!(
+        "claimed_rules",
+        "Rules claimed by the file, verbatim; `rules` are those used for the replay.",
+        |origin| origin.rules.as_ref()
+    ),
     Column::new(
-        Field::one("claimed_handicap", Int32, "stones", "Handicap stones by the file.").null(NO_WORD),
+        Field::one(
+            "claimed_handicap",
+            Int32,
+            "stones",
+            "Handicap stones claimed by the file.",
+        )
+        .null(NO_CLAIM),
         |game, out| match game.origin().and_then(|origin| origin.handicap) {
             Some(stones) => out.int(stones),
             None => out.missing(),
         },
     ),
-    word!("played_on", "When the game was played, in the file's own words.", |origin| origin.date.as_ref()),
-    word!("event", "The event at which it was played, in the file's own words.", |origin| origin.event.as_ref()),
-    word!("black_rank", "Rank of the player of Black, in the file's own words.", |origin| origin.black_rank.as_ref()),
-    word!("white_rank", "Rank of the player of White, in the file's own words.", |origin| origin.white_rank.as_ref()),
+    claim!(
+        "played_on",
+        "When the game was played, verbatim from the file.",
+        |origin| origin.date.as_ref()
+    ),
+    claim!(
+        "event",
+        "The event where it was played, verbatim from the file.",
+        |origin| origin.event.as_ref()
+    ),
+    claim!(
+        "black_rank",
+        "Rank of the Black player, verbatim from the file.",
+        |origin| origin.black_rank.as_ref()
+    ),
+    claim!(
+        "white_rank",
+        "Rank of the White player, verbatim from the file.",
+        |origin| origin.white_rank.as_ref()
+    ),
 ];
 
-/// The columns of what files claim, in a dataset that imported games can be in.
+/// The columns of claims, if the dataset may contain imported games.
 pub(crate) fn claims(games: &GamesOf) -> &'static [Column<OfGame>] {
     match games {
         GamesOf::Imported | GamesOf::All => CLAIMS,
@@ -283,7 +325,7 @@ pub(crate) fn claims(games: &GamesOf) -> &'static [Column<OfGame>] {
     }
 }
 
-/// Fills the next columns of a row; columns that the table does not have any more are passed over.
+/// Fills the next columns of a row; columns that the table lacks are skipped.
 pub(crate) fn fill<P: Copy>(columns: &[Column<P>], cells: &mut IterMut<'_, Cells>, put: impl Fn(P, &mut Cells)) {
     for (column, cells) in columns.iter().zip(cells) {
         put(column.put, cells);

@@ -1,9 +1,9 @@
-//! How do tiny boards become a dataset of exact values? Every state within some plies, its frontier solved, the rest
-//! backed up.
+//! A dataset of exact values for tiny boards: all states within some plies are listed, those of the last ply are
+//! solved, and the others are backed up from them.
 //!
-//! Under positional superko what may follow depends on every earlier grid. A state is therefore the grid, the side to
-//! move, the consecutive passes and the set of all grids that have stood on the board; states that are mirror images of
-//! each other are one.
+//! Under positional superko, the legal continuations depend on every earlier grid. A state is therefore the grid, the
+//! side to move, the consecutive passes and the set of all earlier grids; states that are mirror images of each other
+//! are one.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,43 +21,43 @@ use super::solved_rows::{Solved, push_state, solved_fields};
 use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
 
-/// States of one ply that are kept in memory at most.
-const MOST_STATES: usize = 2_000_000;
-/// States that are solved between two reports of progress.
-const SOLVED_AT_ONCE: usize = 8;
+/// Maximum number of states of one ply kept in memory.
+const MAX_STATES: usize = 2_000_000;
+/// Number of states solved between two progress reports.
+const SOLVED_PER_REPORT: usize = 8;
 
 /// Which boards to solve and how.
 #[derive(Clone, Debug)]
 pub struct SolveOptions {
-    /// The boards.
+    /// The board sizes to solve.
     pub sizes: Vec<Size>,
-    /// The rules: positional superko, the end at two passes.
+    /// The rules, which must have positional superko and end the game after two passes.
     pub rules: Rules,
-    /// States after at most so many turns become rows.
+    /// States after at most this many turns become rows.
     pub plies: usize,
-    /// Positions the search of one state may look at.
+    /// Maximum number of positions that the search of one state may visit.
     pub most_nodes: u64,
-    /// The format of the files.
+    /// The file format.
     pub format: FileFormat,
 }
 
-/// What is being done.
+/// Progress of solving.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SolveProgress {
-    /// The board.
+    /// The board being solved.
     pub size: Size,
-    /// States of the frontier that are solved.
+    /// Number of last-ply states solved so far.
     pub solved: u64,
-    /// States of the frontier.
+    /// Number of last-ply states in total.
     pub all: u64,
 }
 
-/// Writes a frozen dataset of solved positions to `folder`/v1: complete or not at all. `watch` is told the progress and
-/// says whether to go on.
+/// Writes a frozen dataset of solved positions to `folder`/v1, completely or not at all. `watch` receives the progress
+/// and returns whether to continue.
 ///
 /// # Errors
-/// [`DatasetError::Unsolved`] when a state is not decided within the limit, the boards have too many states or the rules are
-/// not those the solver knows; the errors of writing. Then nothing is left in the folder.
+/// [`DatasetError::Unsolved`] if a state is not decided within the limit, the boards have too many states, or the
+/// solver does not support the rules; write errors. Nothing is then left in the folder.
 pub fn solve_dataset(
     folder: &Path,
     options: &SolveOptions,
@@ -102,13 +102,13 @@ pub fn solve_dataset(
     })
 }
 
-/// A state, by one way that leads to it.
+/// A state, represented by one move sequence that leads to it.
 struct State {
     position: Position,
-    /// Move sequences that lead to it or to a mirror image.
+    /// Number of move sequences that lead to it or to a mirror image.
     sequences: u64,
     children: Vec<(Move, Child)>,
-    /// Black's area minus White's with best play of both sides.
+    /// Black's area minus White's with best play by both sides.
     margin: i32,
 }
 
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Margins after each move, given the states of the next ply.
+    /// The margin after each move, given the states of the next ply.
     fn move_margins<'a>(&'a self, next: &'a [State]) -> impl Iterator<Item = (Move, i32)> + 'a {
         self.children.iter().map(|(mv, child)| match *child {
             Child::Over(margin) => (*mv, margin),
@@ -199,9 +199,9 @@ fn expand(level: &mut [State], size: Size) -> Result<Vec<State>, DatasetError> {
             next[number].sequences += state.sequences;
             state.children.push((mv, Child::State(number)));
         }
-        if next.len() > MOST_STATES {
+        if next.len() > MAX_STATES {
             return Err(DatasetError::Unsolved(format!(
-                "{size} has more than {MOST_STATES} states after {} turns: take fewer plies",
+                "{size} has more than {MAX_STATES} states after {} turns: use fewer plies",
                 next[0].position.ply()
             )));
         }
@@ -218,7 +218,7 @@ fn solve_frontier(
 ) -> Result<(), DatasetError> {
     let all = states.len() as u64;
     let mut solved = 0;
-    for chunk in states.chunks_mut(SOLVED_AT_ONCE) {
+    for chunk in states.chunks_mut(SOLVED_PER_REPORT) {
         if !watch(SolveProgress { size, solved, all }) {
             return Err(DatasetError::Stopped);
         }
@@ -236,8 +236,8 @@ fn unsolved(position: &Position, error: SolveError, options: &SolveOptions) -> D
     let moves: Vec<String> = position.moves().iter().map(|mv| mv.format(position.size())).collect();
     DatasetError::Unsolved(match error {
         SolveError::NotDecided { least, most } => format!(
-            "{} after {} is not decided within {} positions: best play leads to a margin from {least} to {most}; take another \
-             board, more plies (the states to solve are then nearer to their end) or a larger limit",
+            "{} after {} is not decided within {} positions: best play leads to a margin from {least} to {most}; use \
+             another board, more plies (so that the states to solve are closer to the end) or a larger limit",
             position.size(),
             moves.join(" "),
             options.most_nodes
@@ -246,7 +246,7 @@ fn unsolved(position: &Position, error: SolveError, options: &SolveOptions) -> D
     })
 }
 
-/// A hash of the state up to mirror images: whose turn it is, consecutive passes, the grid, the set of all grids so far.
+/// A hash of a state up to mirror images: side to move, consecutive passes, grid, and the set of all grids so far.
 fn state_key(position: &Position) -> [u8; 32] {
     let size = position.size();
     let grids = grids(position);
@@ -263,7 +263,7 @@ fn state_key(position: &Position) -> [u8; 32] {
         (now, images)
     };
     let smallest = (0..table.symmetries().len()).map(image_of).min();
-    let (now, images) = smallest.expect("every board has the symmetry that changes nothing");
+    let (now, images) = smallest.expect("every board has the identity symmetry");
     let mut hash = Sha256::new();
     hash.update([position.to_move().index() as u8, position.consecutive_passes() as u8]);
     for word in now.iter().chain(images.iter().flatten()) {
@@ -290,10 +290,11 @@ fn sections(options: &SolveOptions) -> Vec<Section> {
         (
             "How the values were made",
             format!(
-                "All states after at most {} turns were listed. Those after {} turns were each solved by an exhaustive proof-number \
-                 search with their whole history, which gives the margin of best play for both sides; the margins of all \
-                 earlier states follow from them by minimax. Nothing is estimated. A margin tells the result under any komi: \
-                 Black wins with a komi below it, loses with one above it, ties with one equal to it (komi {} here).",
+                "All states after at most {} turns were listed. Those after {} turns were each solved by an \
+                 exhaustive proof-number search with their whole history, which gives the margin with best play by \
+                 both sides; the margins of all earlier states follow from them by minimax. Nothing is estimated. A \
+                 margin determines the result for any komi: Black wins with a lower komi, loses with a higher one, \
+                 and ties with an equal one (komi {} here).",
                 options.plies,
                 options.plies + 1,
                 Komi::ZERO
@@ -302,11 +303,13 @@ fn sections(options: &SolveOptions) -> Vec<Section> {
     ]
 }
 
-const STATES: &str = "Under positional superko what may follow depends on every grid that has stood on the board, so a row is not a
-bare board. It is a state: the grid, the side to move, the number of consecutive passes, and the set of all earlier grids. Two
-move sequences of one length that agree in these, up to one of the board's symmetries, are one row; `moves` is one of them and
-`sequences` counts them. The same board can therefore stand in several rows with different histories, bans and even values.
-Every state that can be reached from the empty board in at most that many turns is here; finished games are not.
+const STATES: &str = "\
+Under positional superko, the legal continuations depend on every grid that has been on the board, so a row is more
+than a board. It is a state: the grid, the side to move, the number of consecutive passes, and the set of all earlier
+grids. Move sequences of equal length that agree in these, up to one of the board's symmetries, share a row; `moves`
+is one of them and `sequences` counts them. The same board can therefore occur in several rows with different
+histories, bans and even values. Every state reachable from the empty board in at most that many turns is included;
+finished games are not.
 ";
 
 #[cfg(test)]
@@ -326,28 +329,28 @@ mod tests {
     }
 
     #[test]
-    fn sequences_add_up_to_perft_and_values_to_known_ones() {
+    fn sequences_sum_to_perft_and_values_match_known_ones() {
         for (width, height, plies, margin) in [(2, 2, 4, 1), (1, 3, 4, 3), (1, 4, 3, 4), (1, 2, 5, 0)] {
             let size = Size::new(width, height).unwrap();
             let levels = levels(size, plies);
             assert_eq!(levels[0][0].margin, margin, "{size}");
             for (ply, level) in levels.iter().enumerate() {
                 let running: u64 = level.iter().map(|state| state.sequences).sum();
-                // perft counts the sequences that end with this turn too.
+                // perft also counts the sequences that end with this turn.
                 let over = if ply < 2 { 0 } else { passed(&levels[ply - 1]) };
                 assert_eq!(running + over, perft(&mut Position::new(size), ply), "{size} ply {ply}");
             }
         }
     }
 
-    /// Sequences whose last turn was a pass, so that one more pass ends the game.
+    /// Number of sequences whose last turn was a pass, so that one more pass ends the game.
     fn passed(level: &[Solved]) -> u64 {
         let passed = level.iter().filter(|state| state.position.consecutive_passes() == 1);
         passed.map(|state| state.sequences).sum()
     }
 
     #[test]
-    fn backed_up_values_are_those_of_the_solver() {
+    fn backed_up_values_match_the_solver() {
         let size = Size::new(2, 2).unwrap();
         for state in levels(size, 3).iter().flatten() {
             assert_eq!(solve_margin(&state.position, 1_000_000), Ok(state.margin));

@@ -1,4 +1,4 @@
-//! Which columns has a dataset of solved positions, and how does a state fill them?
+//! The columns of a dataset of solved positions and how a state fills them.
 
 use tengen_rules::{Move, Position};
 
@@ -8,7 +8,7 @@ use super::column::{Column, Field, fields};
 use super::shared::{BOARD, SIZE, fill};
 use super::table::{Cells, Table};
 
-/// A state with its value, ready to be a row.
+/// A state with its value, ready to become a row.
 pub(crate) struct Solved {
     pub(crate) position: Position,
     pub(crate) sequences: u64,
@@ -22,7 +22,7 @@ type Put = fn(&Solved, &mut Cells);
 /// How a state is reached.
 const REACHED: &[Column<Put>] = &[
     Column::new(
-        Field::one("ply", Int32, "turns, 0 at the start", "Turns taken before this state."),
+        Field::one("ply", Int32, "turns; 0 at the start", "Turns played before this state."),
         |row, out| out.int(row.position.ply() as i64),
     ),
     Column::new(
@@ -30,7 +30,8 @@ const REACHED: &[Column<Put>] = &[
             "sequences",
             Int64,
             "sequences of `ply` turns",
-            "How many move sequences from the empty board lead to this state or a mirror image of it; over all rows of one ply they sum to the number of all sequences that are not over.",
+            "Number of move sequences from the empty board that lead to this state or a mirror image of it. Over all \
+             rows of one ply they sum to the number of all sequences in which the game is not over.",
         ),
         |row, out| out.int(row.sequences as i64),
     ),
@@ -40,7 +41,7 @@ const REACHED: &[Column<Put>] = &[
             Int16,
             Many,
             "point index, height * width = pass; Black first",
-            "One of these sequences: the history that superko looks back at.",
+            "One of these sequences, which is the history for superko.",
         ),
         |row, out| {
             out.ints(
@@ -60,7 +61,8 @@ const EXACT: &[Column<Put>] = &[
             "margin",
             Int16,
             "points, Black minus White, without komi",
-            "Exact area score at the end of the game if both sides play best from here. With komi k Black wins if it is above k.",
+            "Exact area score at the end of the game with best play by both sides from here. With komi k, Black wins \
+             if it is greater than k.",
         ),
         |row, out| out.int(row.margin),
     ),
@@ -70,7 +72,7 @@ const EXACT: &[Column<Put>] = &[
             Float32,
             Moves,
             "points, Black minus White; NaN for illegal moves",
-            "The same after each move: exact.",
+            "The same after each move, also exact.",
         ),
         |row, out| out.floats(row.by_move(f32::NAN, |margin| margin as f32)),
     ),
@@ -79,8 +81,8 @@ const EXACT: &[Column<Put>] = &[
             "best_moves",
             Int8,
             Moves,
-            "1 best, 0 not",
-            "All moves that keep the margin, which is the best for the side to move.",
+            "1 best, 0 not best",
+            "All moves that preserve the margin, i.e. the best moves for the side to move.",
         ),
         |row, out| out.ints(row.by_move(0, |margin| i8::from(margin == row.margin))),
     ),
@@ -102,7 +104,7 @@ pub(crate) fn push_state(table: &mut Table, state: &Solved) {
 }
 
 impl Solved {
-    /// One item per move: `none` for illegal ones.
+    /// One item per move; illegal moves get `none`.
     fn by_move<T: Copy>(&self, none: T, of: impl Fn(i32) -> T) -> Vec<T> {
         let size = self.position.size();
         let mut items = vec![none; size.area() + 1];

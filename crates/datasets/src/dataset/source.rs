@@ -1,4 +1,4 @@
-//! What is the same for every row of a game: names, result, where it comes from.
+//! What is the same for every row of a game: names, result, source.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tengen_store::{Collection, ShardInfo};
 pub(crate) struct ShardSource {
     /// Path in the store.
     pub(crate) path: Arc<str>,
-    /// Generation of self-play.
+    /// The self-play generation; `None` for other games.
     pub(crate) generation: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ impl ShardSource {
     }
 }
 
-/// A game with its texts ready to be shared by many rows.
+/// A game with its texts prepared for sharing by many rows.
 pub(crate) struct GameSource<'a> {
     pub(crate) record: &'a GameRecord,
     pub(crate) id: Arc<str>,
@@ -59,7 +59,7 @@ impl<'a> GameSource<'a> {
         }
     }
 
-    /// Where an imported game comes from and what its file claims.
+    /// The source of an imported game and the claims of its file.
     pub(crate) fn origin(&self) -> Option<&'a Origin> {
         self.record.origin.as_deref()
     }

@@ -1,4 +1,4 @@
-//! How do rows lie in memory before they are written? Column by column, every format takes them from there.
+//! The in-memory, column-by-column form of rows, from which every file format is written.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) enum Values {
     Text(Vec<Arc<str>>),
 }
 
-/// Runs an expression on whichever vector a column has.
+/// Evaluates an expression on whichever vector a column has.
 macro_rules! each_kind {
     ($values:expr, $items:ident => $body:expr) => {
         match $values {
@@ -38,9 +38,10 @@ macro_rules! each_kind {
 pub(crate) struct Cells {
     pub(crate) field: Field,
     pub(crate) values: Values,
-    /// Number of items before the end of each row; only for columns of lists.
+    /// Number of items up to the end of each row; only for list columns.
     pub(crate) ends: Vec<usize>,
-    /// Whether each row has a value; only for columns that can be null. A null single item is 0, a null list empty.
+    /// Whether each row has a value; only for nullable columns. A null single item is stored as 0, a null list as
+    /// empty.
     pub(crate) valid: Vec<bool>,
 }
 
@@ -63,62 +64,62 @@ impl Cells {
         }
     }
 
-    /// Adds a row of one truth value.
+    /// Adds a row with one boolean.
     pub(crate) fn flag(&mut self, value: bool) {
         match &mut self.values {
             Values::Bool(items) => items.push(value),
-            _ => unreachable!("{} holds no flags", self.field.name),
+            _ => unreachable!("{} does not hold booleans", self.field.name),
         }
         self.end_row(true);
     }
 
-    /// Adds a row of one whole number.
+    /// Adds a row with one integer.
     pub(crate) fn int(&mut self, value: impl Into<i64>) {
         self.push_int(value.into());
         self.end_row(true);
     }
 
-    /// Adds a row of one number.
+    /// Adds a row with one float.
     pub(crate) fn float(&mut self, value: f32) {
         self.push_float(value);
         self.end_row(true);
     }
 
-    /// Adds a row of one text.
+    /// Adds a row with one text.
     pub(crate) fn text(&mut self, value: &Arc<str>) {
         match &mut self.values {
             Values::Text(items) => items.push(value.clone()),
-            _ => unreachable!("{} holds no text", self.field.name),
+            _ => unreachable!("{} does not hold texts", self.field.name),
         }
         self.end_row(true);
     }
 
-    /// Adds a row of whole numbers.
+    /// Adds a row of integers.
     pub(crate) fn ints<T: Into<i64>>(&mut self, values: impl IntoIterator<Item = T>) {
         values.into_iter().for_each(|value| self.push_int(value.into()));
         self.end_row(true);
     }
 
-    /// Adds a row of numbers.
+    /// Adds a row of floats.
     pub(crate) fn floats(&mut self, values: impl IntoIterator<Item = f32>) {
         values.into_iter().for_each(|value| self.push_float(value));
         self.end_row(true);
     }
 
-    /// Adds a row with one number per point: `black` on Black's points, -`black` on White's, 0 elsewhere.
+    /// Adds a row with one number per point: 1 on the points in `ones`, -1 on those in `minus_ones`, 0 elsewhere.
     pub(crate) fn points(&mut self, size: Size, ones: &PointSet, minus_ones: &PointSet) {
         self.mark(size.area(), ones, minus_ones);
         self.end_row(true);
     }
 
-    /// Adds a row with 1 for every move of a set, else 0; `pass` is the last item.
+    /// Adds a row with 1 for every move in a set, else 0; the last item is `pass`.
     pub(crate) fn moves(&mut self, size: Size, plays: &PointSet, pass: bool) {
         self.mark(size.area(), plays, &PointSet::new());
         self.push_int(pass.into());
         self.end_row(true);
     }
 
-    /// Adds a row that is null.
+    /// Adds a null row.
     pub(crate) fn missing(&mut self) {
         if self.field.shape == Shape::One {
             each_kind!(&mut self.values, items => items.push(Default::default()));
@@ -128,7 +129,7 @@ impl Cells {
 
     fn mark(&mut self, area: usize, ones: &PointSet, minus_ones: &PointSet) {
         let Values::Int8(items) = &mut self.values else {
-            unreachable!("{} holds no marks", self.field.name)
+            unreachable!("{} does not hold point marks", self.field.name)
         };
         let first = items.len();
         items.resize(first + area, 0);
@@ -137,20 +138,20 @@ impl Cells {
     }
 
     fn push_int(&mut self, value: i64) {
-        let fits = "the column's type holds every value of its range";
+        let fits = "the column's type can hold every value in its range";
         match &mut self.values {
             Values::Int8(items) => items.push(value.try_into().expect(fits)),
             Values::Int16(items) => items.push(value.try_into().expect(fits)),
             Values::Int32(items) => items.push(value.try_into().expect(fits)),
             Values::Int64(items) => items.push(value),
-            _ => unreachable!("{} holds no whole numbers", self.field.name),
+            _ => unreachable!("{} does not hold integers", self.field.name),
         }
     }
 
     fn push_float(&mut self, value: f32) {
         match &mut self.values {
             Values::Float32(items) => items.push(value),
-            _ => unreachable!("{} holds no numbers", self.field.name),
+            _ => unreachable!("{} does not hold floats", self.field.name),
         }
     }
 
@@ -175,7 +176,7 @@ impl Cells {
         self.valid.get(row).copied().unwrap_or(true)
     }
 
-    /// Where the items of a row stand.
+    /// The range of a row's items.
     pub(crate) fn range(&self, row: usize) -> std::ops::Range<usize> {
         match self.field.shape {
             Shape::One => row..row + 1,
@@ -196,7 +197,7 @@ impl Cells {
             (Values::Int64(to), Values::Int64(from)) => to.extend_from_slice(&from[range]),
             (Values::Float32(to), Values::Float32(from)) => to.extend_from_slice(&from[range]),
             (Values::Text(to), Values::Text(from)) => to.extend_from_slice(&from[range]),
-            _ => unreachable!("tables of the same columns"),
+            _ => unreachable!("both tables have the same columns"),
         }
         self.end_row(other.is_valid(row));
     }
@@ -213,7 +214,6 @@ impl Cells {
     }
 }
 
-/// Rows of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Cells>,
@@ -221,7 +221,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(fields: &[Field]) -> Table {
         Table {
             columns: fields.iter().map(|&field| Cells::new(field)).collect(),
@@ -229,7 +229,7 @@ impl Table {
         }
     }
 
-    /// Adds the rows of a table with the same columns for which `keep` says so.
+    /// Adds the rows of a table with the same columns for which `keep` returns true.
     pub(crate) fn append(&mut self, other: &Table, keep: impl Fn(usize) -> bool) {
         for row in (0..other.rows).filter(|&row| keep(row)) {
             self.append_row(other, row);
@@ -244,7 +244,7 @@ impl Table {
         self.rows += 1;
     }
 
-    /// Bytes the rows take in memory, about.
+    /// Approximate memory of the rows in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.columns.iter().map(Cells::bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! How do rows become the numbered parts of a dataset?
+//! Writes rows into the numbered parts of a dataset.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,29 +18,29 @@ use super::npz_file::write_npz;
 use super::parquet_file::ParquetFile;
 use super::table::{Table, Values};
 
-/// A row group is written when its rows take so much memory.
+/// A row group is written when its rows take this much memory.
 const ROW_GROUP_BYTES: usize = 16 << 20;
-/// Rows of a part of Parquet unless asked otherwise.
+/// Default number of rows in a Parquet part.
 const PARQUET_ROWS: u64 = 1 << 20;
-/// Rows of a part of NumPy arrays: they are in memory as a whole.
+/// Default number of rows in a part of NumPy arrays, which is in memory as a whole.
 const NPZ_ROWS: u64 = 1 << 15;
-/// Games of an SGF collection.
+/// Default number of games in an SGF collection.
 const SGF_GAMES: u64 = 1000;
 
-/// How a dataset is stored.
+/// The file format of a dataset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileFormat {
-    /// Parquet: read by pandas, polars, DuckDB, Spark and others.
+    /// Parquet, supported by pandas, polars, DuckDB, Spark and others.
     Parquet,
-    /// Compressed NumPy archives, arrays of one board size each.
+    /// Compressed NumPy archives with arrays of one board size each.
     Npz,
-    /// SGF collections, for Go programs; games only.
+    /// SGF collections for Go programs; games only.
     Sgf,
 }
 
 impl FileFormat {
-    /// The file extension and name.
+    /// The name of the format, which is also the file extension.
     pub fn name(self) -> &'static str {
         match self {
             FileFormat::Parquet => "parquet",
@@ -67,15 +67,15 @@ pub struct DatasetFile {
     pub bytes: u64,
     /// SHA-256 as 64 hexadecimal digits.
     pub sha256: String,
-    /// Rows inside.
+    /// Number of rows in the file.
     pub rows: u64,
-    /// The split it belongs to, in a dataset that was split.
+    /// The split it belongs to, if the dataset was split.
     pub split: Option<Split>,
-    /// Board size of its rows, in formats that keep sizes apart.
+    /// Board size of its rows, in formats that separate sizes.
     pub size: Option<String>,
 }
 
-/// Rows with the same key go into the same parts.
+/// Identifies the parts that a row belongs to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PartKey {
     pub(crate) split: Option<Split>,
@@ -93,7 +93,7 @@ pub(crate) struct DatasetWriter {
 }
 
 impl DatasetWriter {
-    /// Begins a dataset. `content` says what a row is; `rows_per_part` = `None` takes the format's usual number.
+    /// Starts a dataset. `content` says what a row represents; `rows_per_part` = `None` uses the default of the format.
     pub(crate) fn begin(
         folder: &Path,
         format: FileFormat,
@@ -111,37 +111,37 @@ impl DatasetWriter {
         })
     }
 
-    /// The folder that grows.
+    /// The folder of the draft.
     pub(crate) fn folder(&self) -> PathBuf {
         self.draft.path()
     }
 
-    /// The format of the parts.
     pub(crate) fn format(&self) -> FileFormat {
         self.format
     }
 
-    /// What a row is.
+    /// What a row represents.
     pub(crate) fn content(&self) -> &'static str {
         self.content
     }
 
-    /// Whether remains of an interrupted dataset were removed.
+    /// Whether the remains of an interrupted dataset were removed.
     pub(crate) fn cleaned(&self) -> bool {
         self.draft.cleaned
     }
 
-    /// Adds those rows of a game that `keep` names. A part closes at the first end of a game at which it has enough rows.
+    /// Adds the rows of a game selected by `keep`. A part closes at the end of the first game at which it has enough
+    /// rows.
     pub(crate) fn append(
         &mut self,
         key: PartKey,
         table: &Table,
         keep: impl Fn(usize) -> bool,
     ) -> Result<(), DatasetError> {
-        // Parquet and SGF take boards of any size in one file.
+        // Parquet and SGF allow boards of any size in one file.
         let size = (self.format == FileFormat::Npz).then_some(key.size);
         let slot = PartKey {
-            size: size.unwrap_or(Size::square(1).expect("1x1 is a board")),
+            size: size.unwrap_or(Size::square(1).expect("1x1 is a valid board")),
             ..key
         };
         let root = self.draft.path();
@@ -162,7 +162,7 @@ impl DatasetWriter {
         parts.flush(false)
     }
 
-    /// Closes every part and returns the draft with all files, ordered by split, size and number.
+    /// Closes every part and returns the draft with all files, sorted by split, size and number.
     pub(crate) fn finish(self) -> Result<(Draft, Vec<DatasetFile>), DatasetError> {
         let mut files = Vec::new();
         for (_, mut parts) in self.parts {
@@ -185,13 +185,13 @@ struct Parts {
     /// Rows not written yet.
     table: Table,
     open: Option<ParquetFile>,
-    /// Rows written to the open file.
+    /// Number of rows written to the open file.
     open_rows: u64,
     files: Vec<DatasetFile>,
 }
 
 impl Parts {
-    /// Writes what is due; everything at the end.
+    /// Writes all complete row groups and parts, or everything at the end.
     fn flush(&mut self, end: bool) -> Result<(), DatasetError> {
         let rows = self.open_rows + self.table.rows as u64;
         let full = rows >= self.rows_per_part || (end && rows > 0);
@@ -221,7 +221,7 @@ impl Parts {
         match (self.format, self.size) {
             (FileFormat::Parquet, _) => self.open.take().map_or(Ok(()), ParquetFile::close)?,
             (FileFormat::Npz, Some(size)) => write_npz(&path, &self.table, size)?,
-            (FileFormat::Npz, None) => unreachable!("parts of arrays have a board size"),
+            (FileFormat::Npz, None) => unreachable!("NumPy parts have a board size"),
             (FileFormat::Sgf, _) => write_texts(&path, &self.table)?,
         }
         let (bytes, sha256) = file_hash(&path)?;
@@ -238,7 +238,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Path of the next part inside the dataset; its folder exists.
+    /// Path of the next part inside the dataset; creates its folder.
     fn next_path(&self) -> Result<String, DatasetError> {
         let mut folder = String::new();
         for part in [
@@ -253,7 +253,7 @@ impl Parts {
     }
 }
 
-/// Writes a table of one column of texts.
+/// Writes a table with a single text column.
 fn write_texts(path: &Path, table: &Table) -> Result<(), DatasetError> {
     let write = || -> std::io::Result<()> {
         let mut file = BufWriter::new(File::create(path)?);
@@ -277,7 +277,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), DatasetError> 
     write().map_err(|error| cannot_write(path, error))
 }
 
-/// Size and SHA-256 of a file, read once in small pieces.
+/// Size and SHA-256 of a file, read once in small chunks.
 pub(crate) fn file_hash(path: &Path) -> Result<(u64, String), DatasetError> {
     let hash = || -> std::io::Result<(u64, String)> {
         let mut file = File::open(path)?;
@@ -298,7 +298,7 @@ pub(crate) fn file_hash(path: &Path) -> Result<(u64, String), DatasetError> {
     hash().map_err(|error| cannot_write(path, error))
 }
 
-/// Makes the names in every folder of the parts durable.
+/// Syncs every folder of the parts, so that the names in them are durable.
 pub(crate) fn sync_folders(root: &Path, files: &[DatasetFile]) -> Result<(), DatasetError> {
     let mut folders: Vec<PathBuf> = files
         .iter()

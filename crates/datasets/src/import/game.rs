@@ -1,5 +1,4 @@
-//! What becomes of one foreign game under strict rules? A record with the rules' own result, or the reason it is left
-//! out.
+//! Turns an external game into a record with the result under strict rules, or states why it is rejected.
 
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
@@ -8,33 +7,33 @@ use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Position, Rules};
 use tengen_records::{Comparison, EndReason, GameKind, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
 use tengen_sgf::{SgfError, SgfGame};
 
-/// What a turn becomes that the file leaves out, so that one side plays twice in a row.
+/// What to do about a turn missing from the file, so that one side plays twice in a row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum MissingTurns {
-    /// The game is refused: nothing is invented.
+    /// Reject the game; nothing is invented.
     #[default]
     Refuse,
-    /// A pass of the other side is put in, marked as a turn that nobody chose ([`OPENING`]).
+    /// Insert a pass by the other side, marked as a turn that no player chose ([`OPENING`]).
     Pass,
 }
 
-/// How foreign games are judged.
+/// How external games are judged.
 #[derive(Clone, Debug)]
 pub struct ImportRules {
-    /// The rules the games are replayed under.
+    /// The rules used for the replay.
     pub rules: Rules,
-    /// Komi of every game; `None` takes what the file says, and 0 where it says nothing.
+    /// Komi of every game; `None` uses the komi in the file, or 0 if it has none.
     pub komi: Option<Komi>,
-    /// What a turn becomes that the file leaves out.
+    /// What to do about turns missing from the file.
     pub missing_turns: MissingTurns,
 }
 
-/// Why a game is left out.
+/// Why a game is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// Name of the rule that is broken; `broken` for a game that cannot be read.
+    /// Name of the broken rule; `broken` for a game that cannot be parsed.
     pub(super) rule: &'static str,
-    /// The reason, its place and turn.
+    /// The reason with its position and turn.
     pub(super) error: SgfError,
 }
 
@@ -43,23 +42,23 @@ impl Refusal {
         Refusal { rule, error }
     }
 
-    /// A game that cannot be read as one of Go.
+    /// A game that cannot be parsed as a game of Go.
     pub(super) fn broken(error: SgfError) -> Refusal {
         Refusal::new("broken", error)
     }
 }
 
-/// A foreign game as a record.
+/// An external game converted to a record.
 pub(super) struct Imported {
     pub(super) record: GameRecord,
     pub(super) comparison: Comparison,
-    /// Passes put in for turns the file leaves out.
+    /// Number of passes inserted for missing turns.
     pub(super) added_passes: u64,
-    /// Passes left out that come after the game was over.
+    /// Number of passes dropped because they come after the end of the game.
     pub(super) dropped_passes: u64,
 }
 
-/// Replays a game under the rules and labels it by them.
+/// Replays a game under the rules and labels it accordingly.
 pub(super) fn import_game(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<Imported, Refusal> {
     let mut record = bare_record(game, origin, how)?;
     let mut position = record
@@ -81,7 +80,7 @@ pub(super) fn import_game(game: &SgfGame, origin: Origin, how: &ImportRules) -> 
             take_turn(&mut record, &mut position, Move::Pass, OPENING).map_err(|error| {
                 refuse(
                     "turn_order",
-                    format!("no pass can stand for the missing turn of {due:?}: {error}"),
+                    format!("{due:?}'s missing turn cannot be replaced by a pass: {error}"),
                 )
             })?;
             added_passes += 1;
@@ -112,7 +111,7 @@ fn take_turn(record: &mut GameRecord, position: &mut Position, mv: Move, flags: 
 
 fn twice_in_a_row(color: Color) -> String {
     let other = color.opposite();
-    format!("{color:?} plays, but it is {other:?}'s turn: the file leaves a turn out")
+    format!("{color:?} plays, but it is {other:?}'s turn: a turn is missing from the file")
 }
 
 fn rule_name(reason: IllegalMove) -> &'static str {
@@ -125,7 +124,7 @@ fn rule_name(reason: IllegalMove) -> &'static str {
     }
 }
 
-/// A record of the game's start.
+/// A record of the start of the game.
 fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<GameRecord, Refusal> {
     let name = |name: &Option<String>| first_words(name.as_deref().unwrap_or("?"));
     Ok(GameRecord {
@@ -149,15 +148,15 @@ fn bare_record(game: &SgfGame, origin: Origin, how: &ImportRules) -> Result<Game
     })
 }
 
-/// The komi asked for, else the file's. A komi that is not in half points, or larger than the board, is most likely
-/// in another unit; nobody can say which.
+/// The requested komi, or else the komi in the file. A komi that is not in half points, or exceeds the size of the
+/// board, is probably in an unknown unit.
 fn komi(game: &SgfGame, how: &ImportRules) -> Result<Komi, Refusal> {
     if let Some(komi) = how.komi {
         return Ok(komi);
     }
     let refuse = |found: &str| {
         let problem = format!(
-            "expected a komi in whole or half points within the board's {} points, found KM[{found}]: give --komi",
+            "expected a komi in whole or half points within the board's {} points, found KM[{found}]: set --komi",
             game.size.area()
         );
         Err(Refusal::new("komi", SgfError::new(game.start_place, problem)))
@@ -178,7 +177,7 @@ fn first_day_ms(text: &str) -> Option<i64> {
     Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }
 
-/// A name by content: the same game, by the same players with the same claim, has the same name wherever it lies.
+/// An id derived from the content: the same game by the same players with the same claim has the same id in any file.
 fn game_id(record: &GameRecord) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
@@ -221,10 +220,11 @@ fn game_id(record: &GameRecord) -> String {
     format!("sgf-{digits}")
 }
 
-/// Bytes that are kept of a text of a file; names and events are shorter, broken files may hold megabytes there.
-const WORDS: usize = 4096;
+/// Maximum length of a text kept from a file, in bytes. Names and events are shorter, but broken files may hold
+/// megabytes.
+const MAX_TEXT_BYTES: usize = 4096;
 
-/// What a file says of a game.
+/// Collects what a file says about a game.
 pub(super) fn origin_of(game: &SgfGame, file: &str, number: u32) -> Origin {
     let words = |text: &Option<String>| text.as_deref().map(first_words);
     Origin {
@@ -241,7 +241,7 @@ pub(super) fn origin_of(game: &SgfGame, file: &str, number: u32) -> Origin {
     }
 }
 
-/// The text, or as much of its beginning as is kept.
+/// The text, truncated to the length that is kept.
 fn first_words(text: &str) -> String {
-    text[..text.floor_char_boundary(WORDS)].to_owned()
+    text[..text.floor_char_boundary(MAX_TEXT_BYTES)].to_owned()
 }

@@ -1,4 +1,4 @@
-//! How do many foreign games become shards of a store, and what is said of those that do not?
+//! Converts many external games into shards of a store and reports what happened to each.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,70 +10,70 @@ use tengen_store::{Admission, Collection, Store, StoreError};
 use super::game::{ImportRules, Imported, Refusal, import_game, origin_of};
 use super::sources::SgfSource;
 
-/// Games of one shard at most.
+/// Maximum number of games in one shard.
 const SHARD_GAMES: usize = 2048;
 
-/// Plies of one shard after which it is closed.
+/// Number of plies after which a shard is closed.
 const SHARD_PLIES: usize = 500_000;
 
-/// A game that was left out.
+/// A game that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// The file, with the name inside it when it is an archive.
+    /// The file; for an archive, including the name inside it.
     pub file: String,
-    /// Number of the game in the file, counted from 1; 0 when the file holds none.
+    /// Number of the game in the file, counted from 1; 0 if the file contains no game.
     pub game: u32,
-    /// Number of the turn it is about, counted from 1, when it is about a turn.
+    /// Number of the turn with the problem, counted from 1, if the problem concerns a turn.
     pub turn: Option<usize>,
     /// Line of the file, counted from 1.
     pub line: usize,
     /// Column in characters, counted from 1.
     pub column: usize,
-    /// Name of the rule that is broken; `broken` for what cannot be read.
+    /// Name of the broken rule; `broken` for a game that cannot be parsed.
     pub rule: &'static str,
     /// What was expected and found.
     pub reason: String,
 }
 
-/// What became of all games.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
-    /// Files read, those in archives counted by themselves.
+    /// Files read, counting each file in an archive.
     pub files: u64,
-    /// Files in which bytes had to be replaced as no encoding fits them.
+    /// Files in which bytes had to be replaced because no encoding fits them.
     pub damaged_texts: u64,
-    /// Games found, broken ones included.
+    /// Games found, including broken ones.
     pub games: u64,
-    /// Games kept: published, or with a dry run found fit to be.
+    /// Games kept: published or, in a dry run, valid.
     pub kept: u64,
-    /// Positions of the games kept.
+    /// Positions of the kept games.
     pub positions: u64,
-    /// Games that are in the store already or came twice.
+    /// Games that are already in the store or occurred twice.
     pub duplicates: u64,
-    /// Games and files that cannot be read.
+    /// Games and files that cannot be parsed.
     pub broken: u64,
     /// Games that break a rule.
     pub illegal: u64,
-    /// Those by the rule they break.
+    /// Games that break a rule, by rule.
     pub illegal_by_rule: BTreeMap<&'static str, u64>,
-    /// Games kept by how their result by the rules compares with the file's claim.
+    /// Kept games by how their result under the rules compares with the file's claim.
     pub results: BTreeMap<&'static str, u64>,
-    /// Passes put in for turns the files leave out.
+    /// Passes inserted for turns missing from files.
     pub added_passes: u64,
-    /// Passes left out that come after the end of a game.
+    /// Passes dropped because they come after the end of a game.
     pub dropped_passes: u64,
-    /// Paths of the shards published.
+    /// Paths of the published shards.
     pub shards: Vec<String>,
-    /// The games left out, in the order of the files.
+    /// The rejected games, in file order.
     #[serde(skip)]
     pub rejections: Vec<Rejection>,
 }
 
-/// Takes foreign games and publishes those that keep the rules.
+/// Imports external games and publishes those that are legal.
 pub struct Importer {
-    /// The games of the store; none without a store.
+    /// The games of the store; `None` without a store.
     admission: Option<Admission>,
-    /// Whether games are published, and nothing was yet.
+    /// Whether games are published, and whether that has started.
     writing: Writing,
     collection: Collection,
     how: ImportRules,
@@ -86,16 +86,17 @@ pub struct Importer {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
     Never,
-    /// What killed imports left is looked at first.
+    /// Leftovers of killed imports must be resolved first.
     NotYet,
     Begun,
 }
 
 impl Importer {
-    /// An importer into the collection `name` of a store; without a store everything is done but publishing.
+    /// Creates an importer into the collection `name` of a store; without a store, it does everything except
+    /// publishing.
     ///
     /// # Errors
-    /// [`StoreError`] when the ids of the games imported earlier cannot be read, or the name cannot be part of a path.
+    /// [`StoreError`] if the ids of the games imported earlier cannot be read, or the name cannot be part of a path.
     pub fn new(store: Option<&Store>, name: &str, how: ImportRules) -> Result<Importer, StoreError> {
         tengen_store::check_name("import name", name)?;
         Ok(Importer {
@@ -113,7 +114,7 @@ impl Importer {
         })
     }
 
-    /// The same importer, which compares with the games of the store but publishes nothing.
+    /// Turns off publishing; games are still compared with those in the store.
     pub fn without_writing(self) -> Importer {
         Importer {
             writing: Writing::Never,
@@ -121,15 +122,16 @@ impl Importer {
         }
     }
 
-    /// What has become of the games so far.
+    /// The results so far.
     pub fn report(&self) -> &ImportReport {
         &self.report
     }
 
-    /// Takes the games of a file; `progress` is told the bytes of text read so far and may end the work by `false`.
+    /// Imports the games of a file; `progress` receives the bytes of text read so far and may stop the import by
+    /// returning `false`.
     ///
     /// # Errors
-    /// [`StoreError`] when a shard cannot be published. What was published before stays.
+    /// [`StoreError`] if a shard cannot be published. What was published before stays.
     pub fn take(&mut self, source: &SgfSource, mut progress: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
         self.begin()?;
         self.report.files += 1;
@@ -158,10 +160,10 @@ impl Importer {
         Ok(())
     }
 
-    /// Publishes what waits and says what became of everything.
+    /// Publishes the remaining games and returns the report.
     ///
     /// # Errors
-    /// [`StoreError`] when the last shard cannot be published.
+    /// [`StoreError`] if the last shard cannot be published.
     pub fn finish(mut self) -> Result<ImportReport, StoreError> {
         self.publish()?;
         Ok(self.report)
@@ -169,7 +171,7 @@ impl Importer {
 
     fn begin(&mut self) -> Result<(), StoreError> {
         if let (Writing::NotYet, Some(admission)) = (self.writing, &mut self.admission) {
-            admission.settle_strays()?;
+            admission.resolve_strays()?;
             self.writing = Writing::Begun;
         }
         Ok(())
@@ -193,7 +195,7 @@ impl Importer {
         }
     }
 
-    /// Publishes the games that wait, but for those that somebody else brought meanwhile, and counts them.
+    /// Publishes and counts the waiting games, except those that another import added in the meantime.
     fn publish(&mut self) -> Result<(), StoreError> {
         let mut labels = HashMap::new();
         let mut games = Vec::new();

@@ -1,4 +1,4 @@
-//! How do other people's games come into a store? Read, replayed under strict rules, relabelled, and published.
+//! Imports external games into a store: they are read, replayed under strict rules, relabeled, and published.
 
 mod game;
 mod importer;

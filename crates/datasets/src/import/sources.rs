@@ -1,27 +1,27 @@
-//! Which files hold games, and what is in them? Plain files, folders, and archives, told by their first bytes.
+//! Finds and reads files of games: plain files, folders, and archives, which are recognized by their first bytes.
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// Ends of names that are looked at in folders.
-const ENDINGS: [&str; 6] = [".sgf", ".gz", ".tgz", ".tar", ".zip", ".mgt"];
+/// File name endings considered when searching folders.
+const EXTENSIONS: [&str; 6] = [".sgf", ".gz", ".tgz", ".tar", ".zip", ".mgt"];
 
-/// The largest file, or content of an archive, that is read: more is taken for a trap.
-const MOST_BYTES: u64 = 2 << 30;
+/// Maximum size of a file or of an archive's contents; anything larger is taken for a decompression bomb.
+const MAX_BYTES: u64 = 2 << 30;
 
-/// Bytes of a block of a tar archive. The last ones of a whole archive are empty.
+/// Block size of a tar archive in bytes. A complete archive ends with empty blocks.
 const TAR_BLOCK: usize = 512;
 
-/// A file of games, or one out of an archive.
+/// A file of games, possibly from an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SgfSource {
-    /// The file; inside an archive `archive.zip/name.sgf`.
+    /// The file name; inside an archive, `archive.zip/name.sgf`.
     pub name: String,
-    /// Its bytes.
+    /// The file contents.
     pub bytes: Vec<u8>,
 }
 
-/// A file or folder that cannot be read.
+/// A file or folder could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct SourceError {
@@ -31,10 +31,10 @@ pub struct SourceError {
     pub problem: String,
 }
 
-/// The files that paths name: a file is itself, a folder all files of games and archives below it, ordered by name.
+/// The files that paths refer to: a file is itself, a folder all game files and archives below it, sorted by name.
 ///
 /// # Errors
-/// [`SourceError`] for a path that does not exist or cannot be listed, and for a folder without any such file.
+/// [`SourceError`] for a path that does not exist or cannot be listed, and for a folder without such files.
 pub fn find_sources(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SourceError> {
     let mut files = Vec::new();
     for path in paths {
@@ -47,8 +47,8 @@ pub fn find_sources(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SourceError> {
         search_folder(path, &mut files)?;
         if files.len() == before {
             let problem = format!(
-                "expected files that end in {}, found none in this folder",
-                ENDINGS.join(" ")
+                "expected files ending in {}, found none in this folder",
+                EXTENSIONS.join(" ")
             );
             return Err(source_error(path, problem));
         }
@@ -63,7 +63,7 @@ fn source_error(path: &Path, problem: impl ToString) -> SourceError {
     }
 }
 
-/// Adds the files of a folder and those below it. Links to folders are not followed, so no circle is walked.
+/// Adds the files in a folder and its subfolders. Links to folders are not followed, which avoids cycles.
 fn search_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), SourceError> {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
@@ -73,7 +73,7 @@ fn search_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), SourceEr
             let kind = entry.file_type().map_err(|error| source_error(&entry.path(), error))?;
             if kind.is_dir() {
                 open.push(entry.path());
-            } else if has_ending(&entry.file_name().to_string_lossy()) {
+            } else if has_extension(&entry.file_name().to_string_lossy()) {
                 found.push(entry.path());
             }
         }
@@ -83,26 +83,27 @@ fn search_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), SourceEr
     Ok(())
 }
 
-fn has_ending(name: &str) -> bool {
+fn has_extension(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    EXTENSIONS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Reads a file, or every file of games in an archive (`.zip`, `.tar`, and both packed by gzip or not, and single files
-/// packed by gzip). An archive is read whole before anything is given back, so of a truncated one nothing is used.
+/// Reads a file, or every game file in an archive (`.zip`, `.tar`, `.tar` compressed with gzip, and single files
+/// compressed with gzip). An archive is read completely before anything is returned, so nothing of a truncated archive
+/// is used.
 ///
 /// # Errors
-/// [`SourceError`] when the file cannot be read or unpacked, is larger than 2 GiB, or is an archive without games.
+/// [`SourceError`] if the file cannot be read or unpacked, is larger than 2 GiB, or is an archive without games.
 pub fn read_source(path: &Path) -> Result<Vec<SgfSource>, SourceError> {
     let file = std::fs::File::open(path).map_err(|error| source_error(path, error))?;
     let bytes = read_limited(file).map_err(|problem| source_error(path, problem))?;
     let name = path.display().to_string();
     let archive = |kind: &str, problem: String| {
-        source_error(path, format!("{kind} cannot be unpacked, is it cut short? {problem}"))
+        source_error(path, format!("{kind} cannot be unpacked, is it truncated? {problem}"))
     };
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         let sources = unzip(&name, bytes).map_err(|problem| archive("this zip archive", problem))?;
-        return some_games(path, sources);
+        return require_games(path, sources);
     }
     if !bytes.starts_with(b"\x1f\x8b") {
         return unpacked(path, name, bytes);
@@ -112,7 +113,7 @@ pub fn read_source(path: &Path) -> Result<Vec<SgfSource>, SourceError> {
     unpacked(path, name, plain)
 }
 
-/// A tar archive's files, or the file itself.
+/// The files of a tar archive, or the file itself.
 fn unpacked(path: &Path, name: String, bytes: Vec<u8>) -> Result<Vec<SgfSource>, SourceError> {
     if bytes.get(257..262) != Some(b"ustar") {
         return Ok(vec![SgfSource { name, bytes }]);
@@ -121,17 +122,17 @@ fn unpacked(path: &Path, name: String, bytes: Vec<u8>) -> Result<Vec<SgfSource>,
     let sources = sources.map_err(|problem| {
         source_error(
             path,
-            format!("this tar archive cannot be unpacked, is it cut short? {problem}"),
+            format!("this tar archive cannot be unpacked, is it truncated? {problem}"),
         )
     })?;
-    some_games(path, sources)
+    require_games(path, sources)
 }
 
-fn some_games(path: &Path, sources: Vec<SgfSource>) -> Result<Vec<SgfSource>, SourceError> {
+fn require_games(path: &Path, sources: Vec<SgfSource>) -> Result<Vec<SgfSource>, SourceError> {
     match sources.is_empty() {
         true => Err(source_error(
             path,
-            "expected files that end in .sgf in this archive, found none",
+            "expected files ending in .sgf in this archive, found none",
         )),
         false => Ok(sources),
     }
@@ -139,15 +140,15 @@ fn some_games(path: &Path, sources: Vec<SgfSource>) -> Result<Vec<SgfSource>, So
 
 fn read_limited(reader: impl Read) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let mut reader = reader.take(MOST_BYTES + 1);
+    let mut reader = reader.take(MAX_BYTES + 1);
     reader.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    match bytes.len() as u64 > MOST_BYTES {
-        true => Err("expected at most 2 GiB: divide the file".to_owned()),
+    match bytes.len() as u64 > MAX_BYTES {
+        true => Err("expected at most 2 GiB: split the file".to_owned()),
         false => Ok(bytes),
     }
 }
 
-/// Whether a name inside an archive is one of a file of games.
+/// Whether a name inside an archive is that of a game file.
 fn is_game_file(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with(".sgf") || name.ends_with(".mgt")
@@ -169,7 +170,7 @@ fn unzip(archive: &str, bytes: Vec<u8>) -> Result<Vec<SgfSource>, String> {
 fn untar(archive: &str, bytes: &[u8]) -> Result<Vec<SgfSource>, String> {
     let last_block = &bytes[bytes.len().saturating_sub(TAR_BLOCK)..];
     if last_block.iter().any(|&byte| byte != 0) {
-        return Err("it does not end with the empty block that ends a whole archive".to_owned());
+        return Err("it does not end with the empty block of a complete archive".to_owned());
     }
     let mut tar = tar::Archive::new(bytes);
     let mut sources = Sources::new(archive);
@@ -180,14 +181,14 @@ fn untar(archive: &str, bytes: &[u8]) -> Result<Vec<SgfSource>, String> {
         if entry.header().entry_type().is_file() {
             let read = sources.add(&name, entry)?;
             if read.is_some_and(|read| read < size) {
-                return Err(format!("{name} ends too soon"));
+                return Err(format!("{name} is truncated"));
             }
         }
     }
     Ok(sources.found)
 }
 
-/// Files of games out of one archive, within the limit together.
+/// Game files from one archive, within the combined size limit.
 struct Sources<'a> {
     archive: &'a str,
     found: Vec<SgfSource>,
@@ -199,11 +200,11 @@ impl<'a> Sources<'a> {
         Sources {
             archive,
             found: Vec::new(),
-            left: MOST_BYTES,
+            left: MAX_BYTES,
         }
     }
 
-    /// Takes a file of games; the number of bytes read, none for another file.
+    /// Adds a file if it is a game file; returns the number of bytes read, or `None` for other files.
     fn add(&mut self, name: &str, reader: impl Read) -> Result<Option<u64>, String> {
         if !is_game_file(name) {
             return Ok(None);
@@ -212,7 +213,7 @@ impl<'a> Sources<'a> {
         let read = reader.take(self.left + 1).read_to_end(&mut bytes);
         let read = read.map_err(|error| format!("{name}: {error}"))? as u64;
         if read > self.left {
-            return Err("expected at most 2 GiB of games in one archive: divide it".to_owned());
+            return Err("expected at most 2 GiB of games in one archive: split it".to_owned());
         }
         self.left -= read;
         let name = format!("{}/{name}", self.archive);

@@ -1,4 +1,4 @@
-//! Asks everything of a store in which one file holds anything at all.
+//! Queries everything in a store in which one file has arbitrary contents.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub(crate) const FILES: [&str; 9] = [
     "games/v1/kind=selfplay/gen=g000001/1790000000123-w-0-4g-40p-0123456789abcdef.parquet",
 ];
 
-/// Puts the bytes into one of [`FILES`] and asks the store everything.
+/// Writes the bytes to one of [`FILES`] and queries everything in the store.
 pub(crate) fn ask_everything(number: usize, bytes: &[u8]) {
-    let store = Store::over(Arc::new(InMemory::new()), "memory").expect("memory gives a runtime");
+    let store = Store::over(Arc::new(InMemory::new()), "memory").expect("the runtime can be created");
     store
         .put_new(FILES[number % FILES.len()], bytes.to_vec())
-        .expect("memory takes files");
+        .expect("an in-memory store is writable");
     let _ = (
         store.run_info(),
         store.list_models(),

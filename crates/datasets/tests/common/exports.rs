@@ -1,6 +1,6 @@
 //! Exports for tests, and their rows.
 
-#![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses only a part")]
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tengen_datasets::{Dataset, DatasetError, DatasetFilter, ExportOptions, FileFormat, What};
 use tengen_store::Store;
 
-/// The plainest export.
+/// The simplest export options.
 pub(crate) fn options(what: What, format: FileFormat) -> ExportOptions {
     ExportOptions {
         what,
@@ -24,12 +24,12 @@ pub(crate) fn options(what: What, format: FileFormat) -> ExportOptions {
     }
 }
 
-/// Exports without being watched.
+/// Exports without a progress callback.
 pub(crate) fn export(store: &Store, folder: &Path, options: &ExportOptions) -> Result<Dataset, DatasetError> {
     tengen_datasets::export(store, folder, options, &mut |_| true)
 }
 
-/// All rows of a dataset of Parquet.
+/// All rows of a Parquet dataset.
 pub(crate) fn rows(dataset: &Dataset) -> Vec<RecordBatch> {
     let mut batches = Vec::new();
     for file in &dataset.manifest.files {

@@ -1,6 +1,6 @@
-//! A store in memory whose calls fail when a test says so.
+//! An in-memory store whose calls fail on request.
 
-#![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(dead_code, reason = "each test file uses only a part")]
 
 use std::fmt;
 use std::ops::Range;
@@ -24,23 +24,23 @@ type BoxStream<T> = Pin<Box<dyn Stream<Item = T> + Send>>;
 /// How a store fails.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// Calls that still work before the trouble begins.
+    /// Number of calls that still succeed before the failures start.
     good: AtomicU64,
-    /// Calls that fail from then on.
+    /// Number of calls that fail after that.
     pub(crate) bad: AtomicU64,
-    /// Whether puts are done and then said to have failed.
+    /// Whether writes take effect before they are reported as failed.
     after_writing: AtomicBool,
 }
 
 impl Faults {
-    /// `good` calls work, the `bad` calls after them fail.
+    /// Lets `good` calls succeed and the following `bad` calls fail.
     pub(crate) fn plan(&self, good: u64, bad: u64, after_writing: bool) {
         self.good.store(good, Ordering::SeqCst);
         self.bad.store(bad, Ordering::SeqCst);
         self.after_writing.store(after_writing, Ordering::SeqCst);
     }
 
-    /// Every call works again; whether one had failed since the plan was made.
+    /// Makes every call succeed again; returns whether any call has failed since the plan was made.
     pub(crate) fn heal(&self, planned: u64) -> bool {
         let struck = self.bad.load(Ordering::SeqCst) < planned;
         self.plan(0, 0, false);
@@ -61,11 +61,11 @@ impl Faults {
 fn fault() -> Error {
     Error::Generic {
         store: "faulty",
-        source: "the connection broke off".into(),
+        source: "the connection was lost".into(),
     }
 }
 
-/// Objects in memory behind faults.
+/// In-memory objects with injected faults.
 #[derive(Debug)]
 struct Faulty {
     objects: Arc<InMemory>,
@@ -144,12 +144,12 @@ impl<T: Unpin> Stream for Once<T> {
     }
 }
 
-/// An empty store, and its faults.
+/// An empty store and its faults.
 pub(crate) fn faulty_store() -> (Store, Arc<Faults>) {
     faulty_handle(&Arc::default())
 }
 
-/// A store over objects that others share, and the faults of this handle.
+/// A store over shared objects, and the faults of this handle.
 pub(crate) fn faulty_handle(objects: &Arc<InMemory>) -> (Store, Arc<Faults>) {
     let faults = Arc::new(Faults::default());
     let objects = Faulty {
