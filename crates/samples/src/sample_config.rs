@@ -74,8 +74,8 @@ pub struct SampleConfig {
     /// Maximum number of unpacked positions; beyond it, the oldest shards are dropped. Usually 100000000, which no
     /// ordinary window reaches. Higher values take more disk space.
     pub max_positions: u64,
-    /// Memory for unpacked games in bytes. Usually 268435456. With games on disk, it limits how much of them is mapped at
-    /// a time; with games in memory, it limits the window: the oldest shards beyond it are dropped.
+    /// Memory for unpacked games in bytes. Usually 268435456. With games on disk, it limits how much is mapped at a
+    /// time; with games in memory, it limits the window: the oldest shards beyond it are dropped.
     pub cache_bytes: usize,
     /// Where the unpacked games are kept. Usually `auto`.
     pub cache: CachePlace,
