@@ -1,10 +1,10 @@
-//! What the program prints: results on stdout, everything for people on stderr.
+//! What the program prints: results on stdout, messages for people on stderr.
 
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
-/// Wrong use of the command line, found after parsing; the program exits with 2.
+/// Incorrect command-line usage found after parsing; the program exits with 2.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
@@ -16,19 +16,19 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// An error for wrong use, with the reason and the remedy in one sentence.
+/// A usage error whose message gives the reason and the fix.
 pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }
 
 static BARS: OnceLock<indicatif::MultiProgress> = OnceLock::new();
 
-/// The one set of progress bars; it hides itself when stderr is no terminal.
+/// The shared set of progress bars, hidden when stderr is not a terminal.
 pub(crate) fn bars() -> &'static indicatif::MultiProgress {
     BARS.get_or_init(indicatif::MultiProgress::new)
 }
 
-/// Whether somebody is looking at a terminal.
+/// Whether stderr is a terminal.
 pub(crate) fn interactive() -> bool {
     std::io::stderr().is_terminal()
 }
@@ -60,15 +60,15 @@ pub(crate) fn start_logging(verbose: u8) {
         .init();
 }
 
-/// Prints one line for people on stderr, around the progress bars.
+/// Prints one line on stderr without tearing the progress bars.
 pub(crate) fn say(line: impl AsRef<str>) {
     let mut line = line.as_ref().to_owned();
     line.push('\n');
-    // Nobody can be told when stderr itself is gone.
+    // If stderr itself is gone, there is nowhere to report that.
     let _ = AroundBars.write_all(line.as_bytes());
 }
 
-/// Prints text that is the command's result on stdout. A reader that went away is no error.
+/// Prints the command's result on stdout. A closed pipe is not an error.
 pub(crate) fn result(text: impl AsRef<str>) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_ref().as_bytes());
@@ -82,13 +82,13 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints an error with its causes, the outermost first.
+/// Prints an error followed by its causes, outermost first.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut line = format!("error: {error}");
     let mut last = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
-        // A cause that the line above already quotes adds nothing.
+        // Skip a cause that the line above already quotes.
         if !last.contains(&cause) {
             line.push_str(&format!("\n  because: {cause}"));
         }
@@ -97,7 +97,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     say(line);
 }
 
-/// A count with thousands separated, such as `1,234,567`.
+/// A count with thousands separators, such as `1,234,567`.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -108,6 +108,16 @@ pub(crate) fn thousands(n: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A count with its noun, in the plural unless it is one: `1 game`, `1,234 games`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", thousands(n))
 }
 
 /// A duration such as `1 h 02 min`, `3 min 04 s` or `5.6 s`.
@@ -128,10 +138,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn formats_numbers_for_people() {
         for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(thousands(n), text);
         }
+        for (n, text) in [(0, "0 games"), (1, "1 game"), (1000, "1,000 games")] {
+            assert_eq!(counted(n, "game"), text);
+        }
+        assert_eq!(counted(2, "match"), "2 matches");
         for (seconds, text) in [(5.55, "5.5 s"), (184.0, "3 min 04 s"), (3720.0, "1 h 02 min")] {
             assert_eq!(duration(seconds), text);
         }

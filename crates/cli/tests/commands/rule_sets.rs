@@ -5,7 +5,7 @@ use std::path::Path;
 use tengen_records::{Create, EndReason, GameRecord, GamesOf, Store};
 use tengen_rules::{LongCycle, Rules};
 
-/// The games in a folder, after the verifying command has found them sound.
+/// The games in a folder, after checking it with `tengen data verify`.
 #[track_caller]
 fn sound_games(folder: &str) -> Vec<GameRecord> {
     let verified = tengen(&["data", "verify", folder]);
@@ -16,7 +16,7 @@ fn sound_games(folder: &str) -> Vec<GameRecord> {
     games.collect()
 }
 
-/// Demands games that state these rules and ended in a way that these rules know.
+/// Requires games that name these rules and that ended in a way these rules allow.
 #[track_caller]
 fn check_rules(games: &[GameRecord], name: &str) {
     let rules: Rules = name.parse().unwrap();
