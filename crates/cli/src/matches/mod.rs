@@ -1,4 +1,4 @@
-//! Matches that are published while they are played, and go on where they stopped.
+//! Matches that are published while they are played and can be resumed.
 
 mod args;
 mod book;
