@@ -1,7 +1,7 @@
-//! One self-contained HTML page about a run: curves, verdicts, costs, and games to click through.
+//! One self-contained HTML page about a run: curves, verdicts, costs and replayable games.
 //!
-//! The page needs nothing but itself: no network, no other file. It is written anew as a whole and renamed into
-//! place, so that somebody who has it open never sees half of it.
+//! The page needs no network and no other file. It is always written in full and renamed into place, so that a browser
+//! never sees a partial page.
 
 mod calibration;
 mod curves;
@@ -20,19 +20,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tengen_records::Store;
 
-/// Whether the page renews itself in the browser.
+/// Whether the page reloads itself in the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refresh {
-    /// The run is over or not known to go on.
+    /// The run is over, or not known to be in progress.
     Never,
-    /// The run goes on and the page is rewritten about every so many seconds.
+    /// The run is in progress and the page is rewritten about every this many seconds.
     Every(u32),
 }
 
 /// What was written.
 #[derive(Debug, Serialize)]
 pub(crate) struct ReportSummary {
-    /// The page.
+    /// Path of the page.
     pub(crate) path: PathBuf,
     /// Its size in bytes.
     pub(crate) bytes: u64,
@@ -42,9 +42,9 @@ pub(crate) struct ReportSummary {
     pub(crate) match_games: u64,
     /// Models in the store.
     pub(crate) models: u64,
-    /// Measured events found.
+    /// Metrics events found.
     pub(crate) events: u64,
-    /// Games that can be clicked through on the page.
+    /// Games that can be replayed on the page.
     pub(crate) shown_games: u64,
     /// What could not be read and is missing from the page.
     pub(crate) problems: Vec<String>,
@@ -53,12 +53,12 @@ pub(crate) struct ReportSummary {
 /// Writes the page about a store to `out`.
 ///
 /// # Errors
-/// When the store's lists cannot be read or the page cannot be written. Single damaged files are no error: the page
-/// and the summary name them.
+/// If the store's lists cannot be read or the page cannot be written. Single damaged files are not errors; the page and
+/// the summary name them.
 pub(crate) fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Result<ReportSummary> {
     let data = data::read(store)?;
     let page = page::render(&data, refresh);
-    replace(out, page.html.as_bytes()).with_context(|| format!("writing the report {}", out.display()))?;
+    replace(out, page.html.as_bytes()).with_context(|| format!("cannot write the report {}", out.display()))?;
     Ok(ReportSummary {
         path: out.to_owned(),
         bytes: page.html.len() as u64,
@@ -71,14 +71,14 @@ pub(crate) fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyho
     })
 }
 
-/// Writes a file under a passing name and renames it into place.
+/// Writes a file under a temporary name and renames it into place.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let passing = path.with_file_name(name);
     let done = fs::write(&passing, bytes).and_then(|()| fs::rename(&passing, path));
     if done.is_err() {
-        // The first error is the one to tell.
+        // Report the first error.
         let _ = fs::remove_file(&passing);
     }
     done
