@@ -176,6 +176,6 @@ controller.process.on('exit', (code) => (exitCode = code))
 await controller.stop()
 assert.equal(exitCode, 0, 'quit ends the engine')
 // A model says once for each board that it was not trained on it; the script plays on several.
-const untrained = /^warning: the model .* was trained on .* and plays on .* here$/
+const untrained = /^warning: the model .* was trained on .* but plays on .* here$/
 assert.deepEqual(complaints.filter((line) => !untrained.test(line)), [], 'nothing else is said on stderr')
 console.log(`gtp-clients: a game of ${plies} plies (${score}), ${visits} visits in 3 reports, all answers as clients read them`)

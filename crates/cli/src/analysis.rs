@@ -1,13 +1,13 @@
-//! What a search knows, in the words of the protocols that Go programs speak.
+//! Search results in the form that the analysis protocols of Go programs use.
 
 use tengen_gtp::{AnalyzedMove, PositionAnalysis, Restrictions};
 use tengen_rules::{Color, Move, Position};
 use tengen_search::{Candidate, RootMoves, Search, playout_ownership};
 
-/// Random games behind an ownership where no network says more.
+/// Random games played to estimate ownership when there is no network.
 const GAMES: u32 = 100;
 
-/// The moves a search may begin with; `None` = all.
+/// The moves that a search may start with; `None` means all of them.
 pub(crate) fn root_moves(position: &Position, restrictions: &Restrictions) -> Option<RootMoves> {
     let color = position.to_move();
     if restrictions.allow_all(color) {
@@ -23,7 +23,7 @@ pub(crate) fn root_moves(position: &Position, restrictions: &Restrictions) -> Op
     })
 }
 
-/// What a search says of its position and of these of its moves, without the ownership after each of them.
+/// What a search reports about its position and the given moves, without the ownership after each move.
 pub(crate) fn analysis_of(search: &Search, candidates: Vec<Candidate>) -> PositionAnalysis {
     let result = search.result();
     let moves = candidates.into_iter().map(|candidate| AnalyzedMove {
@@ -51,7 +51,7 @@ pub(crate) fn analysis_of(search: &Search, candidates: Vec<Candidate>) -> Positi
     }
 }
 
-/// The ownership that light random games find, seen by a color.
+/// Ownership estimated from cheap random games, from the viewpoint of `seen_by`.
 pub(crate) fn random_ownership(position: &Position, seen_by: Color, seed: u64) -> Vec<f32> {
     let mut ownership = playout_ownership(position, GAMES, seed);
     if seen_by == Color::White {
@@ -60,7 +60,7 @@ pub(crate) fn random_ownership(position: &Position, seen_by: Color, seed: u64) -
     ownership
 }
 
-/// A chance to win, 0 to 1, from P(win) - P(loss); a tie counts half.
+/// Turns P(win) - P(loss) into a win rate from 0 to 1; a tie counts half.
 fn winrate(value: f32) -> f32 {
     (1.0 + value) / 2.0
 }

@@ -1,4 +1,4 @@
-//! Values that several commands take from the command line, checked once with one clear sentence each.
+//! Values that several commands take from the command line, each with one parser and one clear error message.
 
 use tengen_evaluator::{PlayerSpec, SpecError};
 use tengen_rules::{Rules, Size};
@@ -7,14 +7,14 @@ use tengen_rules::{Rules, Size};
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
-        _ => Err(format!("{text:?} is no positive number of seconds")),
+        _ => Err(format!("{text:?} is not a positive number of seconds")),
     }
 }
 
-/// A limit in seconds, which may be none at all: any number from 0 on.
+/// A limit in seconds that may be zero: any number from 0 up.
 pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));
-    seconds.ok_or_else(|| "expected seconds from 0 to 10000000, such as 2.5".to_owned())
+    seconds.ok_or_else(|| "expected seconds from 0 to 10,000,000, such as 2.5".to_owned())
 }
 
 /// A count of at least one.
@@ -22,7 +22,7 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(count) => Ok(count),
-        Err(_) => Err(format!("{text:?} is no whole number from 1 to {}", u32::MAX)),
+        Err(_) => Err(format!("{text:?} is not a whole number from 1 to {}", u32::MAX)),
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn counts(text: &str) -> Result<Vec<u32>, String> {
 /// A board: `9` is 9x9, `7x5` is 7 wide and 5 high.
 pub(crate) fn size(text: &str) -> Result<Size, String> {
     text.parse::<Size>()
-        .map_err(|error| format!("{error}; a board is written 9 or 7x5, each side from 1 to 19"))
+        .map_err(|error| format!("{error}; write a board as 9 or 7x5, with each side from 1 to 19"))
 }
 
 /// A player in one line of text, such as `store:data/runs/demo,visits=64`.
@@ -42,7 +42,7 @@ pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
     text.parse().map(Box::new)
 }
 
-/// Rules that machines can play under.
+/// Rules that Tengen's players support.
 pub(crate) fn rules(text: &str) -> Result<Rules, String> {
     let rules: Rules = text
         .parse()
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_is_no_duration() {
+    fn rejects_invalid_durations() {
         assert_eq!(seconds("0.5"), Ok(0.5));
         for wrong in ["0", "-1", "nan", "inf", "", "1s"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_lists_of_counts() {
+    fn parses_lists_of_counts() {
         assert_eq!(counts("1, 8,64"), Ok(vec![1, 8, 64]));
         for wrong in ["", "1,,2", "0", "1,x", "99999999999"] {
             assert!(counts(wrong).is_err(), "{wrong}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_boards() {
+    fn parses_boards() {
         assert_eq!(size("9").unwrap(), size("9x9").unwrap());
         assert_eq!(size("7x5").unwrap().height(), 5);
         for wrong in ["", "0", "20", "9x", "9x20", "axb"] {

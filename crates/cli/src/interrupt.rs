@@ -1,16 +1,16 @@
-//! Ctrl-C: once asks for a clean end, twice ends at once.
+//! Ctrl-C: the first one asks for a clean stop, the second stops at once.
 
 use anyhow::Context;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says whether somebody asked for an end. Clones share the answer.
+/// Whether a stop has been requested. Clones share the flag.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first one says `first_words` on stderr and sets the flag; the
-    /// second ends the process with code 130: nothing published is harmed by that.
+    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first signal prints `first_words` on stderr and sets the flag; the
+    /// second ends the process with exit code 130, which harms nothing that is already published.
     pub(crate) fn listen(first_words: &'static str) -> anyhow::Result<Interrupt> {
         let interrupt = Interrupt::default();
         let flag = interrupt.clone();
@@ -18,19 +18,19 @@ impl Interrupt {
             if flag.0.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            crate::output::say(format!("\n{first_words} (again: stop now)"));
+            crate::output::say(format!("\n{first_words} (press again to stop at once)"));
         })
         .context("cannot listen for Ctrl-C")?;
         Ok(interrupt)
     }
 
-    /// The flag itself, for those who only look.
+    /// The flag itself, for code that only reads it.
     #[cfg(feature = "torch")]
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 
-    /// Whether an end was asked for.
+    /// Whether a stop has been requested.
     pub(crate) fn requested(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

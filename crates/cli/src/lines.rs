@@ -1,13 +1,13 @@
-//! Lines from a stream, whatever ends them, each at once when it is complete.
+//! Splits a stream into lines with any line ending and yields each line as soon as it is complete.
 
 use anyhow::Context;
 use crossbeam_channel::{Receiver, bounded};
 use std::io::BufRead;
 
-/// Where lines are cut: commands and queries are shorter, and a runaway input must not fill the memory.
+/// Longer lines are cut here. No command or query comes close, and runaway input must not fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
-/// Reads standard input on a thread of its own, so that thinking can be interrupted by the next line.
+/// Reads standard input on its own thread, so that the next line can interrupt a search.
 pub(crate) fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
     let (sender, lines) = bounded(64);
     let read = move || {
@@ -26,19 +26,19 @@ pub(crate) fn read_lines() -> anyhow::Result<Receiver<Vec<u8>>> {
 
 /// Splits a stream into lines.
 ///
-/// A line ends at a line feed. A stream whose first line ends with a carriage return that no line feed follows is taken to
-/// end all its lines so; in any other stream carriage returns stay in their line, where the protocol has them removed.
+/// A line ends at a line feed. If the first line ends with a carriage return that no line feed follows, every line of
+/// the stream ends that way. Otherwise carriage returns stay in the line, and the protocol removes them.
 struct Lines<R> {
     input: R,
     ends: Ends,
 }
 
-/// What ends a line.
+/// The line ending that a stream uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// No line has ended yet: either.
+    /// No line has ended yet, so either is possible.
     Unknown,
-    /// The first line has ended with a carriage return; a line feed may follow at once.
+    /// The first line ended with a carriage return; a line feed may still follow.
     Undecided,
     LineFeed,
     CarriageReturn,
@@ -52,14 +52,14 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next byte; `None` at the end of input. A read error means the same: nobody can be asked again.
+    /// The next byte; `None` at the end of input or after a read error.
     fn byte(&mut self) -> Option<u8> {
         let byte = *self.input.fill_buf().ok()?.first()?;
         self.input.consume(1);
         Some(byte)
     }
 
-    /// Whether a byte ends a line; learns the stream's habit from the first one that does.
+    /// Whether a byte ends a line. The first line's ending decides for the whole stream.
     fn ends_line(&mut self, byte: u8) -> bool {
         match (self.ends, byte) {
             (Ends::Unknown, b'\r') => self.ends = Ends::Undecided,
@@ -74,7 +74,7 @@ impl<R: BufRead> Lines<R> {
 impl<R: BufRead> Iterator for Lines<R> {
     type Item = Vec<u8>;
 
-    /// The next line without its end, cut at a length no command has.
+    /// The next line without its line ending, cut at [`LONGEST_LINE`].
     fn next(&mut self) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         let mut ended = false;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_habit_of_ending_lines_is_understood() {
+    fn accepts_every_line_ending() {
         check("a\nb\n\nc", &["a", "b", "", "c"]);
         check("a\r\nb\r\n\r\nc\r\n", &["a", "b\r", "\r", "c\r"]);
         check("a\rb\r\rc", &["a", "b", "", "c"]);

@@ -1,7 +1,7 @@
 //! The binary `tengen`: arguments, configuration, progress and wiring; rules, search and file formats live in the
 //! library crates.
 
-// Without libtorch some arguments have no command left that takes them.
+// Without libtorch, no command is left that takes some of these arguments.
 #![cfg_attr(not(feature = "torch"), allow(dead_code))]
 
 mod analysis;
@@ -28,11 +28,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Train Go networks from zero by self-play under strict Tromp-Taylor rules.
 #[derive(Parser)]
-#[command(name = "tengen", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "tengen", version, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,
-    /// Say more on stderr (twice: everything)
+    /// Print more on stderr; twice prints everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }

@@ -1,4 +1,4 @@
-//! How games are played: what `tengen match` and `tengen tournament` take from the command line in common.
+//! The arguments shared by `tengen match` and `tengen tournament`.
 
 use crate::arguments;
 use tengen_evaluator::{MatchConfig, Openings, Refusal};
@@ -8,42 +8,42 @@ use tengen_rules::{Komi, Rules, Size};
 /// Openings, seed and limits of the games.
 #[derive(clap::Args)]
 pub(crate) struct GameArgs {
-    /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; two passes end a
-    /// game under all of them (see docs/rules.md)
+    /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; under all of them
+    /// two passes end a game (see docs/rules.md)
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
-    /// How pairs begin: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF files,
-    /// an SGF file, or a text with one line of moves per opening); +random:PLIES may follow
+    /// How pairs of games start: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF
+    /// files, an SGF file, or a text file with one line of moves per opening); +random:PLIES may follow
     #[arg(long, default_value = "random:4")]
     openings: Openings,
-    /// Turns taken of each line of a book [default: the whole line]
+    /// Turns to use of each line of a book [default: the whole line]
     #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     book_plies: Option<u32>,
-    /// Seed of openings and players
+    /// Random seed for openings and players
     #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
-    /// Games played side by side
+    /// Number of games played in parallel
     #[arg(long, allow_negative_numbers = true, default_value_t = 64, value_parser = arguments::count, value_name = "N")]
     concurrency: u32,
-    /// Plies after which a game stops without a result [default: 4 per point and 40]
+    /// Plies after which a game stops without a result [default: 4 per point plus 40]
     #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     max_plies: Option<u32>,
-    /// What it costs an engine to refuse a legal move, as many do with suicide
+    /// The consequence when an engine rejects a legal move, as many do with suicide
     #[arg(long, value_enum, default_value_t = Refused::Loss)]
     refused_moves: Refused,
 }
 
-/// What becomes of a game whose engine refuses a legal move.
+/// What happens to a game whose engine rejects a legal move.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Refused {
-    /// The engine loses
+    /// The engine loses the game
     Loss,
     /// The game does not count
     Void,
 }
 
 impl GameArgs {
-    /// The settings of pairs of games on this board, with the opening book read.
+    /// Match settings for this board, with the opening book loaded.
     pub(crate) fn config(&self, size: Size, komi: Komi, games: usize) -> anyhow::Result<MatchConfig> {
         let plies = self.book_plies.map(|plies| plies as usize);
         Ok(MatchConfig {

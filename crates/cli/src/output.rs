@@ -1,7 +1,7 @@
-//! What the program prints: results on stdout, everything for people on stderr.
+//! What the program prints: results on stdout, messages for people on stderr.
 
 pub(crate) use tengen_matches::{UsageError, usage};
-pub(crate) use tengen_report::{duration, thousands};
+pub(crate) use tengen_report::{counted, duration, thousands};
 
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
@@ -9,12 +9,12 @@ use std::sync::OnceLock;
 
 static BARS: OnceLock<indicatif::MultiProgress> = OnceLock::new();
 
-/// The one set of progress bars; it hides itself when stderr is no terminal.
+/// The shared set of progress bars, hidden when stderr is not a terminal.
 pub(crate) fn bars() -> &'static indicatif::MultiProgress {
     BARS.get_or_init(indicatif::MultiProgress::new)
 }
 
-/// Whether somebody is looking at a terminal.
+/// Whether stderr is a terminal.
 pub(crate) fn interactive() -> bool {
     std::io::stderr().is_terminal()
 }
@@ -46,15 +46,15 @@ pub(crate) fn start_logging(verbose: u8) {
         .init();
 }
 
-/// Prints one line for people on stderr, around the progress bars.
+/// Prints one line on stderr without tearing the progress bars.
 pub(crate) fn say(line: impl AsRef<str>) {
     let mut line = line.as_ref().to_owned();
     line.push('\n');
-    // Nobody can be told when stderr itself is gone.
+    // If stderr itself is gone, there is nowhere to report that.
     let _ = AroundBars.write_all(line.as_bytes());
 }
 
-/// Prints text that is the command's result on stdout. A reader that went away is no error.
+/// Prints the command's result on stdout. A closed pipe is not an error.
 pub(crate) fn result(text: impl AsRef<str>) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_ref().as_bytes());
@@ -68,13 +68,13 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints an error with its causes, the outermost first.
+/// Prints an error followed by its causes, outermost first.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut line = format!("error: {error}");
     let mut last = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
-        // A cause that the line above already quotes adds nothing.
+        // Skip a cause that the line above already quotes.
         if !last.contains(&cause) {
             line.push_str(&format!("\n  because: {cause}"));
         }

@@ -1,4 +1,4 @@
-//! From what people write after `--model` and inside a PLAYER to a predictor that plays.
+//! Turns the text after `--model` or of a PLAYER into a player or a predictor.
 
 use crate::output;
 use anyhow::{Context, bail};
@@ -8,41 +8,41 @@ use tengen_rules::{Komi, Rules, Size};
 use tengen_search::{Predictor, UniformPredictor};
 use tengen_store::{Create, Store};
 
-/// Where networks compute.
+/// The device and the number format that networks run with.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceArgs {
-    /// Where networks compute: the processor, the first GPU, or the GPU if there is one
+    /// Where networks run: the CPU, the first GPU, or the GPU if there is one
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     pub(crate) device: DeviceName,
-    /// Numbers networks compute with; bf16 is faster from about 48 channels on and on a GPU
+    /// Number format of networks; bf16 is faster on a GPU, and on a CPU from about 48 channels up
     #[arg(long, value_enum, default_value_t = Dtype::Fp32)]
     pub(crate) dtype: Dtype,
 }
 
-/// A device, by its name on the command line.
+/// A device, by its command-line name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceName {
-    /// The processor
+    /// The CPU
     #[default]
     Cpu,
     /// The first GPU
     Cuda,
-    /// The first GPU if one can be used, else the processor
+    /// The first GPU if it can be used, otherwise the CPU
     Auto,
 }
 
-/// A number format, by its name on the command line.
+/// A number format, by its command-line name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Dtype {
     /// 32-bit floats
     #[default]
     Fp32,
-    /// 16-bit floats with the range of 32-bit ones
+    /// 16-bit floats with the range of 32-bit floats
     Bf16,
 }
 
 impl DeviceName {
-    /// The name as written on the command line.
+    /// The command-line name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             DeviceName::Cpu => "cpu",
@@ -53,7 +53,7 @@ impl DeviceName {
 }
 
 impl Dtype {
-    /// The name as written on the command line.
+    /// The command-line name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Dtype::Fp32 => "fp32",
@@ -64,7 +64,7 @@ impl Dtype {
 
 #[cfg(feature = "torch")]
 impl DeviceArgs {
-    /// How a predictor computes with these options, with one thread of its own.
+    /// Predictor options for this device and number format, with one thread.
     pub(crate) fn predictor_options(self) -> tengen_network::PredictorOptions {
         use tengen_network::{DeviceChoice, Precision, PredictorOptions};
         let device = match self.device {
@@ -92,17 +92,17 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// A loader for the device that was asked for, and the rules the networks will play under.
+    /// A loader for the requested device and the rules that the networks will play under.
     ///
     /// # Errors
-    /// When that device cannot be used, before anything else is done.
+    /// If that device cannot be used, before any other work is done.
     pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
         #[cfg(feature = "torch")]
         device.predictor_options().device.resolve()?;
         Ok(Loader { device: *device, rules })
     }
 
-    /// The network of a source, with its name. Says on stderr when it was trained under other rules.
+    /// The network of a source and its name. Warns on stderr if it was trained under other rules.
     pub(crate) fn model(&self, source: &ModelSource) -> anyhow::Result<LoadedModel> {
         let (model, training) = self.model_and_training(source)?;
         self.warn_about_rules(&training);
@@ -115,7 +115,7 @@ impl Loader {
         }
     }
 
-    /// The network of a source, and what it says about its training.
+    /// The network of a source and what its description says about its training.
     pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, Training)> {
         let (name, files) = match source {
             ModelSource::Path(path) => (name_of(Path::new(path)), Files::of_path(Path::new(path))?),
@@ -139,21 +139,21 @@ impl Loader {
         Ok((LoadedModel { predictor, name }, training))
     }
 
-    /// The predictor behind a MODEL, which takes no options; none for the random player, who has no use for one.
-    /// Says on stderr when it was trained under other rules.
+    /// The predictor behind a MODEL, which takes no options; `None` for the random player, which needs no predictor.
+    /// Warns on stderr if it was trained under other rules.
     pub(crate) fn predictor(&self, model: &PlayerSpec) -> anyhow::Result<Option<Box<dyn Predictor>>> {
         let (predictor, training) = self.predictor_and_training(model)?;
         self.warn_about_rules(&training);
         Ok(predictor)
     }
 
-    /// The same, with what is known of its training and without a word.
+    /// The same, with what is known about its training; prints no warning.
     pub(crate) fn predictor_and_training(
         &self,
         model: &PlayerSpec,
     ) -> anyhow::Result<(Option<Box<dyn Predictor>>, Training)> {
         if model.options != PlayerOptions::default() {
-            return Err(output::usage("--model takes no options here: give --visits instead"));
+            return Err(output::usage("--model takes no options here; use --visits instead"));
         }
         let source = match &model.kind {
             PlayerKind::Random => return Ok((None, Training::default())),
@@ -165,7 +165,7 @@ impl Loader {
             },
             PlayerKind::Gtp(_) => {
                 return Err(output::usage(
-                    "--model names a network, uniform or random, not another engine",
+                    "--model must be a network, uniform or random, not another engine",
                 ));
             }
         };
@@ -173,7 +173,7 @@ impl Loader {
         Ok((Some(model.predictor), training))
     }
 
-    /// The player that a text names.
+    /// The player that a PLAYER text describes.
     pub(crate) fn player(&self, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
         let mut loader = *self;
         Ok(tengen_evaluator::build_player(spec, &mut loader)?)
@@ -190,7 +190,7 @@ impl Loader {
     fn build(&self, _name: &str, files: &Files) -> anyhow::Result<Box<dyn Predictor>> {
         let bytes = files.weights.len() + files.info.as_ref().map_or(0, serde_json::Map::len);
         bail!(
-            "this tengen was built without libtorch and cannot run a network: build it with the feature torch ({bytes})"
+            "this tengen was built without libtorch and cannot run a network; rebuild with the feature torch ({bytes})"
         )
     }
 }
@@ -201,33 +201,33 @@ impl PredictorLoader for Loader {
     }
 }
 
-/// The id of the champion, or of the model with this generation.
+/// The id of the champion, or of the model of this generation.
 fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> {
     let location = store.location();
     let Some(generation) = generation else {
         return match store.champion()? {
             Some((_, promotion)) => Ok(promotion.model_id),
-            None => bail!("the store at {location} has no champion yet: let `tengen run` go on, or name a generation"),
+            None => bail!("the store at {location} has no champion yet; continue the run, or name a generation"),
         };
     };
     let models = store.list_models()?;
     match models.iter().rev().find(|model| model.generation == generation) {
         Some(model) => Ok(model.id.clone()),
         None => {
-            let last = models.last().map_or("it has no model".to_owned(), |model| {
-                format!("the last is {}", model.id)
+            let last = models.last().map_or("it has no models".to_owned(), |model| {
+                format!("its last model is {}", model.id)
             });
             bail!("the store at {location} has no model of generation {generation}; {last}")
         }
     }
 }
 
-/// Under which circumstances a model was trained, as far as its description says.
+/// What a model was trained on, as far as its description says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Training {
     name: String,
     rules: Option<String>,
-    /// The boards it trained on; empty where that is not known.
+    /// The boards it trained on; empty if unknown.
     boards: Vec<Size>,
 }
 
@@ -246,30 +246,33 @@ impl Training {
         }
     }
 
-    /// A sentence where the model never saw games under these rules.
+    /// A warning if the model was never trained under these rules.
     fn about_rules(&self, rules: Rules) -> Option<String> {
         let trained = self.rules.as_ref().filter(|trained| trained.parse() != Ok(rules))?;
         let name = &self.name;
         Some(format!(
-            "the model {name} was trained under {trained} and plays under {rules} here"
+            "the model {name} was trained under {trained} but plays under {rules} here"
         ))
     }
 
-    /// A sentence for everything that the model did not see in training.
+    /// A warning for everything here that the model was not trained on.
     pub(crate) fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
         let name = &self.name;
         let unseen = !self.boards.is_empty() && !self.boards.contains(&size);
         let about_board = unseen.then(|| {
             let boards: Vec<_> = self.boards.iter().map(Size::to_string).collect();
             format!(
-                "the model {name} was trained on {} and plays on {size} here",
+                "the model {name} was trained on {} but plays on {size} here",
                 boards.join(", ")
             )
         });
-        // Training draws komi up to the points of the board, never beyond.
+        // Training never draws a komi larger than the number of points of the board.
         let beyond = usize::from(komi.half_points().unsigned_abs()) > 2 * size.area();
         let about_komi = beyond.then(|| {
-            format!("komi {komi} is more than the points of {size}: whoever it favors cannot lose, and no model was trained so")
+            format!(
+                "komi {komi} exceeds the points of {size}: the side it favors cannot lose, and no model was \
+                             trained for that"
+            )
         });
         [about_board, self.about_rules(rules), about_komi]
             .into_iter()
@@ -278,7 +281,7 @@ impl Training {
     }
 }
 
-/// What people call a model that lies at a path: its folder's name, or the file's without its ending.
+/// The name of the model at a path: the folder's name, or the file's name without its extension.
 fn name_of(path: &Path) -> String {
     let name = if path.is_dir() {
         path.file_name()
@@ -291,11 +294,11 @@ fn name_of(path: &Path) -> String {
     )
 }
 
-/// A model's bytes.
+/// A model's files, read into memory.
 struct Files {
     /// The weights in safetensors format.
     weights: Vec<u8>,
-    /// The keys of `model.json`, where there is one.
+    /// The keys of `model.json`, if there is one.
     info: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
@@ -311,14 +314,14 @@ impl Files {
         }
         let info_path = path.join("model.json");
         let info = serde_json::from_slice(&read(&info_path)?)
-            .with_context(|| format!("{} is no description of a model", info_path.display()))?;
+            .with_context(|| format!("{} is not a model description", info_path.display()))?;
         Ok(Files {
             weights: read(&path.join("weights.safetensors"))?,
             info: Some(info),
         })
     }
 
-    /// The weights, after every check that they belong to the description and to this version.
+    /// The weights, after checking that they match the description and that this version supports them.
     #[cfg(feature = "torch")]
     fn to_weights(&self) -> anyhow::Result<tengen_model::Weights> {
         let Some(info) = &self.info else {
@@ -338,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_players_without_a_network_need_none() {
+    fn players_without_a_network_need_no_files() {
         let loader = Loader::new(&DeviceArgs::default(), Rules::tromp_taylor()).unwrap();
         for text in ["random", "uniform,visits=3"] {
             assert_eq!(
@@ -349,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn training_is_compared_with_play() {
+    fn warns_when_play_differs_from_training() {
         let info = serde_json::json!({ "rules": "aga", "fair_komi_half_points": { "5x5": 49, "7x7": 18 } });
         let training = Training::of("m", info.as_object());
         let warnings = |size: &str, rules: &str, komi: &str| {
@@ -357,12 +360,12 @@ mod tests {
         };
         assert_eq!(warnings("7x7", "aga", "49"), Vec::<String>::new());
         let all = warnings("9x9", "tromp_taylor", "-81.5");
-        assert!(all[0].contains("trained on 5x5, 7x7 and plays on 9x9"), "{all:?}");
+        assert!(all[0].contains("trained on 5x5, 7x7 but plays on 9x9"), "{all:?}");
         assert!(
-            all[1].contains("trained under aga and plays under tromp_taylor"),
+            all[1].contains("trained under aga but plays under tromp_taylor"),
             "{all:?}"
         );
-        assert!(all[2].contains("komi -81.5 is more than the points of 9x9"), "{all:?}");
+        assert!(all[2].contains("komi -81.5 exceeds the points of 9x9"), "{all:?}");
         let unknown = Training::of("m", None);
         let komi = Komi::from_half_points(15);
         assert!(
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_models_are_named() {
+    fn names_missing_models() {
         let loader = Loader::new(&DeviceArgs::default(), Rules::tromp_taylor()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().display().to_string();

@@ -1,22 +1,22 @@
-//! Tables for people: aligned text for a terminal, or Markdown.
+//! Tables as aligned text for a terminal or as Markdown.
 
-/// On which side the cells of a column stand.
+/// How the cells of a column are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Rows under a heading.
+/// Rows under column headings.
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table that begins with this column.
+    /// A table whose first column is this one.
     pub(crate) fn new(heading: &str, align: Align) -> Table {
         Table {
             columns: vec![(heading.to_owned(), align)],
@@ -24,19 +24,19 @@ impl Table {
         }
     }
 
-    /// The same table with one more column.
+    /// Appends a column.
     pub(crate) fn column(mut self, heading: &str, align: Align) -> Table {
         self.columns.push((heading.to_owned(), align));
         self
     }
 
-    /// Adds a row with a cell for every column.
+    /// Adds a row, with one cell for each column.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
-    /// The table as text without a last line end.
+    /// The table as text without a trailing newline.
     pub(crate) fn text(&self, markdown: bool) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().map(|row| cell(&row[column], markdown));
@@ -83,7 +83,7 @@ impl Table {
     }
 }
 
-/// A cell's text, with the sign that separates Markdown's cells kept apart.
+/// A cell's text; Markdown escapes the cell separator.
 fn cell(text: &str, markdown: bool) -> String {
     if markdown {
         text.replace('|', "\\|")

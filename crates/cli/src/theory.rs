@@ -1,8 +1,8 @@
-//! What is known about the opening position of small boards, held against a player.
+//! Compares a player with what is known about the opening position of small boards.
 //!
-//! Under area scoring and komi 0 the 5x5 board is Black's whole (+25, first move in the centre; proved by van der Werf,
-//! van den Herik and Uiterwijk, "Solving Go on small boards", 2003); 7x7 is believed, not proved, to be worth +9 with the
-//! same first move (Li Zhe, 2015).
+//! Under area scoring at komi 0, Black takes the whole 5x5 board (+25, first move in the center; proved by van der
+//! Werf, van den Herik and Uiterwijk, "Solving Go on small boards", 2003). 7x7 is believed, but not proved, to be worth
+//! +9 with the same first move (Li Zhe, 2015).
 
 use crate::players::Loader;
 use anyhow::{Context, bail};
@@ -13,26 +13,26 @@ use tengen_evaluator::{
 };
 use tengen_rules::{Color, Komi, Move, Position, Size};
 
-/// Visits of the player without a network that the model meets.
+/// The opponent that searches without a network.
 const UNIFORM: &str = "uniform,visits=256";
 
-/// How many of a hundred games must show what theory says, where the opponent leaves no doubt.
+/// The share of games that must confirm the theory against opponents that leave no room for doubt.
 const SHARE: f64 = 0.95;
 
-/// One statement of theory and what the player makes of it.
+/// One theoretical result and the player's answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Check {
-    /// What is asked, such as `first move`.
+    /// The question, such as `first move`.
     pub(crate) question: String,
-    /// What theory says.
+    /// The answer of theory.
     pub(crate) expected: String,
-    /// What the player says.
+    /// The player's answer.
     pub(crate) found: String,
     /// Whether the two agree.
     pub(crate) passed: bool,
 }
 
-/// What the player makes of the opening position of one board.
+/// A player's answers about the opening position of one board.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     /// The board, such as `5x5`.
@@ -43,21 +43,21 @@ pub(crate) struct Report {
     pub(crate) proved: bool,
     /// The first move at the komi half a point below the board's value.
     pub(crate) first_move: String,
-    /// P(win) - P(loss) there, Black's view, -1 to 1; none where the player does not tell.
+    /// P(win) - P(loss) there from Black's viewpoint, -1 to 1; `None` if the player reports no value.
     pub(crate) value: Option<f32>,
-    /// The margin without komi that the player expects, in points, Black's view.
+    /// The margin without komi that the player expects, in points from Black's viewpoint.
     pub(crate) board_margin: Option<f32>,
-    /// Every statement.
+    /// All questions, in the order asked.
     pub(crate) checks: Vec<Check>,
 }
 
 impl Report {
-    /// Whether the player contradicts nothing.
+    /// Whether every answer agrees with theory.
     pub(crate) fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
     }
 
-    /// The report in lines for people.
+    /// The report as lines of text.
     pub(crate) fn lines(&self) -> Vec<String> {
         let state = if self.proved { "proved" } else { "believed, not proved" };
         let mut lines = vec![format!(
@@ -75,16 +75,16 @@ impl Report {
     }
 }
 
-/// What is known about a board.
+/// The theoretical result for one board.
 struct Theory {
     side: usize,
-    /// Points that Black gets with best play.
+    /// Black's margin under best play, in points.
     value: i16,
     first_move: &'static str,
     proved: bool,
 }
 
-/// Holds a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
+/// Checks a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
 /// first reply, and +25 against two players without a network, `games` games each.
 pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
     let theory = Theory {
@@ -105,7 +105,7 @@ pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, se
     Ok(report)
 }
 
-/// Holds a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
+/// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
 /// at komi 8.5 against two players without a network, `games` games each.
 pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
     let theory = Theory {
@@ -127,7 +127,7 @@ pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, 
     Ok(report)
 }
 
-/// Plays a match of `model` (player A) against a player that needs no observer.
+/// Plays a match between `model` (player A) and `opponent` without an observer.
 pub(crate) fn against(
     config: &MatchConfig,
     model: &PlayerSpec,
@@ -150,13 +150,13 @@ impl Theory {
         Ok(Size::square(self.side)?)
     }
 
-    /// The komi half a point below the value, at which Black wins, or half a point above.
+    /// The komi half a point below the value, where Black wins, or half a point above it.
     fn komi(&self, wins: bool) -> Komi {
         Komi::from_half_points(if wins { 2 * self.value - 1 } else { 2 * self.value + 1 })
     }
 }
 
-/// The first move and the value at both komi.
+/// The first move, and the value at both komi values.
 fn opening_position(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Report> {
     let size = theory.size()?;
     let mut player = loader.player(model)?;
@@ -184,7 +184,7 @@ fn opening_position(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: 
     })
 }
 
-/// The sign of the value at one komi, where the player tells a value.
+/// The sign of the value at one komi; `None` if the player reports no value.
 fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
     let value = choice.thought?.value;
     Some(Check {
@@ -195,8 +195,8 @@ fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
     })
 }
 
-/// Black opens; then White's first reply is each legal move in turn, the pass included; then White is the same player
-/// with noise. Black must keep everything every time.
+/// Black opens, White's first reply is each legal move in turn (including the pass), and then White is the same player
+/// with noise. Black must take the whole board every time.
 fn every_reply(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Check> {
     let size = theory.size()?;
     let komi = theory.komi(true);
@@ -238,7 +238,7 @@ fn every_reply(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) 
     })
 }
 
-/// Whether a player has search noise to switch on.
+/// Whether a player runs a search, where noise can be switched on.
 fn searches(model: &PlayerSpec) -> bool {
     use tengen_evaluator::PlayerKind::{Gtp, Random};
     !matches!(model.kind, Gtp(_) | Random)
@@ -250,7 +250,7 @@ fn after(position: &Position, mv: Move) -> Position {
     next
 }
 
-/// Plays all games to their ends, or to the usual ply limit, side by side.
+/// Plays all games side by side until they end or reach the usual ply limit.
 fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, seed: u64) -> anyhow::Result<()> {
     let limit = games.first().map_or(0, |game| 4 * game.size().area());
     let [black, white] = players;
@@ -278,7 +278,7 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
     Ok(())
 }
 
-/// What a player chooses in each of these positions.
+/// The player's choice in each of these positions.
 fn ask(player: &mut dyn Player, positions: &[&Position], komi: Komi, seed: u64) -> anyhow::Result<Vec<Choice>> {
     if positions.is_empty() {
         return Ok(Vec::new());
@@ -304,7 +304,7 @@ fn ask(player: &mut dyn Player, positions: &[&Position], komi: Komi, seed: u64) 
     answers.into_iter().map(choice).collect()
 }
 
-/// The model as Black at the komi half a point below the board's value.
+/// A match with the model as Black, at the komi half a point below the board's value.
 fn as_black(
     theory: &Theory,
     model: &PlayerSpec,
@@ -325,7 +325,7 @@ fn as_black(
     against(&config, model, &opponent.parse()?, loader)
 }
 
-/// Whether enough games went as theory has it.
+/// Whether enough games confirm the theory.
 fn share_check(question: &str, found: usize, games: usize) -> Check {
     let needed = (SHARE * games as f64).ceil() as usize;
     Check {
@@ -346,7 +346,7 @@ mod tests {
         let loader = Loader::new(&DeviceArgs::default(), tengen_rules::Rules::tromp_taylor()).unwrap();
         let report = five_by_five(&"random".parse().unwrap(), &loader, 4, 1).unwrap();
         assert!(!report.passed());
-        assert_eq!(report.value, None, "the random player tells no value");
+        assert_eq!(report.value, None, "the random player reports no value");
         let held = report
             .checks
             .iter()
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_rounded_against_the_player() {
+    fn the_required_share_is_rounded_up() {
         assert!(share_check("x", 95, 100).passed);
         assert!(!share_check("x", 94, 100).passed);
         assert!(!share_check("x", 3, 4).passed);

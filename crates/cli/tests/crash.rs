@@ -1,5 +1,5 @@
-//! A run survives its own death: killed at any moment, stopped by Ctrl-C, on a full disk, beside a second run, with
-//! damaged files. A real child process is really killed.
+//! A run survives crashes: killed at any moment, stopped by Ctrl-C, with a full disk, next to a second run, with
+//! damaged files. The tests really kill a child process.
 #![cfg(feature = "torch")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tengen_store::{Create, GamesOf, Store};
 
-/// A small, quick experiment: a tiny network on 3x3 that publishes, checkpoints and gates many times a second.
+/// A small, quick experiment: a tiny network on 3x3 with many shards, checkpoints and gate matches per second.
 const SETTINGS: [&str; 15] = [
     "network.blocks=1",
     "network.channels=8",
@@ -53,7 +53,7 @@ fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Starts a run and returns once its log has said `words` for the `nth` time.
+/// Starts a run and returns once `words` has appeared in its log for the `nth` time.
 fn run_until(store: &Path, words: &str, nth: usize) -> Child {
     let mut child = command(store, &[]).spawn().expect("the program starts");
     let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
@@ -65,12 +65,12 @@ fn run_until(store: &Path, words: &str, nth: usize) -> Child {
         seen += usize::from(line.contains(words));
         all.push_str(&line);
     }
-    // Somebody must go on reading, or the run waits for a reader.
+    // Keep reading, or the run blocks on a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     child
 }
 
-/// What a store holds, every file of it checked.
+/// The contents of a store, with every file checked.
 #[derive(Default)]
 struct Contents {
     shards: BTreeSet<String>,
@@ -95,28 +95,26 @@ fn check(folder: &Path) -> Contents {
         contents.shards.insert(shard.path);
     }
     for model in store.list_models().expect("a listing") {
-        let files = store.load_model(&model.id).expect("a model that is listed is whole");
+        let files = store.load_model(&model.id).expect("a listed model is complete");
         let info = serde_json::to_vec(&files.info).expect("JSON");
-        tengen_model::Model::from_files(&files.weights, &info).expect("a model that is listed can be used");
+        tengen_model::Model::from_files(&files.weights, &info).expect("a listed model is usable");
     }
-    for (number, (stated, promotion)) in store.promotions().expect("whole promotions").into_iter().enumerate() {
+    for (number, (stated, promotion)) in store.promotions().expect("complete promotions").into_iter().enumerate() {
         assert_eq!(number as u32, stated, "promotions have no gaps");
-        store.load_model(&promotion.model_id).expect("a champion is whole");
+        store.load_model(&promotion.model_id).expect("a champion is complete");
         contents.promotions.push(promotion.model_id);
     }
     for step in store.list_checkpoints().expect("a listing") {
-        store
-            .load_checkpoint(step)
-            .expect("a checkpoint that is listed is whole");
+        store.load_checkpoint(step).expect("a listed checkpoint is complete");
     }
     contents
 }
 
 #[test]
-fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
+fn a_run_killed_at_ten_moments_resumes_and_loses_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
-    // In self-play, while publishing shards, in training, at checkpoints, at models, in the gate, after it.
+    // During self-play, publishing, training, checkpoints, models and the gate match, and after it.
     let moments = [
         ("positions so far", 1, 400),
         ("published 1", 1, 0),
@@ -134,7 +132,7 @@ fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
         let mut child = run_until(&store, words, nth);
         std::thread::sleep(Duration::from_millis(pause_ms));
         child.kill().expect("it can be killed");
-        child.wait().expect("it has died");
+        child.wait().expect("it has ended");
         let now = check(&store);
         assert!(
             now.shards.is_superset(&before.shards),
@@ -165,7 +163,7 @@ fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
     assert!(summary["steps"].as_u64() >= Some(steps + 50));
     assert!(store.join("report.html").is_file());
 
-    // Asked once more, it does nothing again.
+    // Running it again does nothing.
     let again = finish(&store, &[&format!("budget.steps={}", steps + 50)]);
     assert!(again.status.success(), "{}", stderr_of(&again));
     assert_eq!(again.stdout, output.stdout);
@@ -173,7 +171,7 @@ fn killed_at_ten_moments_it_goes_on_and_loses_nothing() {
 }
 
 #[test]
-fn ctrl_c_keeps_the_games_in_flight() {
+fn ctrl_c_keeps_the_games_in_progress() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let mut child = run_until(&store, "checkpoint at", 1);
@@ -181,17 +179,17 @@ fn ctrl_c_keeps_the_games_in_flight() {
     rustix::process::kill_process(process, rustix::process::Signal::INT).expect("a signal");
     assert!(child.wait().expect("it ends").success());
     let in_flight = store.join("in_flight.json");
-    assert!(in_flight.is_file(), "games in flight are kept");
+    assert!(in_flight.is_file(), "games in progress are kept");
     let first = check(&store);
     let mut child = run_until(&store, "published 1", 3);
-    assert!(!in_flight.is_file(), "games in flight are taken up once");
+    assert!(!in_flight.is_file(), "games in progress are resumed once");
     child.kill().expect("it can be killed");
-    child.wait().expect("it has died");
+    child.wait().expect("it has ended");
     assert!(check(&store).shards.is_superset(&first.shards));
 }
 
 #[test]
-fn a_second_run_on_the_same_store_is_refused() {
+fn a_second_run_on_the_same_store_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let mut first = run_until(&store, "published 1", 1);
@@ -200,16 +198,16 @@ fn a_second_run_on_the_same_store_is_refused() {
     let said = stderr_of(&second);
     assert!(
         said.contains(&first.id().to_string()),
-        "names the process that runs: {said}"
+        "names the running process: {said}"
     );
-    assert!(first.try_wait().expect("alive").is_none(), "the first goes on");
+    assert!(first.try_wait().expect("alive").is_none(), "the first run continues");
     first.kill().expect("it can be killed");
-    first.wait().expect("it has died");
+    first.wait().expect("it has ended");
     check(&store);
 }
 
 #[test]
-fn bad_input_gets_a_sentence() {
+fn input_errors_name_the_problem() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let unknown = finish(&folder.path().join("a"), &["loop.reuze=3"]);
     assert_eq!(unknown.status.code(), Some(1));
@@ -233,7 +231,7 @@ fn bad_input_gets_a_sentence() {
     assert!(stderr_of(&missing).contains("no.toml"), "{}", stderr_of(&missing));
 }
 
-/// Waits until a run's log says `words`; it must not end before.
+/// Waits until `words` appears in a run's log; the run must not end before.
 fn read_until(log: &mut impl BufRead, words: &str) -> String {
     let mut all = String::new();
     loop {
@@ -248,13 +246,13 @@ fn read_until(log: &mut impl BufRead, words: &str) -> String {
     }
 }
 
-/// A folder that is moved away and back is to the program a network drive that goes and comes.
+/// To the program, a folder that is moved away and back looks like a network drive that comes and goes.
 #[test]
-fn games_wait_in_the_spool_while_the_store_is_away() {
+fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, away) = (folder.path().join("store"), folder.path().join("away"));
     let scratch = folder.path().join("scratch");
-    // Self-play far ahead of the trainer always has games to publish.
+    // With a large lead over the trainer, self-play always has games to publish.
     let start = |more: &[&str]| {
         let mut command = command(&store, &[&["loop.lead_positions=1000000"], more].concat());
         command.arg("--scratch").arg(&scratch);
@@ -264,15 +262,15 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
     let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
     read_until(&mut log, "published 1");
     std::fs::rename(&store, &away).expect("moved");
-    read_until(&mut log, "the store is away");
+    read_until(&mut log, "the store is unreachable");
     std::thread::sleep(Duration::from_millis(300));
     std::fs::rename(&away, &store).expect("moved back");
-    read_until(&mut log, "the store is back");
+    read_until(&mut log, "the store is reachable again");
     read_until(&mut log, "published 1");
 
-    // Away again, and killed: the next start publishes what waits.
+    // Away again, and killed: the next start publishes the waiting games.
     std::fs::rename(&store, &away).expect("moved");
-    read_until(&mut log, "the store is away");
+    read_until(&mut log, "the store is unreachable");
     let waiting = || {
         let spool = Store::open(scratch.join("spool").to_str().expect("UTF-8"), Create::Always);
         let shards = spool
@@ -284,7 +282,7 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill().expect("it can be killed");
-    child.wait().expect("it has died");
+    child.wait().expect("it has ended");
     assert!(!store.exists(), "nothing is written where the store was");
     std::fs::rename(&away, &store).expect("moved back");
     let left = waiting();
@@ -300,9 +298,9 @@ fn games_wait_in_the_spool_while_the_store_is_away() {
     assert!(waiting().is_empty());
 }
 
-/// With little lead both self-play and the trainer come to wait, for each other or the store.
+/// With a small lead, both self-play and the trainer end up waiting, for each other or for the store.
 #[test]
-fn what_everybody_waits_for_is_said_while_the_store_is_away() {
+fn the_screen_explains_the_wait_while_the_store_is_unreachable() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, away) = (folder.path().join("store"), folder.path().join("away"));
     let mut command = command(&store, &["loop.lead_positions=300", "loop.checkpoint_seconds=0.2"]);
@@ -311,20 +309,20 @@ fn what_everybody_waits_for_is_said_while_the_store_is_away() {
     let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
     read_until(&mut log, "published 1");
     std::fs::rename(&store, &away).expect("moved");
-    let all = read_until(&mut log, "waiting    the store is away for ");
+    let all = read_until(&mut log, "waiting    store unreachable for ");
     let said = all.lines().last().expect("a line");
     assert!(said.contains("self-play ") && said.contains("training "), "{said}");
     std::fs::rename(&away, &store).expect("moved back");
-    read_until(&mut log, "waiting    no more: the store is back");
+    read_until(&mut log, "waiting    done: the store is reachable again");
     read_until(&mut log, "published 1");
     child.kill().expect("it can be killed");
-    child.wait().expect("it has died");
+    child.wait().expect("it has ended");
     check(&store);
 }
 
-/// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.
+/// A shell's limit on file sizes looks like a full disk to the program.
 #[test]
-fn a_full_disk_ends_the_run_and_harms_nothing() {
+fn a_full_disk_ends_the_run_without_damage() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let run = command(&store, &["loop.shard_seconds=2.0"]);
@@ -345,12 +343,12 @@ fn a_full_disk_ends_the_run_and_harms_nothing() {
 }
 
 #[test]
-fn damaged_files_are_named_and_never_trusted() {
+fn damaged_files_are_reported_and_never_used() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let mut child = run_until(&store, "published 1", 2);
     child.kill().expect("it can be killed");
-    child.wait().expect("it has died");
+    child.wait().expect("it has ended");
     let shards = check(&store).shards;
     let shard = store.join(shards.iter().next_back().expect("a shard"));
     let mut bytes = std::fs::read(&shard).expect("readable");

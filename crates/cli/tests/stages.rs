@@ -1,11 +1,11 @@
-//! The stages of a run as processes of their own: self-play, training, the gate.
+//! The stages of a run as separate processes: self-play, training, the gate.
 #![cfg(feature = "torch")]
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A tiny network on 3x3.
+/// Settings for a tiny network on 3x3.
 const SETTINGS: [&str; 8] = [
     "network.blocks=1",
     "network.channels=8",
@@ -29,7 +29,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// Begins a store with games that depend on nothing but the seed.
+/// Creates a store with games that depend only on the seed.
 fn begin(store: &Path, games: &str, threads: &str) -> Value {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
     let mut more = vec!["--config", config.to_str().expect("UTF-8")];
@@ -47,7 +47,7 @@ fn begin(store: &Path, games: &str, threads: &str) -> Value {
     json(&tengen("selfplay", store, &more))
 }
 
-/// The end of a shard's name: games, positions and the hash of its bytes.
+/// The end of each shard's name: games, positions and the hash of its bytes.
 fn contents(done: &Value) -> Vec<String> {
     let shards = done["shards"].as_array().expect("a list");
     let end = |shard: &Value| {
@@ -69,7 +69,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
-fn games_become_a_model_and_the_gate_settles_it() {
+fn games_become_a_model_that_the_gate_decides_on() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     assert_eq!(
@@ -84,7 +84,7 @@ fn games_become_a_model_and_the_gate_settles_it() {
     assert_eq!(
         (&second["steps"], &second["steps_made"]),
         (&25.into(), &5.into()),
-        "it goes on"
+        "training resumes"
     );
     let model = second["model"].as_str().expect("a model");
     let gate = json(&tengen("gate", &store, &[]));
@@ -101,13 +101,13 @@ fn games_become_a_model_and_the_gate_settles_it() {
     assert_eq!(
         again["verdicts"],
         Value::Array(Vec::new()),
-        "a verdict that stands is not played again"
+        "a recorded verdict is not played again"
     );
     assert_eq!(again["champion"], gate["champion"]);
 }
 
 #[test]
-fn training_stops_where_more_than_one_shard_in_a_hundred_is_damaged() {
+fn training_stops_if_more_than_one_percent_of_the_shards_is_damaged() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let shards = begin(&store, "24", "2")["shards"].clone();
@@ -121,7 +121,7 @@ fn training_stops_where_more_than_one_shard_in_a_hundred_is_damaged() {
     for shard in &shards[..2] {
         std::fs::write(store.join(shard), "damaged").expect("writable");
     }
-    // Also at the next start, when the quarantine has both of them already.
+    // At the next start, when both are already in quarantine, it still stops.
     for _ in 0..2 {
         let output = tengen("train", &store, &["--steps", "2"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

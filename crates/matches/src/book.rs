@@ -1,4 +1,4 @@
-//! From a path to an opening book: a folder of SGF files, one SGF file, or a text with one line of moves per opening.
+//! Reads an opening book: a folder of SGF files, one SGF file, or a text file with one line of moves per opening.
 
 use anyhow::{Context, bail};
 use std::fs;
@@ -7,16 +7,16 @@ use tengen_evaluator::{Book, Openings};
 use tengen_rules::{Color, Move, Size};
 use tengen_sgf::{SgfGame, read_sgf_bytes};
 
-/// Reads the book that the openings name, if they name one; every line is cut to `plies` turns if a number is given.
+/// Reads the book that the openings name, if any. Every line is cut to `plies` turns if a number is given.
 ///
-/// SGF games on other boards, or that do not begin with Black on the empty board, are passed over.
+/// Skips SGF games on other boards and those that do not start with Black on the empty board.
 pub fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow::Result<Openings> {
     let Some(path) = openings.book.as_ref().map(|book| book.path.clone()) else {
         return Ok(openings);
     };
     let lines = lines_of(Path::new(&path), size).with_context(|| format!("cannot read the opening book {path}"))?;
     if lines.is_empty() {
-        bail!("the opening book {path} has no opening that begins on the empty {size} board with Black to move");
+        bail!("the opening book {path} has no opening that starts on the empty {size} board with Black to move");
     }
     Ok(Openings {
         book: Some(Book::read(&path, lines, plies)),
@@ -38,7 +38,7 @@ fn lines_of(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> {
     }
 }
 
-/// The SGF files directly in a folder, by name.
+/// The SGF files directly in a folder, sorted by name.
 fn sgf_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -76,7 +76,7 @@ fn line_of(game: &SgfGame, size: Size) -> Option<Vec<Move>> {
     (!line.is_empty()).then_some(line)
 }
 
-/// One opening per line, moves such as `C3 D4 pass`; `#` begins a comment.
+/// Parses one opening per line, with moves such as `C3 D4 pass`; `#` starts a comment.
 fn text_lines(text: &str, size: Size) -> anyhow::Result<Vec<Vec<Move>>> {
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_folders_are_read() {
+    fn reads_text_files_and_folders() {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("lines.txt");
         fs::write(&text, "# openings\nC3 D4, b2\n\nc3 pass # a pass\n").unwrap();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn errors_name_the_place_in_the_book() {
         let folder = tempfile::tempdir().unwrap();
         let refusal = |path: &Path| format!("{:#}", read(path, None).unwrap_err());
         let text = folder.path().join("lines.txt");

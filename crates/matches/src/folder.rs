@@ -1,14 +1,14 @@
-//! A match on disk. Games appear in shards as they finish; `spec.json` says first what is played, `result.json` comes
-//! last.
+//! A match on disk. `spec.json` comes first and says what is played, games appear in shards as they finish, and
+//! `result.json` comes last.
 //!
 //! ```text
-//! spec.json                     who plays, under which settings; put once
+//! spec.json                     players and settings; written once
 //! games/v1/kind=match/match=<id>/<shard>.parquet
-//! notes/<utc ms>-<pid>-<n>.json what shards do not hold: how games were lost by a fault, what the players spent
+//! notes/<utc ms>-<pid>-<n>.json what shards do not contain: reasons for losses by fault, resources spent by players
 //! games.sgf, result.json        once all games are played
 //! ```
 //!
-//! In a run store the files other than shards lie below `matches/<id>/`.
+//! In a run store the files other than shards are in `matches/<id>/`.
 
 use crate::usage::usage;
 use anyhow::Context;
@@ -20,16 +20,16 @@ use tengen_records::{GameRecord, now_ms};
 use tengen_sgf::write_sgf;
 use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
 
-/// Who plays, and how: equal specs have equal games.
+/// Players and settings of a match: equal specs give equal games.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec(Value);
 
 impl Spec {
-    /// The match of two players, named as they were asked for, under these settings, on this device with numbers of
-    /// this type.
+    /// The match between two players, identified by their command-line text, with these settings, computed on this device
+    /// with numbers of this type.
     pub fn new(players: [&str; 2], config: &MatchConfig, device: &str, dtype: &str) -> Spec {
         let mut settings = config.clone();
-        // What is the usual value today may be another one tomorrow.
+        // Defaults may change between versions, so the spec states them.
         settings.pairs_per_look = if config.sprt.is_some() || config.until_clear {
             config.look_every()
         } else {
@@ -38,7 +38,7 @@ impl Spec {
         settings.max_plies = config.ply_limit();
         let mut settings = serde_json::to_value(settings).expect("settings are JSON");
         if let Some(settings) = settings.as_object_mut() {
-            // How many games are played side by side changes none of them.
+            // The number of parallel games does not affect them.
             settings.remove("parallel");
         }
         let book = config.openings.book.as_ref().map(|book| {
@@ -55,12 +55,12 @@ impl Spec {
         }))
     }
 
-    /// The name of the match: the beginning of a hash over all of it.
+    /// The match's name: the prefix and the start of a hash of the whole spec.
     pub fn id(&self, prefix: &str) -> String {
         format!("{prefix}-{}", &sha256_hex(self.0.to_string().as_bytes())[..12])
     }
 
-    /// What differs from another spec, in words; empty when nothing does.
+    /// The differences from another spec, as text; empty if there are none.
     fn differences(&self, stored: &Value) -> String {
         let mut found = Vec::new();
         differ("", stored, &self.0, &mut found);
@@ -68,7 +68,7 @@ impl Spec {
     }
 }
 
-/// Collects the keys of `wanted` that `stored` has otherwise.
+/// Collects the keys of `wanted` whose value in `stored` differs.
 fn differ(key: &str, stored: &Value, wanted: &Value, found: &mut Vec<String>) {
     match (stored, wanted) {
         (Value::Object(stored), Value::Object(wanted)) => {
@@ -86,54 +86,54 @@ fn differ(key: &str, stored: &Value, wanted: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A spec as it was put: with the names of the players and when the match began.
+/// A spec as stored: with the players' names and the start time of the match.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Begun {
     #[serde(flatten)]
     spec: Value,
-    /// Names of player A and player B as their games call them.
+    /// Names of player A and player B, as in their games.
     pub names: [String; 2],
-    /// What was known of them then, where they are engines.
+    /// What was known then about players that are engines.
     pub engines: [Option<EngineReport>; 2],
-    /// When the match began, milliseconds since 1970-01-01 UTC.
+    /// The start of the match in milliseconds since 1970-01-01 UTC.
     pub start_time_ms: i64,
 }
 
-/// What one process knew when it published a shard.
+/// What a process knew when it published a shard.
 #[derive(Serialize, Deserialize)]
 struct Note {
-    /// Names the process.
+    /// Identifies the process.
     session: String,
-    /// What it knew of the players.
+    /// What the process knew about the players.
     #[serde(flatten)]
     spent: Spent,
-    /// Faults by number of the game.
+    /// Faults by the number of the game.
     faults: BTreeMap<usize, Fault>,
 }
 
-/// What is known of a match that was begun.
+/// What is already stored of a match.
 #[derive(Default)]
 pub struct Known {
-    /// The games, in no order.
+    /// The games, in no particular order.
     pub scores: Vec<GameScore>,
-    /// What all processes that played them knew of the players.
+    /// What all processes that played them knew about the players.
     pub spent: Spent,
-    /// Shards that are damaged, a sentence for each.
+    /// Damaged shards, a sentence for each.
     pub damaged: Vec<String>,
 }
 
-/// What is known of the players in one process.
+/// What one process knows about the players.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Spent {
-    /// What A and B have spent so far.
+    /// The resources that A and B have spent so far.
     pub costs: [PlayerCost; 2],
-    /// The engines behind A and B; earlier versions did not note them.
+    /// The engines behind A and B; earlier versions did not record them.
     #[serde(default)]
     pub engines: [Option<EngineReport>; 2],
 }
 
 impl Spent {
-    /// Both processes together, this one the earlier.
+    /// Adds a later process's figures to these.
     pub fn then(self, later: Spent) -> Spent {
         let [costs_a, costs_b] = self.costs;
         let mut engines = self.engines.into_iter().zip(later.engines).map(|both| match both {
@@ -147,19 +147,19 @@ impl Spent {
     }
 }
 
-/// The place of one match.
+/// Where one match is stored.
 pub struct Folder {
     store: Store,
     id: String,
-    /// Prefix of all files but shards.
+    /// Path prefix of all files other than shards.
     top: String,
     _lock: Option<RunLock>,
 }
 
 impl Folder {
-    /// A folder or address that holds this match and nothing else, new or from an earlier call.
+    /// A folder or address that contains only this match, either new or from an earlier call.
     pub fn alone(location: &str, id: &str) -> anyhow::Result<Folder> {
-        refuse_strangers(location)?;
+        reject_other_folders(location)?;
         let store = Store::open(location, Create::Always)?;
         let lock = match store.lock_run() {
             Err(StoreError::UnsupportedLocation { .. }) => None,
@@ -173,18 +173,18 @@ impl Folder {
         })
     }
 
-    /// Removes a folder in which no match was begun, so that nothing is left of one that could not be.
+    /// Removes the folder if the match could not be started, so that nothing is left behind.
     pub fn forget(self) -> anyhow::Result<()> {
         let begun = self.store.get(&self.path("spec.json"))?.is_some();
         if let (false, "", Some(folder)) = (begun, self.top.as_str(), self.store.local_path()) {
             std::fs::remove_file(folder.join("run.lock"))?;
-            // What somebody else put there stays, and the folder with it.
+            // If the folder has other files, they and the folder stay.
             let _ = std::fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// A match inside a store that holds other things too.
+    /// A match inside a store with other contents.
     pub fn inside(store: &Store, id: &str) -> Folder {
         Folder {
             store: store.clone(),
@@ -194,12 +194,12 @@ impl Folder {
         }
     }
 
-    /// Name of the match.
+    /// The match's name.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The match as it was begun; `None` when it was not.
+    /// The match as it was started; `None` if it was not.
     pub fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
         let Some(bytes) = self.store.get(&self.path("spec.json"))? else {
             return Ok(None);
@@ -212,12 +212,12 @@ impl Folder {
             return Ok(Some(begun));
         }
         Err(usage(format!(
-            "{} holds another match: {differences}; repeat its command to continue it, or name a new folder",
+            "{} is another match: {differences}; repeat its command to continue it, or choose a new folder",
             self.store.location()
         )))
     }
 
-    /// Begins the match; the first spec put counts.
+    /// Starts the match; if two processes do, the first spec counts.
     pub fn begin(&self, spec: &Spec, players: &[Box<dyn Player>; 2]) -> anyhow::Result<Begun> {
         let [a, b] = players;
         let begun = Begun {
@@ -229,10 +229,10 @@ impl Folder {
         self.store
             .put_new(&self.path("spec.json"), serde_json::to_vec_pretty(&begun)?)?;
         self.begun(spec)?
-            .context("spec.json was written a moment ago and is gone")
+            .context("the spec.json that was just written is missing")
     }
 
-    /// All games published so far. Damaged shards are named and passed over: their games are played again.
+    /// All games published so far. Damaged shards are reported and skipped; their games are played again.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
@@ -255,7 +255,7 @@ impl Folder {
         Ok(known)
     }
 
-    /// Publishes games with what shards do not hold of them. The shard comes last: only then the games are played.
+    /// Publishes games and the notes about them. The shard is written last, because games only count once it exists.
     pub fn publish(&self, part: &Part<'_>) -> anyhow::Result<()> {
         let note = Note {
             session: part.session.to_owned(),
@@ -294,7 +294,7 @@ impl Folder {
         let mut notes = Vec::new();
         for (path, _) in self.store.list(&self.path("notes"))? {
             let bytes = self.store.require(&path)?;
-            notes.push(serde_json::from_slice(&bytes).with_context(|| format!("{path} is no note of a match"))?);
+            notes.push(serde_json::from_slice(&bytes).with_context(|| format!("{path} is not a note about a match"))?);
         }
         Ok(notes)
     }
@@ -306,7 +306,7 @@ impl Folder {
             match self.store.read_shard(&shard) {
                 Ok(games) => games.into_iter().try_for_each(&mut visit)?,
                 Err(ShardReadError::Quarantined { shard, reason }) => {
-                    damaged.push(format!("{shard} is damaged ({reason}): its games are played again"));
+                    damaged.push(format!("{shard} is damaged ({reason}); playing its games again"));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -319,17 +319,17 @@ impl Folder {
     }
 }
 
-/// Games to be published together.
+/// Games to publish together.
 pub struct Part<'a> {
-    /// Names the process that played them.
+    /// Identifies the process that played them.
     pub session: &'a str,
-    /// Counts the parts of the process.
+    /// Numbers the parts of the process.
     pub number: u64,
-    /// The games.
+    /// The finished games.
     pub games: &'a [GameRecord],
-    /// How some of them were lost by a fault.
+    /// The faults by which some of them were lost.
     pub faults: BTreeMap<usize, Fault>,
-    /// What this process knows of the players.
+    /// What this process knows about the players.
     pub spent: Spent,
 }
 
@@ -338,10 +338,10 @@ fn number_of(game_id: &str) -> Option<usize> {
     game_id.rsplit_once('-')?.1.parse().ok()
 }
 
-/// Refuses a local folder that has something in it but no match.
-fn refuse_strangers(location: &str) -> anyhow::Result<()> {
+/// Rejects a local folder that is not empty and not a match.
+fn reject_other_folders(location: &str) -> anyhow::Result<()> {
     if location.trim().is_empty() {
-        return Err(usage("--out names no folder: give one such as data/matches/first"));
+        return Err(usage("--out needs a folder, such as data/matches/first"));
     }
     let folder = std::path::Path::new(location);
     let Ok(mut entries) = std::fs::read_dir(folder) else {
@@ -349,12 +349,12 @@ fn refuse_strangers(location: &str) -> anyhow::Result<()> {
     };
     if folder.join("run.json").exists() {
         return Err(usage(format!(
-            "{location} is a run store; name a folder of its own for the match"
+            "{location} is a run store; choose a separate folder for the match"
         )));
     }
     if entries.next().is_some() && !folder.join("spec.json").exists() && !folder.join("run.lock").exists() {
         return Err(usage(format!(
-            "{location} exists already and holds no match; name a new folder for it"
+            "{location} already exists and is not a match; choose a new folder"
         )));
     }
     Ok(())

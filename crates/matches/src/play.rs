@@ -1,4 +1,4 @@
-//! Plays a match, publishing its games as they finish, or finishes one that was begun.
+//! Plays a match and publishes its games as they finish, or completes one that was interrupted.
 
 use super::folder::{Begun, Folder, Known, Part, Spec, Spent};
 use anyhow::{Context, bail};
@@ -11,31 +11,31 @@ use tengen_evaluator::{
 };
 use tengen_records::{GameRecord, now_ms};
 
-/// Games that make a shard.
+/// Number of games per shard.
 const SHARD_GAMES: usize = 128;
-/// A shard is published when its first game is this old: what a kill can cost.
+/// A shard is published when its first game is this old, which bounds what a kill can lose.
 const SHARD_AGE: Duration = Duration::from_secs(5);
 
-/// A match to be played.
+/// A match to play.
 pub struct Job<'a> {
-    /// Its settings.
+    /// The match settings.
     pub config: &'a MatchConfig,
-    /// What is written about it.
+    /// The stored description of the match.
     pub spec: &'a Spec,
-    /// Where it is published; `None` = nowhere.
+    /// Where to publish the match; `None` publishes nothing.
     pub folder: Option<&'a Folder>,
-    /// Makes the two players, when they are needed.
+    /// Creates the two players when they are needed.
     pub players: &'a dyn Fn() -> anyhow::Result<[Box<dyn Player>; 2]>,
-    /// Whether somebody wants the match to stop.
+    /// Whether the match should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Takes a sentence for people.
+    /// Receives a sentence for the user.
     pub say: &'a dyn Fn(&str),
 }
 
-/// Plays what is missing of a match. Every game, known or played now, is shown through `show`.
+/// Plays the missing games of a match. Calls `show` for every game, whether loaded or played.
 ///
 /// # Errors
-/// When the folder holds another match or cannot be written, or a player cannot play at all.
+/// If the folder is another match or cannot be written, or if a player cannot play at all.
 pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<MatchResult> {
     let begun = job.folder.map(|folder| folder.begun(job.spec)).transpose()?.flatten();
     let known = match (job.folder, &begun) {
@@ -47,7 +47,7 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
         && let Some(mut result) = known_match(job.config, known.scores.clone(), begun.names.clone())
     {
         tell(&mut result, known.spent);
-        // Earlier versions noted the engines only when the match began.
+        // Earlier versions only recorded the engines at the start of the match.
         let [a, b] = begun.engines.clone();
         result.a_engine = result.a_engine.or(a);
         result.b_engine = result.b_engine.or(b);
@@ -70,7 +70,7 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
 fn require_same(begun: &Begun, names: &[String; 2]) -> anyhow::Result<()> {
     for (was, is) in begun.names.iter().zip(names) {
         if was != is {
-            bail!("the match was begun with the player {was}, which is {is} now: name that one, or a new folder");
+            bail!("the match started with the player {was}, which is now {is}; use the former or a new folder");
         }
     }
     Ok(())
@@ -116,7 +116,7 @@ fn go_on(
         return Err(error).context("cannot publish the games of the match");
     }
     if let Some(publisher) = &mut publisher {
-        // Even when a player has failed: its finished games are played.
+        // Publish the finished games even if a player has failed.
         publisher.flush(Spent {
             costs: [a.cost(), b.cost()],
             engines: [a.engine(), b.engine()],

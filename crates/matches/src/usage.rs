@@ -1,6 +1,6 @@
-//! How does a library say that the user, not the program, has to change something?
+//! The error for incorrect usage: the user, not the program, has to change something.
 
-/// Wrong use of the command line that only shows after parsing; the program exits with 2.
+/// Incorrect command-line usage found after parsing; the program exits with 2.
 #[derive(Debug)]
 pub struct UsageError(pub String);
 
@@ -12,7 +12,7 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// An error for wrong use: the reason and the remedy in one sentence.
+/// A usage error whose message gives the reason and the fix.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
     UsageError(message.into()).into()
 }

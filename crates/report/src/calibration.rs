@@ -1,4 +1,4 @@
-//! Does the search's value mean what it says? Predicted values in bins against the results of the games.
+//! Calibration of the search's value: predicted values in bins against the results of the games.
 
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::replay::outcome_value;
@@ -6,10 +6,10 @@ use tengen_records::{GameRecord, OPENING};
 use tengen_rules::Color;
 
 const BINS: usize = 20;
-/// Bins with fewer positions say nothing.
+/// Bins with fewer positions are not shown.
 const LEAST_POSITIONS: u64 = 20;
 
-/// Sums over the positions whose value fell into one bin.
+/// Sums over the positions whose value falls into one bin.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     positions: u64,
@@ -17,7 +17,7 @@ struct Bin {
     result: f64,
 }
 
-/// Values in bins, from −1 to 1.
+/// Bins for values from −1 to 1.
 #[derive(Default)]
 struct Bins([Bin; BINS]);
 
@@ -29,7 +29,7 @@ impl Bins {
         self.0[bin].result += f64::from(result);
     }
 
-    /// (mean predicted, mean result) of the bins with enough positions.
+    /// (mean prediction, mean result) of the bins with enough positions.
     fn curve(&self) -> Vec<(f64, f64)> {
         let full = self.0.iter().filter(|bin| bin.positions >= LEAST_POSITIONS);
         full.map(|bin| (bin.predicted / bin.positions as f64, bin.result / bin.positions as f64))
@@ -37,8 +37,8 @@ impl Bins {
     }
 }
 
-/// Calibration of the search and of the network alone over these games; only finished games and searched turns
-/// count, each from its mover's view.
+/// Calibration of the search and of the network alone over these games. Only finished games and searched turns count,
+/// each from its mover's viewpoint.
 pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
     let (mut search, mut network) = (Bins::default(), Bins::default());
     for game in games {
@@ -55,7 +55,7 @@ pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
     Plot {
         title: "Value calibration",
         caption: "Recent self-play: what search and network expected before each move, in 20 bins, against how the \
-                  game ended. On the dashed line a value means what it says.",
+                  game ended. On the dashed line, values are perfectly calibrated.",
         x: Axis::showing("expected: P(win) − P(loss) of the mover", &[-1.0, 1.0]),
         y: Axis::showing("mean result (1 won, −1 lost)", &[-1.0, 1.0]),
         series: vec![
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_meet_their_results_in_bins() {
+    fn values_and_results_share_bins() {
         let mut bins = Bins::default();
         for i in 0..40 {
             bins.add(0.5, if i % 4 == 0 { -1.0 } else { 1.0 });

@@ -1,23 +1,23 @@
-//! The curves of a run, drawn from its events.
+//! The curves of a run, made from its metrics events.
 
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use crate::metrics::{Event, Measured, Rating, Selfplay, Train};
 use std::collections::BTreeMap;
 
-/// The events of a run, sorted by kind.
+/// The events of a run, grouped by kind.
 #[derive(Default)]
 pub(super) struct Curves<'a> {
     train: Vec<(f64, &'a Train)>,
     selfplay: Vec<(f64, &'a Selfplay)>,
-    /// The newest rating of each model, by its evaluations.
+    /// The newest rating of each model, ordered by the model's evaluations.
     ratings: Vec<Rating>,
     /// Seconds of the run so far.
     seconds: f64,
 }
 
 impl<'a> Curves<'a> {
-    /// Sorts events that are ordered by time. Where a run was resumed from an older checkpoint, what it had measured
-    /// beyond that checkpoint is dropped.
+    /// Groups events that are in chronological order. If a run was resumed from an older checkpoint, events after that
+    /// checkpoint are dropped.
     pub(super) fn of(events: &'a [Event]) -> Curves<'a> {
         let mut curves = Curves::default();
         for event in events {
@@ -54,12 +54,12 @@ impl<'a> Curves<'a> {
         &self.ratings
     }
 
-    /// Seconds of work so far.
+    /// Run time so far, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Training events whose total loss was no number.
+    /// Number of training events whose total loss is not a number.
     pub(super) fn broken_losses(&self) -> usize {
         self.train
             .iter()
@@ -67,7 +67,7 @@ impl<'a> Curves<'a> {
             .count()
     }
 
-    /// Elo over evaluations and over processor time.
+    /// Elo over evaluations and over CPU time.
     pub(super) fn strength(&self) -> Vec<Plot> {
         let over = |title, caption, label, cost: fn(&Rating) -> f64| {
             let point = |rating: &Rating| {
@@ -80,7 +80,7 @@ impl<'a> Curves<'a> {
                 (cost(rating), rating.elo, low, high)
             };
             let points: Vec<_> = self.ratings.iter().map(point).collect();
-            let series = vec![Series::banded("Elo with 95 % interval", Tone::Blue, &points)];
+            let series = vec![Series::banded("Elo with 95% interval", Tone::Blue, &points)];
             Plot {
                 title,
                 caption,
@@ -92,20 +92,20 @@ impl<'a> Curves<'a> {
         vec![
             over(
                 "Strength over evaluations",
-                "Every dot is a model, rated in matches against other models of this run.",
-                "network evaluations since zero",
+                "Each dot is a model, rated by matches against other models of this run.",
+                "network evaluations",
                 |rating| rating.evaluations as f64,
             ),
             over(
-                "Strength over processor time",
-                "The same models over everything they cost: self-play, training and the gate.",
-                "CPU seconds since zero",
+                "Strength over CPU time",
+                "The same models over their total cost: self-play, training and the gate.",
+                "CPU seconds",
                 |rating| rating.cpu_seconds,
             ),
         ]
     }
 
-    /// Losses and the health of the optimiser, over steps.
+    /// Losses and optimizer statistics over steps.
     pub(super) fn training(&self) -> Vec<Plot> {
         let curve = |name, tone, figure: fn(&Train) -> f64| {
             let points = self
@@ -118,15 +118,15 @@ impl<'a> Curves<'a> {
         let plot = |title, caption, y, series| Plot {
             title,
             caption,
-            x: Axis::new("optimiser steps"),
+            x: Axis::new("optimizer steps"),
             y,
             series,
         };
         vec![
             plot(
                 "Losses",
-                "Cross-entropies of policy, final margin and result, ownership per point, and the weighted sum that \
-                 training minimises.",
+                "Cross-entropies of policy, final margin and result, ownership loss per point, and the weighted sum \
+                 that training minimizes.",
                 Axis::showing("loss, nats", &[0.0]),
                 vec![
                     curve("total", Tone::Gray, |train| train.total_loss),
@@ -138,7 +138,7 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Policy entropy",
-                "How undecided the network's policy is. A sudden fall to zero means it stopped exploring.",
+                "How undecided the network's policy is. A sudden drop to zero means that it stopped exploring.",
                 Axis::showing("entropy, nats", &[0.0]),
                 vec![curve("network policy", Tone::Blue, |train| train.policy_entropy)],
             ),
@@ -150,14 +150,14 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Learning rate",
-                "Of the last step of each interval.",
+                "At the last step of each interval.",
                 Axis::showing("learning rate", &[0.0]),
                 vec![curve("learning rate", Tone::Blue, |train| train.learning_rate)],
             ),
         ]
     }
 
-    /// What the self-play games look like, over the run's time.
+    /// What the self-play games look like, over the time of the run.
     pub(super) fn games(&self) -> Vec<Plot> {
         let x = || Axis::showing(self.time_label(), &[0.0]);
         let plot = |title, caption, y, series| Plot {
@@ -176,7 +176,7 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Shares of games",
-                "Unfinished games met the ply limit and have no result. Ties count half for Black.",
+                "Unfinished games reached the ply limit and have no result. A tie counts half for Black.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
                     self.selfplay_curve("won by Black", Tone::Blue, |games| games.black_win_share * 100.0),
@@ -185,7 +185,7 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Komi and margin",
-                "The komi believed fair, and the mean margin (Black minus White after komi) of the games played.",
+                "The komi believed to be fair, and the mean margin (Black minus White after komi) of the games played.",
                 Axis::showing("points", &[0.0]),
                 vec![
                     self.selfplay_curve("fair komi", Tone::Teal, |games| games.fair_komi),
@@ -195,7 +195,7 @@ impl<'a> Curves<'a> {
         ]
     }
 
-    /// Speeds and sizes over the run's time.
+    /// Speeds and sizes over the time of the run.
     pub(super) fn throughput(&self) -> Vec<Plot> {
         let x = || Axis::showing(self.time_label(), &[0.0]);
         let plot = |title, caption, y, series| Plot {
@@ -210,13 +210,13 @@ impl<'a> Curves<'a> {
         vec![
             plot(
                 "Network evaluations",
-                "Positions self-play asked the network about.",
+                "Positions that the network evaluated for self-play.",
                 Axis::showing("per second", &[0.0]),
                 vec![self.selfplay_curve("evaluations", Tone::Blue, |games| games.evaluations_per_second)],
             ),
             plot(
                 "Positions",
-                "Plies played by self-play, and samples trained on.",
+                "Plies played by self-play, and samples used in training.",
                 Axis::showing("per second", &[0.0]),
                 vec![
                     Series::new("trained on", Tone::Orange, Shape::Line, trained),
@@ -225,13 +225,13 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Training window",
-                "Positions of the newest games, from which samples are drawn.",
+                "Positions of the newest games, which training samples from.",
                 Axis::showing("positions", &[0.0]),
                 vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
             ),
             plot(
                 "Evaluation cache",
-                "Share of the positions asked for that were already known.",
+                "Share of the requested positions that were answered from the cache.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![self.selfplay_curve("answered by the cache", Tone::Blue, |games| {
                     games.cache_hit_share * 100.0
@@ -249,7 +249,7 @@ impl<'a> Curves<'a> {
         Series::new(name, tone, Shape::Line, points)
     }
 
-    /// Seconds of one unit of the time axes.
+    /// The unit of the time axes, in seconds.
     fn time_unit(&self) -> f64 {
         match self.seconds {
             seconds if seconds < 300.0 => 1.0,
@@ -267,7 +267,7 @@ impl<'a> Curves<'a> {
     }
 }
 
-/// The newest rating of each model, by what the model cost. A model that no rating names counts with the strength it
+/// The newest rating of each model, ordered by the model's cost. A model without a rating counts with the strength it
 /// was published with.
 pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
     let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_done_again_after_a_crash_count_once() {
+    fn steps_repeated_after_a_crash_count_once() {
         let steps = [10, 20, 30, 20, 30, 40].map(|step| {
             Measured::Train(Train {
                 step,
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_rating_of_a_model_counts() {
+    fn the_newest_rating_of_each_model_counts() {
         let rating = |model_id: &str, elo, evaluations| {
             Measured::Rating(Rating {
                 model_id: model_id.into(),
@@ -378,7 +378,7 @@ mod tests {
         .flatten()
         {
             let figure = plot.figure().into_string();
-            assert!(figure.contains("Nothing measured yet"), "{figure}");
+            assert!(figure.contains("No data yet"), "{figure}");
         }
     }
 }

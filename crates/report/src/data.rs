@@ -1,4 +1,4 @@
-//! What the page is made from: everything read from a store, bounded so that a page takes about a second.
+//! Everything the page needs from a store, limited so that a page takes about a second.
 
 use super::curves::newest_ratings;
 use super::openings::FirstMoves;
@@ -10,19 +10,19 @@ use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
 
-/// Newest self-play games that are judged for calibration.
+/// Number of newest self-play games used for calibration.
 const RECENT_GAMES: usize = 500;
-/// Newest self-play games to click through.
+/// Number of newest self-play games to replay.
 const SHOWN_SELFPLAY: usize = 20;
-/// Newest matches of which games can be clicked through, and the games of each.
+/// Number of newest matches with games to replay, and games of each.
 const SHOWN_MATCHES: usize = 5;
 const SHOWN_PER_MATCH: usize = 4;
-/// Boards of first moves, and the games and shards read for each.
+/// Number of first-move boards, and of games and shards read for each.
 const FIRST_MOVE_BOARDS: usize = 8;
 const FIRST_MOVE_GAMES: usize = 200;
 const FIRST_MOVE_SHARDS: usize = 6;
 
-/// Counts of games, from the names of the shards.
+/// Totals from the names of the shards.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Totals {
     pub(super) games: u64,
@@ -37,7 +37,7 @@ impl Totals {
         })
     }
 
-    /// With those that were pruned.
+    /// These totals plus pruned games.
     fn plus(self, pruned: GameTotals) -> Totals {
         Totals {
             games: self.games + pruned.games,
@@ -46,7 +46,7 @@ impl Totals {
     }
 }
 
-/// One model with what it cost since zero; `None` for what nobody has written down.
+/// A model and its total cost; `None` for what is not recorded.
 #[derive(Default)]
 pub(super) struct ModelRow {
     pub(super) id: String,
@@ -57,31 +57,31 @@ pub(super) struct ModelRow {
     pub(super) cpu_seconds: Option<f64>,
     pub(super) gpu_seconds: Option<f64>,
     pub(super) elo: Option<Rating>,
-    /// The number of its promotion, if it ever became champion.
+    /// The number of the model's promotion, if it ever became champion.
     pub(super) promoted: Option<u32>,
     pub(super) champion: bool,
 }
 
 /// Everything about one store.
 pub(super) struct Data {
-    /// Name of the run.
+    /// The run's name.
     pub(super) name: String,
-    /// Facts for the line below the name.
+    /// Facts for the line under the name.
     pub(super) about: Vec<String>,
     pub(super) location: String,
-    /// When this was read, for people.
+    /// When the store was read, as text.
     pub(super) written: String,
     pub(super) events: Vec<Event>,
     pub(super) selfplay: Totals,
     pub(super) matches: Totals,
-    /// Oldest first.
+    /// All models, oldest first.
     pub(super) models: Vec<ModelRow>,
     /// The newest self-play games.
     pub(super) recent: Vec<GameRecord>,
     pub(super) first_moves: Vec<FirstMoves>,
-    /// Games to click through with where they come from, the most interesting first.
+    /// Games to replay and their origins, the most interesting ones first.
     pub(super) shown: Vec<(String, GameRecord)>,
-    /// What could not be read, in sentences.
+    /// What could not be read, as sentences.
     pub(super) problems: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
             _ => Vec::new(),
         },
     };
-    let listing = store.list_games(&GamesOf::All).context("listing the games")?;
+    let listing = store.list_games(&GamesOf::All).context("cannot list the games")?;
     let pruned = listing.pruned;
     let (selfplay, matches): (Vec<_>, Vec<_>) = listing
         .shards
@@ -109,8 +109,11 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     let first_moves = first_moves(&mut reader, &selfplay, &recent);
     let shown = shown(&mut reader, &recent, &matches);
     let models = models(store, &events, &mut problems)?;
-    for note in store.quarantine_notes().context("listing the quarantine")? {
-        problems.push(format!("In quarantine and left out: {}: {}", note.shard, note.reason));
+    for note in store.quarantine_notes().context("cannot list the quarantine")? {
+        problems.push(format!(
+            "Skipped because it is in quarantine: {}: {}",
+            note.shard, note.reason
+        ));
     }
     let (name, about) = about(store, &mut problems);
     Ok(Data {
@@ -129,15 +132,15 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     })
 }
 
-/// Reads shards and remembers those that could not be read.
+/// Reads shards and collects those that could not be read.
 struct Reader<'a> {
     store: &'a Store,
     problems: &'a mut Vec<String>,
 }
 
 impl Reader<'_> {
-    /// At least `games` of the newest games (all of a shard or none of it) from at most `most` shards, newest first,
-    /// each with its shard.
+    /// At least `games` of the newest games (a shard counts in full or not at all) from at most `most` shards, newest
+    /// first, each with its shard.
     fn newest<'s>(&mut self, shards: &'s [ShardInfo], games: usize, most: usize) -> Vec<(&'s ShardInfo, GameRecord)> {
         let mut found = Vec::new();
         for shard in shards.iter().rev().take(most) {
@@ -153,7 +156,7 @@ impl Reader<'_> {
     }
 }
 
-/// First moves on the most frequent board, for up to [`FIRST_MOVE_BOARDS`] rows of generations.
+/// First moves on the most frequent board, for up to [`FIRST_MOVE_BOARDS`] ranges of generations.
 fn first_moves(reader: &mut Reader<'_>, shards: &[ShardInfo], recent: &[(&ShardInfo, GameRecord)]) -> Vec<FirstMoves> {
     let Some(size) = most_frequent_size(recent.iter().map(|(_, game)| game.size)) else {
         return Vec::new();
@@ -185,7 +188,7 @@ fn first_moves(reader: &mut Reader<'_>, shards: &[ShardInfo], recent: &[(&ShardI
     (0..rows).map(row).collect()
 }
 
-/// The size most games have; of equally frequent ones the larger.
+/// The most frequent board size; of equally frequent ones the larger.
 fn most_frequent_size(sizes: impl Iterator<Item = Size>) -> Option<Size> {
     let mut counts: BTreeMap<(usize, usize), (usize, Size)> = BTreeMap::new();
     for size in sizes {
@@ -225,16 +228,16 @@ fn shown(
     shown
 }
 
-/// The models of the store with the costs from their own files, and where those say nothing from the measurements.
+/// The store's models with the costs from their own files or, if those lack them, from the metrics.
 fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow::Result<Vec<ModelRow>> {
-    let promotions = store.promotions().context("reading the promotions")?;
+    let promotions = store.promotions().context("cannot read the promotions")?;
     let measured: BTreeMap<_, _> = events.iter().filter_map(measured_model).collect();
     let mut ratings: BTreeMap<_, _> = newest_ratings(events)
         .into_iter()
         .map(|rating| (rating.model_id.clone(), rating))
         .collect();
     let mut rows = Vec::new();
-    for model in store.list_models().context("listing the models")? {
+    for model in store.list_models().context("cannot list the models")? {
         let info = store.model_info(&model.id).unwrap_or_else(|error| {
             problems.push(format!("A model could not be read: {error}"));
             Map::new()
@@ -272,7 +275,7 @@ fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
     }
 }
 
-/// The number under a key, at the top or in the first object inside that has it.
+/// The number under a key, at the top level or in the first object inside that has it.
 fn find_number(value: &Value, key: &str) -> Option<f64> {
     let object = value.as_object()?;
     let here = object.get(key).and_then(Value::as_f64);
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_found_where_they_stand() {
+    fn finds_numbers_at_any_level() {
         let info = serde_json::json!({"a": {"step": "x", "cost": {"games": 7}}, "games": null, "step": 3});
         assert_eq!(find_number(&info, "games"), Some(7.0));
         assert_eq!(find_number(&info, "step"), Some(3.0));
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_for_people() {
+    fn formats_times() {
         assert_eq!(written(1_700_000_000_000), "2023-11-14 22:13:20 UTC");
     }
 }

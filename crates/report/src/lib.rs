@@ -1,7 +1,7 @@
-//! One self-contained HTML page about a run: curves, verdicts, costs, and games to click through.
+//! One self-contained HTML page about a run: curves, verdicts, costs and replayable games.
 //!
-//! The page needs nothing but itself: no network, no other file. It is written anew as a whole and renamed into
-//! place, so that somebody who has it open never sees half of it.
+//! The page needs no network and no other file. It is always written in full and renamed into place, so that a browser
+//! never sees a partial page.
 
 mod calibration;
 mod curves;
@@ -16,7 +16,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use numbers::{duration, thousands};
+pub use numbers::{counted, duration, thousands};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -24,19 +24,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tengen_store::Store;
 
-/// Whether the page renews itself in the browser.
+/// Whether the page reloads itself in the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// The run is over or not known to go on.
+    /// The run is over, or not known to be in progress.
     Never,
-    /// The run goes on and the page is rewritten about every so many seconds.
+    /// The run is in progress and the page is rewritten about every this many seconds.
     Every(u32),
 }
 
 /// What was written.
 #[derive(Debug, Serialize)]
 pub struct ReportSummary {
-    /// The page.
+    /// Path of the page.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
@@ -46,9 +46,9 @@ pub struct ReportSummary {
     pub match_games: u64,
     /// Models in the store.
     pub models: u64,
-    /// Measured events found.
+    /// Metrics events found.
     pub events: u64,
-    /// Games that can be clicked through on the page.
+    /// Games that can be replayed on the page.
     pub shown_games: u64,
     /// What could not be read and is missing from the page.
     pub problems: Vec<String>,
@@ -57,12 +57,12 @@ pub struct ReportSummary {
 /// Writes the page about a store to `out`.
 ///
 /// # Errors
-/// When the store's lists cannot be read or the page cannot be written. Single damaged files are no error: the page
-/// and the summary name them.
+/// If the store's lists cannot be read or the page cannot be written. Single damaged files are not errors; the page and
+/// the summary name them.
 pub fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Result<ReportSummary> {
     let data = data::read(store)?;
     let page = page::render(&data, refresh);
-    replace(out, page.html.as_bytes()).with_context(|| format!("writing the report {}", out.display()))?;
+    replace(out, page.html.as_bytes()).with_context(|| format!("cannot write the report {}", out.display()))?;
     Ok(ReportSummary {
         path: out.to_owned(),
         bytes: page.html.len() as u64,
@@ -75,14 +75,14 @@ pub fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Resu
     })
 }
 
-/// Writes a file under a passing name and renames it into place.
+/// Writes a file under a temporary name and renames it into place.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let passing = path.with_file_name(name);
     let done = fs::write(&passing, bytes).and_then(|()| fs::rename(&passing, path));
     if done.is_err() {
-        // The first error is the one to tell.
+        // Report the first error.
         let _ = fs::remove_file(&passing);
     }
     done

@@ -1,6 +1,6 @@
-//! How are counts and durations written for people?
+//! Counts and durations as text.
 
-/// A count with thousands separated, such as `1,234,567`.
+/// A count with thousands separators, such as `1,234,567`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -11,6 +11,16 @@ pub fn thousands(n: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A count with its noun, in the plural unless it is one: `1 game`, `1,234 games`.
+pub fn counted(n: u64, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", thousands(n))
 }
 
 /// A duration such as `1 h 02 min`, `3 min 04 s` or `5.6 s`.
@@ -31,10 +41,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn formats_numbers_for_people() {
         for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(thousands(n), text);
         }
+        for (n, text) in [(0, "0 games"), (1, "1 game"), (1000, "1,000 games")] {
+            assert_eq!(counted(n, "game"), text);
+        }
+        assert_eq!(counted(2, "match"), "2 matches");
         for (seconds, text) in [(5.55, "5.5 s"), (184.0, "3 min 04 s"), (3720.0, "1 h 02 min")] {
             assert_eq!(duration(seconds), text);
         }

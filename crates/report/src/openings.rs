@@ -1,4 +1,4 @@
-//! Where games begin: how often the first move fell where, model by model.
+//! Where games start: the frequency of first moves, model by model.
 
 use maud::{Markup, html};
 use tengen_records::{GameRecord, OPENING};
@@ -11,12 +11,12 @@ pub(super) struct FirstMoves {
     size: Size,
     /// Games whose first move was chosen by a search.
     games: usize,
-    /// Share of each point in reading order and last of the pass, 0 to 1; symmetric points share evenly.
+    /// Share of each point in reading order, then of the pass, 0 to 1; symmetric points share evenly.
     shares: Vec<f64>,
 }
 
 impl FirstMoves {
-    /// Counts the first moves of the games on this board; games that began with a random move are left out.
+    /// Counts the first moves of the games on this board, except in games that started with a random move.
     pub(super) fn count(label: String, size: Size, games: &[GameRecord]) -> FirstMoves {
         let mut shares = vec![0.0; size.area() + 1];
         let mut counted = 0;
@@ -43,7 +43,7 @@ impl FirstMoves {
         }
     }
 
-    /// A small board whose points are the darker the more games began there.
+    /// A small board where darker points mean that more games started there.
     pub(super) fn board(&self) -> Markup {
         let (width, height) = (self.size.width(), self.size.height());
         let most = self.shares[..self.size.area()]
@@ -66,19 +66,19 @@ impl FirstMoves {
                 figcaption {
                     b { "model " (self.label) } br;
                     @if self.games == 0 {
-                        "no game with a free first move"
+                        "no games with a free first move"
                     } @else {
-                        (self.favourite()) br;
+                        (self.favorite()) br;
                         @if pass >= 0.005 { "pass " (percent(pass)) br; }
-                        (self.games) " games"
+                        (self.games) @if self.games == 1 { " game" } @else { " games" }
                     }
                 }
             }
         }
     }
 
-    /// The most frequent first move with its symmetric images.
-    fn favourite(&self) -> String {
+    /// The most frequent first move, combined with its symmetric moves.
+    fn favorite(&self) -> String {
         let points = self.size.points().map(|point| (self.shares[point.index()], point));
         // The first of equal points, so that the name does not depend on rounding.
         let best = points.reduce(|best, next| if next.0 > best.0 + 1e-9 { next } else { best });
@@ -100,8 +100,8 @@ impl FirstMoves {
 /// A share as a percentage.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
-        percent if percent.is_finite() && percent < 10.0 && percent > 0.0 => format!("{percent:.1} %"),
-        percent if percent.is_finite() => format!("{percent:.0} %"),
+        percent if percent.is_finite() && percent < 10.0 && percent > 0.0 => format!("{percent:.1}%"),
+        percent if percent.is_finite() => format!("{percent:.0}%"),
         _ => "–".into(),
     }
 }

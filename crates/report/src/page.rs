@@ -1,4 +1,4 @@
-//! The page: what stands where.
+//! The layout of the page.
 
 use super::curves::Curves;
 use super::data::Data;
@@ -8,17 +8,17 @@ use super::{Refresh, calibration, replay, tables};
 use crate::numbers::{duration, thousands};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Most bytes of games in the page.
+/// Maximum size of the games in the page, in bytes.
 const GAMES_BUDGET: usize = 700_000;
 
 /// A page and what it shows.
 pub(super) struct Page {
     pub(super) html: String,
-    /// Games that can be clicked through.
+    /// Number of games that can be replayed.
     pub(super) games: usize,
 }
 
-/// Lays out everything that was read from a store.
+/// Renders everything read from a store.
 pub(super) fn render(data: &Data, refresh: Refresh) -> Page {
     let curves = Curves::of(&data.events);
     let (games, json) = replay::replays(&data.shown, GAMES_BUDGET);
@@ -56,23 +56,23 @@ fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
         @for problem in data.problems.iter().chain(&broken_losses(curves)) { p.warning { (problem) } }
         (facts(data, curves))
         @if data.events.is_empty() && data.selfplay.games == 0 {
-            p.card.viewer { "Nothing is in this store yet: no games and no measurements. Once the run has begun, \
+            p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
                              this page fills up." }
         }
         (plots("strength", "Strength", &curves.strength()))
         (plots("training", "Training", &curves.training()))
         (plots("games-played", "Self-play games", &games_played))
         h2 #first-moves { "First moves of self-play" }
-        p.soft { "The darker a point, the more games began there; symmetric points are counted together." }
+        p.soft { "The darker a point, the more games started there; symmetric points are counted together." }
         @if data.first_moves.is_empty() { p.none { "No games yet." } } @else {
             div.heats { @for moves in &data.first_moves { (moves.board()) } }
         }
         (plots("throughput", "Throughput", &curves.throughput()))
         h2 #gate { "Gate" }
         (tables::gates(&data.events))
-        h2 #models { "Models and what they cost" }
+        h2 #models { "Models and their cost" }
         (tables::models(&data.models))
-        h2 #board-section { "Games to click through" }
+        h2 #board-section { "Replay games" }
         (viewer(games))
     }
 }
@@ -92,7 +92,7 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
         h1 { (data.name) }
         p.soft {
             @for about in &data.about { (about) " · " }
-            @if curves.seconds() > 0.0 { (duration(curves.seconds())) " of work · " }
+            @if curves.seconds() > 0.0 { (duration(curves.seconds())) " of run time · " }
             "written " (data.written) " · " code { (data.location) }
         }
         nav { @for (id, name) in links { a href=(format!("#{id}")) { (name) } } }
@@ -102,9 +102,7 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
 fn broken_losses(curves: &Curves<'_>) -> Option<String> {
     let broken = curves.broken_losses();
     (broken > 0).then(|| {
-        format!(
-            "{broken} training measurements have a loss that is no number: the training has diverged or overflowed."
-        )
+        format!("{broken} training events have a loss that is not a number: training has diverged or overflowed.")
     })
 }
 
@@ -115,7 +113,7 @@ fn plots(id: &str, title: &str, plots: &[Plot]) -> Markup {
     }
 }
 
-/// The headline figures; what is not known is left out.
+/// The headline figures; unknown ones are omitted.
 fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
@@ -164,7 +162,7 @@ fn viewer(games: usize) -> Markup {
     html! {
         @if games == 0 { p.none { "No games yet." } } @else {
             p.soft {
-                "Arrow keys, Home and End work too. Blue points: what the search liked best for the next turn, in percent."
+                "Arrow keys, Home and End also work. Blue points: the search's favorite next moves, in percent."
             }
             div.card.viewer {
                 svg #board role="img" aria-label="board" {}

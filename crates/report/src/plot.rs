@@ -1,7 +1,7 @@
-//! Curves with labelled axes as inline SVG.
+//! Curves with labeled axes as inline SVG.
 //!
-//! Drawn at twice the size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The colours
-//! are plain values in the SVG; the page's style sheet replaces them by name for dark screens.
+//! They are drawn at twice their size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The
+//! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
@@ -9,18 +9,18 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::fmt::Write;
 
-/// Size of the drawing, twice the size on the screen.
+/// Size of the drawing, twice its size on the screen.
 const WIDTH: u32 = 1080;
 const HEIGHT: u32 = 600;
-/// Curves with more points are averaged down to this many.
+/// Longer curves are averaged down to this many points.
 const MAX_POINTS: usize = 240;
-/// Points of a curve that show their values under the mouse.
+/// Maximum number of points of a curve that show their values on hover.
 const MAX_HOVERS: usize = 60;
 
 const INK: RGBColor = RGBColor(0x5f, 0x66, 0x6d);
 const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
 
-/// The colour of a curve. The style sheet knows the same values.
+/// The color of a curve. The style sheet has the same values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Blue,
@@ -52,16 +52,16 @@ impl Tone {
     }
 }
 
-/// One axis: what it counts and what it must at least show.
+/// An axis: its label and the values that must be visible.
 pub(super) struct Axis {
     /// Quantity and unit, such as `steps` or `loss, nats`.
     pub(super) label: &'static str,
-    /// Values that must lie on the axis.
+    /// Values that must be within the axis range.
     pub(super) shows: Vec<f64>,
 }
 
 impl Axis {
-    /// An axis that shows just its data.
+    /// An axis whose range is that of the data.
     pub(super) fn new(label: &'static str) -> Axis {
         Axis {
             label,
@@ -69,7 +69,7 @@ impl Axis {
         }
     }
 
-    /// An axis that also shows these values.
+    /// An axis whose range also includes these values.
     pub(super) fn showing(label: &'static str, values: &[f64]) -> Axis {
         Axis {
             label,
@@ -84,7 +84,7 @@ pub(super) enum Shape {
     Line,
     /// A line with a dot on every point.
     Dots,
-    /// A dashed line that nobody measured, for comparison.
+    /// A dashed line for comparison, not based on measurements.
     Reference,
 }
 
@@ -93,14 +93,14 @@ pub(super) struct Series {
     pub(super) name: &'static str,
     pub(super) tone: Tone,
     pub(super) shape: Shape,
-    /// Points (x, y) by rising x.
+    /// Points (x, y) in ascending order of x.
     pub(super) points: Vec<(f64, f64)>,
     /// An interval around the curve: (x, low, high).
     pub(super) band: Vec<(f64, f64, f64)>,
 }
 
 impl Series {
-    /// A curve without an interval. What is not finite is left out, and long curves are averaged down.
+    /// A curve without an interval. Drops non-finite points and averages long curves down.
     pub(super) fn new(name: &'static str, tone: Tone, shape: Shape, points: Vec<(f64, f64)>) -> Series {
         Series {
             name,
@@ -111,11 +111,11 @@ impl Series {
         }
     }
 
-    /// A curve with an interval, from (x, y, low, high). Of very many points only some are kept, none is averaged.
+    /// A curve with an interval, from (x, y, low, high). A long curve keeps only some of its points, without averaging.
     pub(super) fn banded(name: &'static str, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
         let finite = |p: &&(f64, f64, f64, f64)| [p.0, p.1, p.2, p.3].into_iter().all(f64::is_finite);
         let step = points.len().div_ceil(MAX_POINTS).max(1);
-        // Counted from the end: the newest point is always among them.
+        // Counted from the end, so that the newest point is always kept.
         let mut kept: Vec<_> = points.iter().filter(finite).rev().step_by(step).collect();
         kept.reverse();
         let (points, band) = kept
@@ -132,10 +132,10 @@ impl Series {
     }
 }
 
-/// Curves over one pair of axes.
+/// Curves on one pair of axes.
 pub(super) struct Plot {
     pub(super) title: &'static str,
-    /// One sentence that says what is seen.
+    /// One sentence that explains the plot.
     pub(super) caption: &'static str,
     pub(super) x: Axis,
     pub(super) y: Axis,
@@ -143,7 +143,7 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    /// The plot as a figure with title, legend and caption; a sentence in its place when there is nothing to draw.
+    /// The plot as a figure with title, legend and caption; a note instead if there is nothing to draw.
     pub(super) fn figure(&self) -> Markup {
         let measured = self.series.iter().filter(|series| series.shape != Shape::Reference);
         let enough = measured.map(|series| series.points.len()).max().unwrap_or(0) > 0;
@@ -161,7 +161,7 @@ impl Plot {
                         Err(error) => p.none { "This plot could not be drawn: " (error) },
                     }
                 } @else {
-                    p.none { "Nothing measured yet." }
+                    p.none { "No data yet." }
                 }
                 figcaption { (self.caption) }
             }
@@ -186,7 +186,7 @@ impl Plot {
         Ok(format!("{head}{body}{hovers}</svg>"))
     }
 
-    /// Draws everything and returns the invisible marks that show values under the mouse.
+    /// Draws everything and returns the invisible marks that show values on hover.
     fn draw(
         &self,
         area: &DrawingArea<SVGBackend<'_>, Shift>,
@@ -255,7 +255,7 @@ impl Plot {
             .flat_map(|series| series.band.iter().flat_map(|band| [band.1, band.2]));
         let (low, high) = extent(points.chain(bands).chain(self.y.shows.iter().copied()));
         let (below, above) = padded(low, high);
-        // An end that the axis was asked to show is a natural bound, such as 0 or 100 %.
+        // An end that the axis must show is a natural bound, such as 0 or 100%.
         let bound = |end: f64| self.y.shows.contains(&end) && low < high;
         (
             if bound(low) { low } else { below },
@@ -291,14 +291,14 @@ fn draw_series<'b>(
             chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(4)))?;
         }
     }
-    // A curve of one point would be invisible as a line.
+    // A curve with a single point would be invisible as a line.
     if series.shape == Shape::Dots || series.points.len() == 1 {
         chart.draw_series(points.map(|point| Circle::new(point, 7, color.filled())))?;
     }
     Ok(())
 }
 
-/// Smallest and largest finite value; 0 and 1 when there is none.
+/// Smallest and largest finite value; 0 and 1 if there is none.
 fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -308,7 +308,7 @@ fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if low <= high { (low, high) } else { (0.0, 1.0) }
 }
 
-/// Some room around a range; a range of one value becomes one that can be drawn.
+/// Adds some margin around a range and widens a range of a single value.
 fn padded(low: f64, high: f64) -> (f64, f64) {
     let room = if low < high {
         (high - low) * 0.06
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_short() {
+    fn formats_short_ticks() {
         let cases = [
             (0.0, 0.1, 1.0, "0"),
             (0.25, 0.05, 1.0, "0.25"),
@@ -414,9 +414,9 @@ mod tests {
     }
 
     #[test]
-    fn odd_data_draws() {
-        assert!(line(vec![]).contains("Nothing measured yet"));
-        assert!(line(vec![(1.0, f64::NAN)]).contains("Nothing measured yet"));
+    fn draws_unusual_data() {
+        assert!(line(vec![]).contains("No data yet"));
+        assert!(line(vec![(1.0, f64::NAN)]).contains("No data yet"));
         assert!(line(vec![(1.0, 5.0)]).contains("<circle"));
         assert!(line(vec![(1.0, 5.0), (1.0, 5.0)]).contains("<svg"));
         let one = Series::banded("elo", Tone::Teal, &[(1.0, 0.0, -9.0, 9.0), (2.0, 0.0, f64::NAN, 9.0)]);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn long_curves_stay_small() {
+    fn long_curves_are_thinned() {
         let points: Vec<_> = (0..100_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
         assert!(thinned(points.clone()).len() <= MAX_POINTS);
         assert!(line(points).len() < 20_000);

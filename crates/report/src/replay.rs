@@ -1,35 +1,35 @@
-//! Games as data for the board on the page: every turn with the stones it removed, so that the page's script needs
-//! no rules.
+//! Games as data for the board on the page: every turn with the stones it removed, so that the page's script needs no
+//! rules.
 
 use serde::Serialize;
 use tengen_records::{EndReason, GameKind, GameRecord, OPENING, RecordError};
 use tengen_rules::{Color, Move, Outcome, Position};
 
-/// Turns that the search liked best and that are shown on the board.
+/// Number of the search's favorite moves shown on the board.
 const LIKED: usize = 3;
-/// Turns with a smaller probability are not shown.
+/// Moves with a lower probability are not shown.
 const LEAST_LIKED: f32 = 0.03;
 
-/// One game, ready to be clicked through.
+/// One game, ready for replay.
 #[derive(Serialize)]
 pub(super) struct Replay {
     /// Heading in the list of games.
     group: String,
-    /// One line in the list of games.
+    /// The game's line in the list of games.
     title: String,
     black: String,
     white: String,
     komi: String,
-    /// The result and how the game ended, in words.
+    /// The result and how the game ended, as text.
     result: String,
     width: usize,
     height: usize,
     turns: Vec<Turn>,
-    /// Owner of every point at the end in reading order: `B`, `W` or `.`; empty without a score.
+    /// Final owner of every point in reading order: `B`, `W` or `.`; empty without a score.
     owners: String,
 }
 
-/// One turn and the search before it. Values and margins are Black's.
+/// One turn and the search before it. Values and margins are from Black's viewpoint.
 #[derive(Serialize)]
 struct Turn {
     /// Point in reading order; absent for a pass.
@@ -41,7 +41,7 @@ struct Turn {
     /// Points emptied by the turn.
     #[serde(rename = "x", skip_serializing_if = "Vec::is_empty")]
     removed: Vec<usize>,
-    /// Probability that Black wins minus probability that White wins; absent without a search.
+    /// P(win) - P(loss) for Black; absent without a search.
     #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
     value: Option<f32>,
     /// The same from the network alone.
@@ -53,16 +53,16 @@ struct Turn {
     /// Visits of the search.
     #[serde(rename = "s")]
     visits: u16,
-    /// Whether the turn was given or drawn at random.
+    /// Whether the turn was part of the opening or random.
     #[serde(rename = "o", skip_serializing_if = "std::ops::Not::not")]
     opening: bool,
-    /// What the search liked best: (point, or the number of points for a pass; percent).
+    /// The search's favorite moves: (point, or the number of points for a pass; percent).
     #[serde(rename = "l", skip_serializing_if = "Vec::is_empty")]
     liked: Vec<(u16, u8)>,
 }
 
 impl Replay {
-    /// Plays the game again and notes what each turn changes. `source` says where the game comes from.
+    /// Replays the game and records what each turn changes. `source` says where the game comes from.
     pub(super) fn of(game: &GameRecord, source: &str) -> Result<Replay, RecordError> {
         let mut position = game.start()?;
         let turns: Result<_, _> = (0..game.plies.len())
@@ -92,7 +92,7 @@ impl Replay {
 }
 
 impl Turn {
-    /// Plays one turn of the game and notes what it changes.
+    /// Plays one turn of the game and records what it changes.
     fn play(game: &GameRecord, ply: usize, position: &mut Position) -> Result<Turn, RecordError> {
         let record = &game.plies[ply];
         let played = match record.mv {
@@ -104,14 +104,14 @@ impl Turn {
             .points()
             .filter(|point| position.at(*point).is_some())
             .collect();
-        // A stone may remove itself: suicide is legal.
+        // A stone may remove itself, because suicide is legal.
         before.extend(played);
         position.try_play(record.mv).map_err(|reason| {
             let mv = record.mv.format(game.size);
             RecordError::IllegalMove { ply, mv, reason }
         })?;
         let removed = before.into_iter().filter(|point| position.at(*point).is_none());
-        // The record's values are the mover's.
+        // The record's values are from the mover's viewpoint.
         let side = if game.mover(ply) == Color::Black { 1.0 } else { -1.0 };
         let black = |value: f32, digits: f32| (record.root_visits > 0).then(|| rounded(side * value, digits));
         Ok(Turn {
@@ -128,7 +128,7 @@ impl Turn {
     }
 }
 
-/// What the game was worth to Black: 1 won, 0 tied, −1 lost; `None` when nobody can say.
+/// The game's result for Black: 1 won, 0 tied, −1 lost; `None` if it is unknown.
 pub(super) fn outcome_value(game: &GameRecord) -> Option<f32> {
     game.outcome().map(|outcome| match outcome {
         Outcome::BlackWins => 1.0,
@@ -151,7 +151,7 @@ fn rounded(value: f32, digits: f32) -> f32 {
     (value * digits).round() / digits + 0.0
 }
 
-/// The result for a list: like SGF's, with words where it has none.
+/// The result for a list: as in SGF, or in words if there is none.
 fn result_text(game: &GameRecord) -> String {
     match game.outcome() {
         None => "unfinished".into(),
@@ -163,7 +163,7 @@ fn result_text(game: &GameRecord) -> String {
 fn result_words(game: &GameRecord) -> String {
     let winner = match game.outcome() {
         None if game.end_reason == EndReason::Unfinished => return "unfinished: the file ends here".into(),
-        None => return "unfinished: the ply limit was met".into(),
+        None => return "unfinished: the ply limit was reached".into(),
         Some(Outcome::Tie) => return "a tie".into(),
         Some(Outcome::BlackWins) => "Black",
         Some(Outcome::WhiteWins) => "White",
@@ -176,8 +176,8 @@ fn result_words(game: &GameRecord) -> String {
     }
 }
 
-/// The games for the page, as many as fit into `budget` bytes of JSON; the first ones are kept. What breaks the
-/// rules is left out: the store's readers have already reported it.
+/// The games for the page, as many as fit into `budget` bytes of JSON, in order. Skips games that break the rules,
+/// which the store's readers have already reported.
 pub(super) fn replays(games: &[(String, GameRecord)], budget: usize) -> (usize, String) {
     let mut json = String::from("[");
     let mut shown = 0;

@@ -1,4 +1,4 @@
-//! The tables of models and of the gate's verdicts.
+//! The tables of models and of gate verdicts.
 
 use super::data::ModelRow;
 use super::openings::percent;
@@ -6,16 +6,16 @@ use crate::metrics::{Event, Gate, Measured};
 use crate::numbers::{duration, thousands};
 use maud::{Markup, html};
 
-/// Rows of a table; older ones are counted, not shown.
+/// Maximum number of rows of a table; older ones are only counted.
 const MOST_ROWS: usize = 60;
 
-/// The models, newest first, with what each cost since zero.
+/// The models, newest first, with their total cost.
 pub(super) fn models(rows: &[ModelRow]) -> Markup {
     html! {
-        @if rows.is_empty() { p.none { "No model published yet." } } @else {
+        @if rows.is_empty() { p.none { "No models yet." } } @else {
             div.card.table { table {
                 tr {
-                    th.left { "model" } th.left { "standing" } th { "Elo" } th { "95 % interval" } th { "steps" }
+                    th.left { "model" } th.left { "status" } th { "Elo" } th { "95% interval" } th { "steps" }
                     th { "games" } th { "positions" } th { "evaluations" } th { "CPU time" } th { "GPU time" }
                 }
                 @for row in rows.iter().rev().take(MOST_ROWS) { (model(row)) }
@@ -34,7 +34,7 @@ fn model(row: &ModelRow) -> Markup {
             td.left { code { (row.id) } }
             td.left {
                 @if row.champion { span.yes { "champion" } }
-                @else if row.promoted.is_some() { "was champion" }
+                @else if row.promoted.is_some() { "former champion" }
             }
             td { (rated.map_or("–".into(), |rating| signed(rating.elo))) }
             td { (interval.map_or("–".into(), |rating| format!("{} to {}", signed(rating.low), signed(rating.high)))) }
@@ -48,7 +48,7 @@ fn model(row: &ModelRow) -> Markup {
     }
 }
 
-/// The gate's verdicts, newest first.
+/// The gate verdicts, newest first.
 pub(super) fn gates(events: &[Event]) -> Markup {
     let verdict = |event: &Event| match &event.measured {
         Measured::Gate(gate) => Some((event.elapsed_seconds, gate.clone())),
@@ -56,11 +56,11 @@ pub(super) fn gates(events: &[Event]) -> Markup {
     };
     let verdicts: Vec<_> = events.iter().filter_map(verdict).collect();
     html! {
-        @if verdicts.is_empty() { p.none { "The gate has not judged a model yet." } } @else {
+        @if verdicts.is_empty() { p.none { "No gate matches yet." } } @else {
             div.card.table { table {
                 tr {
                     th { "after" } th.left { "candidate" } th.left { "champion" } th.left { "verdict" } th { "games" }
-                    th { "points" } th { "Elo (95 % interval)" } th { "LLR" } th.left { "reason" }
+                    th { "points" } th { "Elo (95% interval)" } th { "LLR" } th.left { "reason" }
                 }
                 @for (at, gate) in verdicts.iter().rev().take(MOST_ROWS) { (verdict_row(*at, gate)) }
             } }
@@ -82,7 +82,7 @@ fn verdict_row(at: f64, gate: &Gate) -> Markup {
             td { (duration(at)) }
             td.left { code { (gate.candidate) } }
             td.left { @if gate.champion.is_empty() { "none" } @else { code { (gate.champion) } } }
-            td.left { @if gate.promoted { span.yes { "promoted" } } @else { "kept out" } }
+            td.left { @if gate.promoted { span.yes { "promoted" } } @else { "rejected" } }
             td { (gate.games) }
             td { @if played { (percent(gate.points_share)) } @else { "–" } }
             td { @if played { (interval) } @else { "–" } }
@@ -102,7 +102,7 @@ fn count(figure: Option<f64>) -> String {
     figure.map_or("–".into(), |figure| thousands(figure.max(0.0) as u64))
 }
 
-/// An Elo difference with its sign; `–` for none.
+/// An Elo difference with its sign; `–` if it is unknown.
 pub(super) fn signed(elo: f64) -> String {
     match elo.is_finite() {
         // Adding zero turns -0 into 0.

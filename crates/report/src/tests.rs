@@ -1,5 +1,4 @@
-//! The whole page, made from a small real store: games by random play under the rules, and measurements that are
-//! invented here and nowhere else.
+//! The whole page, made from a small real store with random games under the rules and made-up metrics.
 
 use super::{Refresh, write_report};
 use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
@@ -10,7 +9,7 @@ use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyR
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 
-/// SplitMix64: enough for games that only have to look like games.
+/// SplitMix64, good enough for games that only need to look like games.
 struct Dice(u64);
 
 impl Dice {
@@ -22,13 +21,13 @@ impl Dice {
         ((z ^ (z >> 31)) % n as u64) as usize
     }
 
-    /// From −1 to 1.
+    /// A value from −1 to 1.
     fn noise(&mut self) -> f64 {
         self.below(2001) as f64 / 1000.0 - 1.0
     }
 }
 
-/// A random game that fills no own eyes; it ends by two passes or after `limit` plies.
+/// A random game that fills no own eyes; it ends with two passes or after `limit` plies.
 fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize) -> GameRecord {
     let mut dice = Dice(seed);
     let mut game = GameRecord {
@@ -100,7 +99,7 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
     game
 }
 
-/// Values that come nearer to the result as the game goes on.
+/// Values that approach the result as the game progresses.
 fn invent_values(game: &mut GameRecord, dice: &mut Dice) {
     let black = match game.outcome() {
         Some(Outcome::BlackWins) => 1.0,
@@ -295,15 +294,15 @@ fn games_of(page: &str) -> Value {
 }
 
 #[test]
-fn an_empty_store_gives_a_page_that_says_so() {
+fn an_empty_store_gives_a_page_with_a_note() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().join("store").to_str().unwrap(), Create::Always).unwrap();
     let page = page(&store, Refresh::Never);
     for part in [
-        "Nothing is in this store yet",
-        "No model published yet",
+        "This store is still empty",
+        "No models yet",
         "No games yet",
-        "has not judged",
+        "No gate matches yet",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -312,7 +311,7 @@ fn an_empty_store_gives_a_page_that_says_so() {
 }
 
 #[test]
-fn a_run_gives_a_whole_page_that_needs_nothing_else() {
+fn a_run_gives_a_self_contained_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = sample_store(folder.path(), 6);
     let page = page(&store, Refresh::Every(60));
@@ -339,7 +338,7 @@ fn a_run_gives_a_whole_page_that_needs_nothing_else() {
 }
 
 #[test]
-fn turns_and_removed_stones_rebuild_every_position() {
+fn turns_and_removed_stones_reproduce_every_position() {
     let size = Size::new(5, 4).unwrap();
     for seed in 0..20 {
         let game = random_game(size, seed, GameKind::SelfPlay, 200, 0);
@@ -362,7 +361,7 @@ fn turns_and_removed_stones_rebuild_every_position() {
 }
 
 #[test]
-fn a_damaged_shard_is_named_and_left_out() {
+fn a_damaged_shard_is_reported_and_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let store = sample_store(folder.path(), 2);
     let shard = store.list_shards(&GamesOf::SelfPlay).unwrap().pop().unwrap();
@@ -380,7 +379,7 @@ fn a_damaged_shard_is_named_and_left_out() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_an_error_that_names_it() {
+fn an_error_names_the_page_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
     let out = folder.path().join("missing").join("page.html");
@@ -401,7 +400,7 @@ fn chromium() -> Option<&'static str> {
         .find(answers)
 }
 
-/// A quiet Chromium without a window that touches nothing but `profile`.
+/// A headless Chromium that touches nothing but `profile`.
 fn browser(name: &str, profile: &Path) -> Command {
     let mut command = Command::new(name);
     command.args([
@@ -434,9 +433,9 @@ fn stones(game: &GameRecord, plies: usize) -> String {
 
 #[test]
 #[allow(clippy::print_stderr, reason = "a skipped test must say so")]
-fn the_board_can_be_clicked_through_in_a_browser() {
+fn games_can_be_replayed_in_a_browser() {
     let Some(name) = chromium() else {
-        eprintln!("SKIPPED: no chromium is installed, so the board of the report was not clicked through");
+        eprintln!("SKIPPED: no chromium is installed, so no game was replayed on the report page");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-// The board on the page. It holds no rules: every turn says which point it fills and which points it empties.
+// The board on the page. It knows no rules: every turn says which point it fills and which points it empties.
 "use strict";
 (() => {
   const games = JSON.parse(document.getElementById("games").textContent);
@@ -34,7 +34,7 @@
     const { width, height } = game;
     board.setAttribute("viewBox", `0 0 ${width * CELL + 2 * EDGE} ${height * CELL + 2 * EDGE}`);
     board.replaceChildren();
-    // Small boards are drawn large: the names around them stay as large as the page's text.
+    // Small boards are drawn large, but the labels around them stay as large as the page's text.
     board.style.setProperty("--unit", (Math.max(width, height) * CELL + 2 * EDGE) / 520);
     const last = width * height - 1;
     for (let column = 0; column < width; column++) {
@@ -92,24 +92,24 @@
 
   const signed = (value) => (value > 0 ? "+" : "") + value;
 
-  // What is said beside the board about the turn just made.
+  // The text next to the board about the last turn.
   function words() {
     if (shown === 0) return "Empty board. Black moves.";
     const turn = game.turns[shown - 1];
     const parts = [`Turn ${shown}: ${shown % 2 ? "Black" : "White"} ${turn.n}`];
-    if (turn.o) parts.push("given or drawn at random");
-    if (turn.x) parts.push(`removes ${turn.x.length}`);
-    if (turn.s) parts.push(`${turn.s} visits`);
+    if (turn.o) parts.push("opening or random move");
+    if (turn.x) parts.push(`removes ${turn.x.length} ${turn.x.length === 1 ? "stone" : "stones"}`);
+    if (turn.s) parts.push(`${turn.s} ${turn.s === 1 ? "visit" : "visits"}`);
     return parts.join(", ") + ".";
   }
 
-  // What the search before that turn thought, and a liked pass, which has no place on the board.
+  // The evaluation of the search before that turn, and a likely pass, which has no place on the board.
   function figures() {
     const turn = game.turns[Math.max(0, shown - 1)];
     if (!turn || turn.v === undefined) return "No search before this turn.";
     const [value, margin, network] = [turn.v, turn.m, turn.w].map(signed);
     const pass = ((game.turns[shown] || {}).l || []).find(([point]) => point === game.width * game.height);
-    const next = pass ? ` Next, the search likes a pass with ${pass[1]} %.` : "";
+    const next = pass ? ` Next, the search gives a pass ${pass[1]}%.` : "";
     return `For Black: value ${value}, margin ${margin} points; network alone ${network}.${next}`;
   }
 
@@ -164,7 +164,7 @@
     open(0);
   }
 
-  // Clicks through the first game and says what stood on the board; a test reads it.
+  // Steps through the first game and writes down what was on the board; a test reads it.
   function selfTest() {
     const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
     const drawn = () => {
@@ -200,7 +200,7 @@
     start();
     if (location.hash === "#selftest") selfTest();
   }
-  // A page of a running run renews itself, but not under somebody who is looking at a game.
+  // The page of a run in progress reloads itself, unless the user has touched a game.
   const refresh = Number(document.body.dataset.refresh);
   if (refresh > 0) setInterval(() => { if (!touched) location.reload(); }, refresh * 1000);
 })();

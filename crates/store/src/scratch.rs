@@ -1,11 +1,11 @@
-//! Where does a machine keep what belongs to a store but not into it?
+//! Where a machine keeps files that belong to a store but are not part of it.
 
 use std::path::{Path, PathBuf};
 
 use crate::shard::sha256_hex;
 
-/// The folder of this machine for the store at `location`: below `$XDG_STATE_HOME` or `~/.local/state`, else below the
-/// folder for temporary files. Nothing is made.
+/// This machine's folder for the store at `location`: under `$XDG_STATE_HOME` or `~/.local/state`, otherwise under the
+/// folder for temporary files. Does not create it.
 pub fn scratch_folder(location: &str) -> PathBuf {
     let variable = |name| {
         std::env::var_os(name)
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stores_of_one_name_do_not_share_a_folder() {
+    fn stores_with_the_same_name_get_different_folders() {
         let folder = |location| {
             scratch_folder(location)
                 .file_name()

@@ -1,4 +1,4 @@
-//! `tengen analyze`: KataGo's JSON analysis protocol on standard input and output, for KaTrain and other programs.
+//! `tengen analyze`: KataGo's JSON analysis protocol over standard input and output, for KaTrain and other programs.
 
 mod katago;
 mod worker;
@@ -15,86 +15,91 @@ use tengen_gtp::json::{Defaults, Desk, Identity, Viewpoint};
 use tengen_rules::{Komi, Rules};
 use worker::Worker;
 
-/// Positions searched side by side where nothing else is said.
+/// Positions searched in parallel by default.
 const USUAL_PARALLEL: u16 = 8;
 
 /// Analyze positions for programs that speak KataGo's JSON protocol, such as KaTrain
 ///
-/// Reads one JSON query a line from standard input and writes one JSON answer a line to standard output, in the form of
-/// `katago analysis` (KataGo's docs/Analysis_Engine.md): many queries at once, each for one or more turns of a game, those
-/// of higher priority first. Several positions are searched side by side and share every call of the network. Ends when its
-/// input ends and every query is answered.
+/// Reads one JSON query per line from standard input and writes one JSON answer per line to standard output, in the
+/// format of `katago analysis` (KataGo's docs/Analysis_Engine.md). Many queries can be open at once, each for one or
+/// more turns of a game; queries with higher priority go first. Several positions are searched in parallel and share
+/// every call of the network. Ends when its input has ended and every query is answered.
 ///
-/// Queries: id, moves, rules, komi, whiteHandicapBonus, boardXSize, boardYSize, initialStones, initialPlayer, analyzeTurns,
-/// maxVisits, includeOwnership, includeMovesOwnership, includePolicy, includePVVisits, avoidMoves and allowMoves (for the
-/// first move), analysisPVLen, reportDuringSearchEvery, priority, priorities, and overrideSettings with maxVisits, maxTime,
-/// reportAnalysisWinratesAs, analysisPVLen, cpuctExploration, fpuReductionMax. Whatever else is asked for is answered with a
-/// warning that names it. Actions: query_version, query_models, clear_cache, terminate, terminate_all.
+/// Query fields: id, moves, rules, komi, whiteHandicapBonus, boardXSize, boardYSize, initialStones, initialPlayer,
+/// analyzeTurns, maxVisits, includeOwnership, includeMovesOwnership, includePolicy, includePVVisits, avoidMoves and
+/// allowMoves (for the first move), analysisPVLen, reportDuringSearchEvery, priority, priorities, and overrideSettings
+/// with maxVisits, maxTime, reportAnalysisWinratesAs, analysisPVLen, cpuctExploration, fpuReductionMax. Any other field
+/// is answered with a warning that names it. Actions: query_version, query_models, clear_cache, terminate,
+/// terminate_all.
 ///
-/// A visit of the position itself counts as one, as with KataGo. scoreLead, scoreMean and scoreSelfplay are one number here:
-/// the margin expected at the end of the game. Rules that mean something else here are refused with the reason unless --rules
-/// says under which to analyze instead. The same query is answered alike, whatever is asked beside it, but for rounding in
-/// networks on batches of different sizes.
+/// As in KataGo, the visit of the position itself counts. scoreLead, scoreMean and scoreSelfplay are the same number
+/// here: the margin expected at the end of the game. Rules with a different meaning here are rejected with the reason,
+/// unless --rules says which rules to analyze under instead. The same query gets the same answer regardless of other
+/// queries, except for rounding in networks on batches of different sizes.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen analyze --model store:data/runs/demo --visits 200
-  echo '{\"id\":\"1\",\"moves\":[[\"B\",\"C3\"]],\"rules\":\"tromp-taylor\",\"komi\":7,\"boardXSize\":5,\"boardYSize\":5}' |
-    tengen analyze --model uniform
+  printf '%s%s\\n' '{\"id\":\"1\",\"moves\":[[\"B\",\"C3\"]],\"rules\":\"tromp-taylor\",' \\
+      '\"komi\":7,\"boardXSize\":5,\"boardYSize\":5}' |
+      tengen analyze --model uniform
 
-KaTrain: choose in its settings (F8) the engine 'custom' and give it, as the whole command line,
+KaTrain: in its settings (F8), choose the engine 'custom' and enter this whole
+command line (with exec, because KaTrain only ends the shell that it starts):
   exec /path/to/tengen analyze --model store:/path/to/run --rules tromp_taylor
-(exec, for KaTrain ends only the shell it starts; the same line is engine.altcommand in ~/.katrain/config.json). New games
-of KaTrain have Japanese rules: --rules has them analyzed under ours; without it choose tromp-taylor in KaTrain. One
-network serves all boards, but plays well only on sizes like those it was trained on.
+It is engine.altcommand in ~/.katrain/config.json. KaTrain's new games use
+Japanese rules; --rules analyzes them under Tengen's rules instead. Without it,
+choose tromp-taylor in KaTrain. One network serves all boards, but plays well
+only on sizes like those it was trained on.
 
-Programs that start nothing but KataGo can start this program in its place: it takes the command line
-  tengen analysis -model MODEL -config FILE -override-config NAME=VALUE,... -quit-without-waiting
+Programs that can only start KataGo can start Tengen instead, which accepts
+  tengen analysis -model MODEL -config FILE -override-config NAME=VALUE,...
+      -quit-without-waiting
 
 MODEL is one of
   uniform            search without a network
-  store:DIR          the champion of a run store (a store's folder alone works too)
+  store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file (the path alone works too)")]
+  model:PATH         a model folder or a .safetensors file (or just its path)")]
 pub(crate) struct Args {
-    /// Who judges the positions; see below
+    /// The model that judges the positions; see below
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
-    /// Most visits where a query says nothing (maxVisits) [default: 100]
+    /// Visit limit for queries without maxVisits [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     visits: Option<u32>,
-    /// Most seconds for a position where a query says nothing (maxTime)
+    /// Time limit in seconds for queries without maxTime
     #[arg(long, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
-    /// Whose winrates, scores and ownership are told where a query says nothing (reportAnalysisWinratesAs) [default: black]
+    /// Viewpoint of winrates, scores and ownership for queries without reportAnalysisWinratesAs [default: black]
     #[arg(long, value_enum)]
     viewpoint: Option<ViewpointName>,
-    /// Analyze under these rules whatever queries say; a warning tells the client so
+    /// Analyze under these rules regardless of what queries say; a warning tells the client
     #[arg(long, value_name = "NAME", value_parser = arguments::rules)]
     rules: Option<Rules>,
-    /// Komi where a query says nothing, in whole or half points
+    /// Komi for queries without one, in whole or half points
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// Most positions searched side by side; more give the network larger batches and each position less of the machine
-    /// [default: 8]
+    /// Number of positions searched in parallel; more give the network larger batches but each position less of the
+    /// machine [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     parallel: Option<u16>,
-    /// A configuration file of KataGo's: what means something here is taken, what does not is named on stderr
+    /// A KataGo configuration file; settings without a meaning here are listed on stderr
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Settings that come before those of the file, such as maxVisits=50,reportAnalysisWinratesAs=WHITE
+    /// Settings that override the file's, such as maxVisits=50,reportAnalysisWinratesAs=WHITE
     #[arg(long, value_name = "NAME=VALUE,...")]
     override_config: Vec<String>,
-    /// End with the input, without finishing what was asked for
+    /// Exit when the input ends, without finishing open queries
     #[arg(long)]
     quit_without_waiting: bool,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// A viewpoint, by its name on the command line.
+/// A viewpoint, by its command-line name.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ViewpointName {
-    /// Black's chances, as KataGo's example configuration has it
+    /// Black's chances, as in KataGo's example configuration
     Black,
     /// White's chances
     White,
@@ -113,7 +118,7 @@ impl From<ViewpointName> for Viewpoint {
 }
 
 impl Args {
-    /// The settings of the files and options; options of the command line come before all others.
+    /// The settings of the files and options; command-line options take precedence.
     fn config(&self) -> anyhow::Result<Config> {
         let mut config = Config::default();
         self.config.iter().try_for_each(|path| config.take_file(path))?;
@@ -134,12 +139,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
     if !config.unknown.is_empty() {
         let names = config.unknown.join(", ");
-        output::say(format!("settings that mean nothing here and change nothing: {names}"));
+        output::say(format!("settings without a meaning here are ignored: {names}"));
     }
     let loader = Loader::new(&args.device, args.rules.unwrap_or(Rules::tromp_taylor()))?;
     let Some(predictor) = loader.predictor(&args.model)? else {
         return Err(output::usage(
-            "the random player has nothing to say about a position: --model names a network or uniform",
+            "the random player cannot analyze positions; --model must be a network or uniform",
         ));
     };
     let parallel = usize::from(config.parallel.unwrap_or(USUAL_PARALLEL));
@@ -153,7 +158,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         komi: args.komi,
         rules: args.rules,
     };
-    // Programs that start KataGo wait for these words.
+    // Programs that start KataGo wait for the beginning of this line.
     output::say(format!(
         "Started, ready to begin handling requests (tengen {} with {}, {parallel} positions at once)",
         identity.version, identity.model

@@ -1,4 +1,4 @@
-//! `tengen bench`: the workloads of the speed figures, each a measured loop of a few seconds.
+//! `tengen bench`: measures Tengen's workloads, each in a loop of a few seconds.
 
 mod data;
 mod games;
@@ -29,7 +29,7 @@ pub(crate) enum Bench {
     Data(data::Args),
 }
 
-/// Runs one benchmark.
+/// Runs the subcommand.
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Rules(args) => rules::run(args),
@@ -44,13 +44,13 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     }
 }
 
-/// What every benchmark takes.
+/// Arguments of every benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// How long to measure
+    /// How long to measure, in seconds
     #[arg(long, default_value = "10", value_parser = arguments::seconds)]
     seconds: f64,
-    /// Seed of everything random
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print one JSON object
@@ -59,7 +59,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// A stop watch for the measured part.
+    /// Starts the clock for the measured part.
     fn start(&self) -> Watch {
         Watch {
             start: Instant::now(),
@@ -68,7 +68,7 @@ impl Common {
     }
 }
 
-/// Says when the measured time is over and how long it was.
+/// Measures the time since the start and says when it is over.
 #[derive(Clone, Copy)]
 struct Watch {
     start: Instant,
@@ -76,7 +76,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Whether the measured time is over.
+    /// Whether the measuring time is over.
     fn over(&self) -> bool {
         self.start.elapsed() >= self.length
     }
@@ -87,17 +87,17 @@ impl Watch {
     }
 }
 
-/// What a benchmark found. Figures that do not apply are left out.
+/// The figures of a benchmark; those that do not apply are left out.
 struct Figures {
-    /// What was done, such as `search 9x9, 64 visits, 2 threads`.
+    /// The workload, such as `search 9x9, 64 visits, 2 threads`.
     workload: String,
-    /// Seconds of the measured part.
+    /// Duration of the measured part, in seconds.
     seconds: f64,
-    /// Every figure by its name, in the order it is shown in.
+    /// All figures by name, in display order.
     values: Vec<(String, Value, Audience)>,
 }
 
-/// Who is told a figure.
+/// Which output shows a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Audience {
     All,
@@ -115,23 +115,23 @@ impl Figures {
         }
     }
 
-    /// Adds `count` per second under `name`.
+    /// Adds `count` per second as `name`.
     fn rate(&mut self, name: &str, count: f64) -> &mut Figures {
         let rate = count / self.seconds;
         self.value(name, rate)
     }
 
-    /// Adds a figure as it is.
+    /// Adds a figure unchanged.
     fn value(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
         self.add(name, value.into(), Audience::All)
     }
 
-    /// Adds a figure that only people are shown.
+    /// Adds a figure that only appears in the text output.
     fn shown(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
         self.add(name, value.into(), Audience::People)
     }
 
-    /// Adds a figure that only stands in the JSON.
+    /// Adds a figure that only appears in the JSON output.
     fn hidden(&mut self, name: &str, value: impl Into<Value>) -> &mut Figures {
         self.add(name, value.into(), Audience::Scripts)
     }
@@ -141,7 +141,7 @@ impl Figures {
         self
     }
 
-    /// Prints the figures, with the process's peak memory.
+    /// Prints the figures and the peak memory of the process.
     fn print(&mut self, json: bool) -> anyhow::Result<()> {
         self.value("peak_memory_bytes", peak_memory_bytes());
         if json {
@@ -158,7 +158,7 @@ impl Figures {
         Ok(())
     }
 
-    /// Everything as one JSON object.
+    /// All figures as one JSON object.
     fn to_json(&self) -> Value {
         let mut object = serde_json::json!({ "workload": self.workload, "seconds": self.seconds });
         for (name, value, _) in self
@@ -172,7 +172,7 @@ impl Figures {
     }
 }
 
-/// One figure for people: large ones in whole numbers with separators.
+/// Formats a figure for the text output; large ones become whole numbers with thousands separators.
 fn for_people(value: &Value) -> String {
     match value {
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
@@ -186,7 +186,7 @@ fn for_people(value: &Value) -> String {
     }
 }
 
-/// The most memory the process ever held, in bytes; 0 where the system does not say.
+/// The process's peak memory in bytes; 0 if the system does not report it.
 pub(crate) fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kibibytes = status
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_for_people_and_machines() {
+    fn formats_figures_as_text_and_json() {
         for (value, text) in [
             (serde_json::json!(1234.6), "1,235"),
             (serde_json::json!(12.345), "12.35"),

@@ -1,4 +1,4 @@
-//! `tengen data`: what lies in a run store, and whether it is sound.
+//! `tengen data`: inspects and maintains a run store and makes datasets of it.
 
 mod export;
 mod filters;
@@ -12,7 +12,7 @@ mod solve;
 mod stats;
 mod verify;
 
-/// Look into a run store and look after it: figures, checks, games, old games; make datasets of it
+/// Inspect and maintain a run store: statistics, checks, games, pruning, merging, datasets
 #[derive(clap::Subcommand)]
 pub(crate) enum Data {
     Stats(stats::Args),
@@ -26,7 +26,7 @@ pub(crate) enum Data {
     Import(import::Args),
 }
 
-/// Does what was asked.
+/// Runs the subcommand.
 pub(crate) fn run(command: Data) -> anyhow::Result<()> {
     match command {
         Data::Stats(args) => stats::run(args),

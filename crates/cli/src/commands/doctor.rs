@@ -1,4 +1,4 @@
-//! `tengen doctor`: what this machine offers, measured, with advice in sentences.
+//! `tengen doctor`: measures this machine and gives advice.
 
 #[cfg(feature = "torch")]
 mod speed;
@@ -7,16 +7,16 @@ mod system;
 use crate::{arguments, output};
 use serde_json::json;
 
-/// Look at this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
+/// Check this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
 ///
-/// Prints what was found, a table of network evaluations per second for two networks by batch size, and what to do
-/// with it. Takes a few seconds.
+/// Prints what it found, a table of network evaluations per second for two networks by batch size, and advice. Takes a
+/// few seconds.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen doctor
   tengen doctor --seconds 20 --json")]
 pub(crate) struct Args {
-    /// How long to measure in all
+    /// How long to measure in total, in seconds
     #[arg(long, default_value = "4", value_parser = arguments::seconds)]
     seconds: f64,
     /// Print one JSON object
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Looks and measures.
+/// Inspects and measures the machine.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let system = system::System::look();
     let mut advice = system.advice();

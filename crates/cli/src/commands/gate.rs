@@ -1,4 +1,4 @@
-//! `tengen gate`: the newest model meets the champion.
+//! `tengen gate`: a match between the newest model and the champion.
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
@@ -8,21 +8,23 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use std::time::Duration;
 
-/// How often the store is looked at for new models.
+/// How often to check the store for new models.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Let the store's newest model play the champion and replace it if it is stronger
+/// Match the store's newest model against the champion and promote it if it is stronger
 ///
-/// The match, its games and the verdict go into the store. A verdict that stands already is carried out, never played
-/// again. With --follow it waits for more models.
+/// The match, its games and the verdict go into the store. A verdict that is already recorded takes effect without
+/// another match. With --follow, the command keeps waiting for more models.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gate --store data/runs/five
-  tengen gate --store data/runs/five --follow        beside `tengen selfplay` and `tengen train --follow`")]
+  tengen gate --store data/runs/five --follow
+
+Run it with --follow alongside `tengen selfplay` and `tengen train --follow`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
-    /// Wait for more models
+    /// Keep waiting for more models
     #[arg(long)]
     follow: bool,
     /// Print the verdicts as one JSON object on stdout
@@ -30,7 +32,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was done.
+/// The command's JSON result.
 #[derive(Serialize)]
 struct Done {
     champion: Option<String>,
@@ -40,7 +42,7 @@ struct Done {
 /// Judges candidates.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut run = args.stage.open()?;
-    let interrupt = Interrupt::listen("Stopping: the match in progress is given up…")?;
+    let interrupt = Interrupt::listen("Stopping and abandoning the match in progress…")?;
     run.be_patient(&interrupt);
     run.say_when_away();
     let mut gating = Gating::new(&run);
@@ -69,7 +71,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         return crate::output::json(&Done { champion, verdicts });
     }
     if verdicts.is_empty() {
-        say("no model waits for the gate");
+        say("no model is waiting for the gate");
     }
     crate::output::result(format!("champion: {}", champion.as_deref().unwrap_or("none")));
     Ok(())

@@ -1,17 +1,17 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
 mod engine;
-mod manner;
+mod game_search;
+mod play_options;
 mod raw;
 mod sgf;
-mod thinking;
 
 use crate::arguments;
 use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
-use engine::{Mind, Thinker};
-use manner::{Manner, Resign, Temperature, USUAL_TEMPERATURE_PLIES, temperature};
+use engine::{MoveSource, TengenEngine};
+use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_evaluator::PlayerSpec;
@@ -22,79 +22,85 @@ use tengen_rules::{Komi, Rules, Size};
 ///
 /// Speaks GTP 2 over standard input and output until `quit` or the end of input: any board from 1x1 to 19x19
 /// (boardsize, rectangular_boardsize), komi in half points, undo, handicap, files (loadsgf), clocks (time_settings,
-/// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that grows until the
-/// next line comes. The search tree is kept from move to move and its visits count.
+/// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that improves until
+/// the next line arrives. The search tree is kept from move to move, and its visits count.
 ///
-/// Plays strict rules, Tromp-Taylor unless told otherwise (--rules, kata-set-rules): final_score counts the board as it stands. loadsgf takes over the komi and the rules
-/// that the file names, and says on stderr when it names rules that are not among ours; the session's stay then. With --finish the engine captures dead stones and takes
-/// neutral points before it passes, so that the final board needs no judgement (kgs-genmove_cleanup asks for the same once).
+/// Plays strict rules, Tromp-Taylor by default (--rules, kata-set-rules): final_score counts the board as it stands.
+/// loadsgf adopts the file's komi and rules; if the file names unsupported rules, the session keeps its rules and says
+/// so on stderr. With --finish, the engine captures dead stones and fills neutral points before it passes, so that the
+/// final board needs no judgment (kgs-genmove_cleanup asks for this once).
 ///
-/// A move takes 100 visits, or as many as the clock allows when the controller sets one, or what --visits and --seconds say;
-/// the smallest limit holds. `kata-set-param` changes all of it in a session (kata-list-params names what).
+/// A move takes 100 visits, or as many as the clock allows if the controller sets one, or what --visits and --seconds
+/// say; the smallest limit applies. `kata-set-param` changes these settings during a session (kata-list-params lists
+/// them).
 ///
-/// A board, rules or komi that the model was not trained for are named on stderr when they are set, under the board of
-/// showboard, and by tengen-warnings.
+/// If the model was not trained for the board, rules or komi, warnings appear on stderr when they are set, under the
+/// board of showboard, and in the answer to tengen-warnings.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gtp --model store:data/runs/demo --visits 64
-  tengen gtp --model data/runs/demo/models/g000012-0123456789ab --seconds 2 --finish
-  tengen gtp --model store:data/runs/demo --name 'KataGo (Tengen)'   for Lizzie, which asks scores and ownership of KataGo only
-  printf 'boardsize 5\\ngenmove b\\nshowboard\\nquit\\n' | tengen gtp --model uniform --visits 256
+  tengen gtp --model data/runs/demo/models/g000012-0123456789ab --seconds 2 \\
+      --finish
+  tengen gtp --model store:data/runs/demo --name 'KataGo (Tengen)'
+  printf 'boardsize 5\\ngenmove b\\nshowboard\\nquit\\n' |
+      tengen gtp --model uniform --visits 256
+
+The third one is for Lizzie, which only asks KataGo for scores and ownership.
 
 MODEL is one of
   uniform            search without a network
-  random             random plays that spare own eyes
-  store:DIR          the champion of a run store (a store's folder alone works too)
+  random             random plays that spare the player's own eyes
+  store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file (the path alone works too)")]
+  model:PATH         a model folder or a .safetensors file (or just its path)")]
 pub(crate) struct Args {
-    /// Who plays; see below
+    /// The player; see below
     #[arg(long, value_parser = arguments::player)]
     model: Box<PlayerSpec>,
-    /// Most visits per move; 0 plays the network's first choice [default: 100 without a clock]
+    /// Maximum visits per move; 0 plays the network's first choice [default: 100 without a clock]
     #[arg(long, allow_negative_numbers = true, value_name = "N")]
     visits: Option<u32>,
-    /// Most seconds per move
+    /// Maximum seconds per move
     #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
-    /// Capture dead stones and take neutral points before passing
+    /// Capture dead stones and fill neutral points before passing
     #[arg(long)]
     finish: bool,
-    /// Resign after TURNS own turns in a row with a chance to win below PROBABILITY, such as 0.05:3 [default: never]
+    /// Resign after TURNS own turns in a row with a win probability below PROBABILITY, such as 0.05:3 [default: never]
     #[arg(long, value_name = "PROBABILITY:TURNS", conflicts_with = "finish")]
     resign: Option<Resign>,
-    /// Think on in the opponent's time; the next line from the controller ends that, and its visits count
+    /// Keep searching during the opponent's turn until the controller's next line; these visits count
     #[arg(long)]
     ponder: bool,
-    /// Draw moves by their visits to the power of 1/T, for variety; 0 plays the best
+    /// Choose moves at random, weighted by visits to the power of 1/T, for variety; 0 plays the best move
     #[arg(long, allow_negative_numbers = true, value_name = "T", default_value = "0", value_parser = temperature)]
     temperature: f64,
-    /// Turns of a game, both players', in which --temperature holds
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = USUAL_TEMPERATURE_PLIES)]
+    /// Number of turns, counting both players', for which --temperature applies
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = DEFAULT_TEMPERATURE_PLIES)]
     temperature_plies: usize,
-    /// The name told to the controller
+    /// The name reported to the controller
     #[arg(long, default_value = "Tengen")]
     name: String,
-    /// The board before the first boardsize
+    /// The board size until the first boardsize command
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
-    /// Komi before the first komi command, in whole or half points
+    /// Komi until the first komi command, in whole or half points
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// The rules before the first kata-set-rules, such as tromp_taylor, aga or japanese2008
+    /// The rules until the first kata-set-rules command, such as tromp_taylor, aga or japanese2008
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
     rules: Rules,
-    /// Seed of the random player, of --temperature and of the random games behind --finish; also set_random_seed
+    /// Random seed for the random player, --temperature and the random games behind --finish; also set_random_seed
     #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     device: DeviceArgs,
 }
 
-/// Plays over GTP.
+/// Runs the GTP session.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, args.rules)?;
-    let manner = Manner {
+    let options = PlayOptions {
         visits: args.visits,
         seconds: args.seconds,
         finish: args.finish,
@@ -106,15 +112,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         },
     };
     let (predictor, training) = loader.predictor_and_training(&args.model)?;
-    let mind = predictor.map_or(Mind::Random, Mind::Network);
-    let thinker = Thinker::new(mind, training, args.name, manner, args.seed);
-    let mut session = Session::new(thinker, args.size, args.komi).under(args.rules);
+    let source = predictor.map_or(MoveSource::Random, MoveSource::Network);
+    let engine = TengenEngine::new(source, training, args.name, options, args.seed);
+    let mut session = Session::new(engine, args.size, args.komi).under(args.rules);
     session.tell_circumstances();
     converse(session, &read_lines()?)
 }
 
-/// Answers every line until the controller says quit, goes away or its input ends.
-fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow::Result<()> {
+/// Answers every line until the controller sends quit, disconnects, or its input ends.
+fn converse(mut session: Session<TengenEngine>, lines: &Receiver<Vec<u8>>) -> anyhow::Result<()> {
     let mut next = Next::Read;
     loop {
         let line = match next {
@@ -140,8 +146,8 @@ fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow:
     }
 }
 
-/// Thinks in the opponent's time until the next line comes; `None` at the end of input.
-fn think_ahead(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>) -> Option<Vec<u8>> {
+/// Searches during the opponent's turn until the next line arrives; `None` at the end of input.
+fn think_ahead(session: &mut Session<TengenEngine>, lines: &Receiver<Vec<u8>>) -> Option<Vec<u8>> {
     while session.think_ahead() == Some(Pondered::More) {
         match lines.try_recv() {
             Ok(line) => return Some(line),
@@ -154,19 +160,19 @@ fn think_ahead(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>) -> Opt
 
 /// How a live analysis ended.
 enum Analyzed {
-    /// The next line has come.
+    /// The next line arrived.
     Line(Vec<u8>),
-    /// Nobody listens or speaks any more.
+    /// The controller disconnected or its input ended.
     InputEnded,
-    /// The engine has failed: nothing more is reported before the next line.
+    /// The engine failed; nothing more is reported until the next line.
     Failed,
 }
 
-/// Thinks and reports until the next line comes.
-fn analyze(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>, interval: Duration) -> Analyzed {
+/// Searches and reports until the next line arrives.
+fn analyze(session: &mut Session<TengenEngine>, lines: &Receiver<Vec<u8>>, interval: Duration) -> Analyzed {
     let mut due = Instant::now() + interval;
     loop {
-        // A mind that has reached its limits only waits for the next report or line.
+        // An engine that has reached its limits only waits for the next report or line.
         let patience = match session.ponder() {
             Some(Pondered::More) => Duration::ZERO,
             Some(Pondered::Enough) => due.saturating_duration_since(Instant::now()),
@@ -188,7 +194,7 @@ fn analyze(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>, interval: 
     }
 }
 
-/// Writes an answer at once; false when the controller has gone.
+/// Writes an answer at once; false if the controller has disconnected.
 fn write(text: &str) -> bool {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()

@@ -1,4 +1,4 @@
-//! `tengen match`: two players, many games, honest statistics.
+//! `tengen match`: two players, many games, sound statistics.
 
 mod progress;
 mod table;
@@ -14,61 +14,64 @@ use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
-/// Let two players play many games and say who is stronger, and how sure that is
+/// Play a match between two players and estimate which one is stronger, with error bounds
 ///
-/// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is judged by
-/// the exact rules; an engine that crashes, hangs or plays an illegal move loses the game, with the
-/// reason kept. Prints points, wins by colour, the Elo difference with its 95 % interval, and bounds that hold however
-/// often one looks; while it runs the score
-/// so far stands on stderr. The same seed and players give the same games.
+/// Games come in pairs: both players get the same opening, once as Black and once as White. Every move is checked
+/// against the exact rules; an engine that crashes, hangs or plays an illegal move loses the game, and the reason is
+/// recorded. Prints points, wins by color, the Elo difference with its 95% interval, and bounds that stay valid however
+/// often you look; the score so far appears on stderr during the match. The same seed and players give the same games.
 ///
-/// With --out the games are published as they finish. Interrupted in any way, the same command goes on with the games
-/// that are missing and ends as the whole match would have ended.
+/// With --out, games are published as they finish. If the match is interrupted, run the same command again to play the
+/// missing games; the result is that of an uninterrupted match.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen match --a store:data/runs/demo,visits=64 --b random --size 5 --komi 24.5 --a-color black
-  tengen match --a store:data/runs/big --b store:data/runs/big@g000012 --sprt 0,50 --out data/matches/big-12
-  tengen match --a uniform,visits=200 --b gtp:\"gnugo --mode gtp --chinese-rules\" --size 9 --games 20 --json
+  tengen match --a store:data/runs/demo,visits=64 --b random --size 5 \\
+      --komi 24.5 --a-color black
+  tengen match --a store:data/runs/big --b store:data/runs/big@g000012 \\
+      --sprt 0,50 --out data/matches/big-12
+  tengen match --a uniform,visits=200 --size 9 --games 20 --json \\
+      --b gtp:\"gnugo --mode gtp --chinese-rules\"
 
 PLAYER is one of
-  model:PATH         a model folder or a .safetensors file (the path alone works too)
-  store:DIR          the champion of a run store (its folder alone works too)
+  model:PATH         a model folder or a .safetensors file (or just its path)
+  store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
   gtp:COMMAND        any engine that speaks GTP; quote the command to add options
-  random             random plays that spare own eyes
+  random             random plays that spare the player's own eyes
   uniform            a search that knows the rules and nothing else
-with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5 ,name=X; for engines ,move_s=10 ,engines=2")]
+with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5
+,name=X; for engines also ,move_s=10 ,engines=2")]
 pub(crate) struct Args {
-    /// The first player; Elo and margins are seen from here
+    /// The first player; Elo and margins are from its viewpoint
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
     a: Box<PlayerSpec>,
     /// The second player
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
     b: Box<PlayerSpec>,
-    /// Games to play; the most when --sprt or --until-clear may end the match [default: 100; then 2000]
+    /// Games to play; the maximum if --sprt or --until-clear may end the match early [default: 100; then 2000]
     #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     games: Option<u32>,
-    /// Stop as soon as it is clear (5 % errors) whether A is ELO0 or ELO1 stronger
+    /// Stop as soon as it is clear (5% errors) whether A is ELO0 or ELO1 stronger
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, value_parser = sprt)]
     sprt: Option<SprtConfig>,
-    /// Stop as soon as the bounds that hold at any time leave no doubt who is the stronger
+    /// Stop as soon as the always-valid bounds leave no doubt which player is stronger
     #[arg(long, conflicts_with = "sprt")]
     until_clear: bool,
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
-    /// Points for White, in halves; whole numbers allow ties
+    /// Points for White, in steps of one half; whole numbers allow ties
     #[arg(long, default_value = "7", allow_hyphen_values = true)]
     komi: Komi,
-    /// A's colour: in turn (pairs of games), or always the same
+    /// A's color: alternating (in pairs of games), or always the same
     #[arg(long, value_enum, default_value_t = Color::Alternate)]
     a_color: Color,
     #[command(flatten)]
     play: GameArgs,
-    /// Folder for the games as shards while they are played, then result.json and games.sgf
+    /// Folder for the games (as shards while they are played), result.json and games.sgf
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
-    /// Run store to put the match into, below matches/ and games/, instead of a folder of its own
+    /// Run store to put the match into, under matches/ and games/, instead of a separate folder
     #[arg(long, value_name = "STORE", conflicts_with = "out")]
     store: Option<String>,
     #[command(flatten)]
@@ -81,10 +84,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The colour of player A.
+/// The color of player A.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Color {
-    /// Black first, then White, with the same opening
+    /// Black first, then White with the same opening
     Alternate,
     /// Black in every game
     Black,
@@ -92,7 +95,7 @@ enum Color {
     White,
 }
 
-/// Reads the two hypotheses of a sequential test.
+/// Parses the two hypotheses of a sequential test.
 fn sprt(text: &str) -> Result<SprtConfig, String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     let Some([elo0, elo1]) = numbers.as_deref() else {
@@ -126,7 +129,7 @@ impl Args {
         Ok(config)
     }
 
-    /// Where the match is published, if anywhere.
+    /// Where to publish the match, if anywhere.
     fn folder(&self, id: &str) -> anyhow::Result<Option<Folder>> {
         match (&self.out, &self.store) {
             (Some(location), _) => Folder::alone(location, id).map(Some),
@@ -147,7 +150,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     );
     let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device, config.rules)?;
-    let interrupt = Interrupt::listen("ending the match with the games finished so far")?;
+    let interrupt = Interrupt::listen("Stopping the match after the games finished so far…")?;
     let mut progress = Progress::new(&config);
     let job = Job {
         config: &config,
@@ -165,14 +168,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let result = result?;
     if let (true, Some(out)) = (result.stopped, args.out.as_ref().or(args.store.as_ref())) {
         output::say(format!(
-            "stopped; the same command goes on from the {} games in {out}",
-            result.games
+            "stopped; run the same command again to continue after the {} in {out}",
+            output::counted(result.games as u64, "game")
         ));
     }
     for (player, engine) in [(&result.a, &result.a_engine), (&result.b, &result.b_engine)] {
         if let Some(rules) = engine.as_ref().and_then(|engine| engine.rules_not_told.as_ref()) {
             output::say(format!(
-                "{player} could not be told the rules {rules} and may play by others"
+                "{player} does not support setting the rules {rules} and may play by others"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! One subcommand, one file, a verb each: its arguments (`Args`) and what it does with them (`run`).
+//! One file per subcommand, named after it: its arguments (`Args`) and the function that runs it (`run`).
 
 mod analyze;
 mod bench;
@@ -23,7 +23,7 @@ mod verify;
 
 pub(crate) use analyze::with_two_hyphens;
 
-/// What the program can do.
+/// All subcommands.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     #[cfg(feature = "torch")]
@@ -51,7 +51,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             #[cfg(feature = "torch")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tengen_report::{Refresh, write_report};
 use tengen_store::{Create, Store};
 
-/// Write one self-contained HTML page about a store: curves, verdicts, costs, games to click through
+/// Write a self-contained HTML page about a store: curves, verdicts, costs and replayable games
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store: a folder
@@ -19,14 +19,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Writes the page and says where it is.
+/// Writes the page and prints where it is.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let inside = || store.local_path().map(|folder| folder.join("report.html"));
     let out = args
         .out
         .or_else(inside)
-        .ok_or_else(|| usage("this store is no folder: say with --out where to write"))?;
+        .ok_or_else(|| usage("this store is not a folder; use --out to say where to write the page"))?;
     let summary = write_report(&store, &out, Refresh::Never)?;
     for problem in &summary.problems {
         say(format!("warning: {problem}"));

@@ -1,4 +1,4 @@
-//! `tengen rules`: the rules core from outside: counts, facts, scores, diagrams, best play.
+//! `tengen rules`: command-line access to the rules core: counts, facts, scores, diagrams, best play.
 
 mod count;
 mod score;
@@ -6,7 +6,7 @@ pub(crate) mod show;
 mod solve;
 mod verify;
 
-/// Ask the rules core: counts, published facts, scores, diagrams, best play
+/// Query the rules core: counts, published facts, scores, diagrams, best play
 #[derive(clap::Subcommand)]
 pub(crate) enum Rules {
     Perft(count::Perft),
@@ -18,7 +18,7 @@ pub(crate) enum Rules {
     Verify(verify::Args),
 }
 
-/// Does what was asked.
+/// Runs the subcommand.
 pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
     match command {
         Rules::Perft(args) => count::perft(args),

@@ -1,4 +1,4 @@
-//! `tengen run`: the whole loop on one machine.
+//! `tengen run`: the whole training loop on one machine.
 
 use crate::config::RunConfig;
 use crate::interrupt::Interrupt;
@@ -6,26 +6,27 @@ use crate::players::DeviceArgs;
 use crate::run;
 use std::path::PathBuf;
 
-/// Train a network from zero: self-play, training and gate side by side, until the budget is spent
+/// Train a network from zero: self-play, training and gating side by side until the budget is spent
 ///
-/// Everything the run makes goes into its store. The same command again goes on where the last one stopped, also after
-/// kill -9. Ctrl-C once ends cleanly, twice at once.
+/// Everything the run produces goes into its store. Run the same command again to resume where it stopped, even after
+/// kill -9. Ctrl-C stops cleanly; a second Ctrl-C stops at once.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen run configs/5x5.toml
   tengen run configs/9x9.toml --store /data/nine --device cuda
-  tengen run configs/5x5.toml --set budget.minutes=1 --set training.learning_rate=0.002")]
+  tengen run configs/5x5.toml --set budget.minutes=1 \\
+      --set training.learning_rate=0.002")]
 pub(crate) struct Args {
-    /// The experiment's TOML file; configs/ holds examples with every key explained
+    /// The experiment's TOML file; configs/ has examples with every key explained
     config: PathBuf,
-    /// The run's store, a folder or an address [default: data/runs/NAME, NAME from the config]
+    /// The run's store: a folder or an address [default: data/runs/NAME, NAME from the config]
     #[arg(long, value_name = "DIR")]
     store: Option<String>,
-    /// Override a config value; may be given several times
+    /// Override a config value; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Local folder for what is not in the store: games that wait while it is away; metrics and report, where it is no
-    /// folder [default: a folder of its own below ~/.local/state/tengen]
+    /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are
+    /// not folders also metrics and report [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Runs until the budget is spent or somebody stops it.
+/// Runs until the budget is spent or the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
@@ -49,7 +50,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         None => {
-            crate::output::say(format!("Stopped. To go on: {again}"));
+            crate::output::say(format!("Stopped. To resume: {again}"));
             Ok(())
         }
     }

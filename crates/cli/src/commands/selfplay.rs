@@ -1,8 +1,8 @@
-//! `tengen selfplay`: games of a store's champion against itself.
+//! `tengen selfplay`: plays games of a store's champion against itself.
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bars, say, thousands};
+use crate::output::{bars, counted, say, thousands};
 use crate::run::{Opened, Outbox, selfplay};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,14 +15,15 @@ use tengen_records::GameRecord;
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
 use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
 
-/// Play self-play games of the store's champion and publish them there
+/// Play self-play games with the store's champion and publish them in the store
 ///
-/// The games depend on the run's seed, --session and the model only: any number of threads gives the same games.
-/// Several processes may play into one store at once, each with a --session of its own.
+/// The games depend only on the run's seed, --session and the model; any number of threads gives the same games.
+/// Several processes may play into one store at once, each with its own --session.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen selfplay --store data/runs/five --games 1000
-  tengen selfplay --store data/runs/new --config configs/5x5.toml --games 200 --threads 4 --json")]
+  tengen selfplay --store data/runs/new --config configs/5x5.toml --games 200 \\
+      --threads 4 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
@@ -32,10 +33,10 @@ pub(crate) struct Args {
     /// Worker threads [default: loop.workers of the configuration]
     #[arg(long, value_parser = crate::arguments::count)]
     threads: Option<u32>,
-    /// Keeps the games of different starts apart [default: the time in milliseconds]
+    /// Separates the games of different starts [default: the time in milliseconds]
     #[arg(long)]
     session: Option<u64>,
-    /// Write this start time (milliseconds since 1970) into every game, so that the games are the same to the byte
+    /// Write this start time (milliseconds since 1970) into every game, which makes the games byte-identical
     #[arg(long, value_name = "MS")]
     fixed_time: Option<i64>,
     /// Print what was done as one JSON object on stdout
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was done.
+/// The command's JSON result.
 #[derive(Serialize)]
 struct Done {
     games: u64,
@@ -59,7 +60,7 @@ struct Done {
 /// Plays the games.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut run = args.stage.open()?;
-    let interrupt = Interrupt::listen("Stopping after the groups in progress…")?;
+    let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
     run.be_patient(&interrupt);
     let model = champion(&run)?;
     let mut identity = selfplay::identity(&run);
@@ -80,8 +81,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let left_over = outbox.flush()?;
     if !left_over.is_empty() {
         say(format!(
-            "published {} shards that had waited for the store",
-            left_over.len()
+            "published {} left over from an earlier run",
+            counted(left_over.len() as u64, "shard")
         ));
     }
     let mut sink = Sink {
@@ -110,7 +111,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         ));
     }
     if let Some(error) = sink.error {
-        return Err(error).context("publishing self-play games");
+        return Err(error).context("cannot publish self-play games");
     }
     let counts = counters.values();
     let done = Done {
@@ -127,18 +128,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         return crate::output::json(&done);
     }
     crate::output::result(format!(
-        "{} games ({} unfinished), {} positions, {} evaluations in {:.1} s with {}",
-        thousands(done.games),
-        done.unfinished,
-        thousands(done.positions),
-        thousands(done.evaluations),
+        "{} ({} unfinished), {}, {} in {:.1} s with {}",
+        counted(done.games, "game"),
+        thousands(done.unfinished),
+        counted(done.positions, "position"),
+        counted(done.evaluations, "evaluation"),
         done.seconds,
         done.model
     ));
     Ok(())
 }
 
-/// The champion with the komi it thinks fair.
+/// The champion, with the komi it considers fair.
 fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
     let (_, champion) = run.store.champion()?.context("the store has no champion")?;
     let info: ModelInfo = serde_json::from_value(run.store.model_info(&champion.model_id)?.into())?;
@@ -161,7 +162,7 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
     ))
 }
 
-/// Publishes each finished group as a shard.
+/// Publishes each finished group of games as a shard.
 struct Sink<'a> {
     interrupt: &'a Interrupt,
     outbox: Outbox,
@@ -178,7 +179,7 @@ impl Sink<'_> {
         })
     }
 
-    /// Hands games over; where neither store nor spool takes them, self-play waits here.
+    /// Stores the games; waits here while neither store nor spool accepts them.
     fn try_publish(&mut self, games: &[GameRecord]) -> anyhow::Result<()> {
         let collection = Collection::SelfPlay {
             generation: self.generation,
@@ -196,10 +197,10 @@ impl Sink<'_> {
     }
 }
 
-/// Shows the progress until all is done and passes an interrupt on.
+/// Shows progress until all games are done and passes an interrupt on.
 fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBool, ended: &AtomicBool) {
     let bar = bars().add(ProgressBar::new(games));
-    let style = ProgressStyle::with_template("[{bar:40}] {pos}/{len} games, {msg}, {eta} left");
+    let style = ProgressStyle::with_template("[{bar:40}] {human_pos}/{human_len} games, {msg}, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let began = Instant::now();
     while !ended.load(Ordering::SeqCst) {
@@ -209,7 +210,7 @@ fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBo
         let rate = counts.evaluations as f64 / began.elapsed().as_secs_f64();
         bar.set_message(format!("{} evaluations/s", thousands(rate as u64)));
         if interrupt.requested() && !stop.swap(true, Ordering::SeqCst) {
-            say("the groups in progress are given up; those published are kept");
+            say("abandoning the games in progress; published games are kept");
         }
     }
     bar.finish_and_clear();

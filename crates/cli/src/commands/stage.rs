@@ -1,24 +1,24 @@
-//! What the single stages of a run, each a process of its own, have in common.
+//! Arguments shared by the stages of a run that can each run as a separate process.
 
 use crate::config::RunConfig;
 use crate::players::DeviceArgs;
 use crate::run::Opened;
 use std::path::PathBuf;
 
-/// Which run a stage works for.
+/// The run that a stage works for.
 #[derive(clap::Args)]
 pub(crate) struct StageArgs {
     /// The run's store: a folder or an address
     #[arg(long, value_name = "DIR")]
     store: String,
-    /// Begin the run with this configuration, or go on under it; without it the store's own counts
+    /// Start the run with this configuration, or continue under it; without it, use the store's own configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Override a value of --config; may be given several times
+    /// Override a value of --config; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "config")]
     overrides: Vec<String>,
-    /// Local folder for what is not in the store: games that wait while it is away; metrics, where it is no folder
-    /// [default: a folder of its own below ~/.local/state/tengen]
+    /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are
+    /// not folders also metrics [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
-    /// Opens the run, beginning it where there is none and a configuration is given.
+    /// Opens the run, starting it if there is none and a configuration is given.
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         let scratch = self.scratch.as_deref();
         let run = match &self.config {

@@ -1,4 +1,4 @@
-//! `tengen tournament`: many players, one scale.
+//! `tengen tournament`: rates many players on one scale.
 
 mod entrants;
 mod rating;
@@ -18,23 +18,25 @@ use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
-/// Let many players meet and rate them all on one scale
+/// Rate many players on one scale by playing matches between them
 ///
 /// Every player meets every other in a match of paired games, and all results together give the ratings (Bradley-Terry
-/// with ties), each with its 95 % interval. The first player is 0.
+/// with ties), each with its 95% interval. The first player's rating is 0.
 ///
-/// With --store the players are the models of a run: each meets the models 1, 2, 4, 8, … before it. All games stay in
-/// the store, so a later call plays only what new models add; the report then shows these ratings as its Elo curve. Players named besides meet every
-/// model.
+/// With --store, the players are the models of a run: each meets the models 1, 2, 4, 8, … before it. All games stay in
+/// the store, so a later call plays only what new models add; the report then shows these ratings as its Elo curve.
+/// Additional players named on the command line meet every model.
 ///
-/// Interrupted in any way, the same command goes on with the games that are missing.
+/// If the tournament is interrupted, run the same command again to play the missing games.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen tournament random uniform uniform,visits=256,name=more --size 5 --komi 24.5 --games 40 --out data/matches/small
+  tengen tournament random uniform uniform,visits=256,name=more --size 5 \\
+      --komi 24.5 --games 40 --out data/matches/small
   tengen tournament --store data/runs/demo --komi 24.5
-  tengen tournament --store data/runs/nine gtp:\"gnugo --mode gtp --level 10\" --every 5 --visits 64 --json
+  tengen tournament --store data/runs/nine gtp:\"gnugo --mode gtp --level 10\" \\
+      --every 5 --visits 64 --json
 
-PLAYER is written as for `tengen match`, see its help.")]
+PLAYER takes the forms listed in `tengen match --help`.")]
 pub(crate) struct Args {
     /// The players
     #[arg(value_name = "PLAYER")]
@@ -42,24 +44,38 @@ pub(crate) struct Args {
     /// Rate the models of this run store, and keep the games in it
     #[arg(long, value_name = "STORE", conflicts_with = "out")]
     store: Option<String>,
-    /// With --store: every N-th model only; the first and the newest always
-    #[arg(long, allow_negative_numbers = true, default_value_t = 1, value_parser = arguments::count, value_name = "N", requires = "store")]
+    /// With --store: use only every N-th model, and always the first and the newest
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        default_value_t = 1,
+        value_parser = arguments::count,
+        value_name = "N",
+        requires = "store"
+    )]
     every: u32,
     /// With --store: visits per move of the models
-    #[arg(long, allow_negative_numbers = true, default_value_t = 32, value_parser = arguments::count, value_name = "N", requires = "store")]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        default_value_t = 32,
+        value_parser = arguments::count,
+        value_name = "N",
+        requires = "store"
+    )]
     visits: u32,
-    /// Games of each pair of players
+    /// Games for each pair of players
     #[arg(long, allow_negative_numbers = true, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
     games: u32,
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: 9, with --store the run's first]
     #[arg(long, value_parser = arguments::size)]
     size: Option<Size>,
-    /// Points for White [default: 7; with --store that of the last tournament there, else what the champion thinks fair]
+    /// Points for White [default: 7; with --store that of its last tournament, otherwise the champion's fair komi]
     #[arg(long, allow_hyphen_values = true)]
     komi: Option<Komi>,
     #[command(flatten)]
     play: GameArgs,
-    /// Folder that keeps the games, to go on from and to add players to
+    /// Folder that keeps the games, so that the tournament can be resumed and extended with more players
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
     #[command(flatten)]
@@ -81,8 +97,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     config.validate().map_err(usage)?;
     let entrants = entrants::all(&args.players, run_store, args.every as usize, args.visits)?;
     let schedule = pairings(&entrants);
-    let interrupt = Interrupt::listen("ending the tournament with the games finished so far")?;
-    let hall = Hall {
+    let interrupt = Interrupt::listen("Stopping the tournament after the games finished so far…")?;
+    let runner = PairingRunner {
         config: &config,
         entrants: &entrants,
         store: store.as_ref(),
@@ -90,7 +106,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         device: args.device,
         interrupt: &interrupt,
     };
-    let pairings = hall.play(&schedule)?;
+    let pairings = runner.play(&schedule)?;
     let standing = Standing::of(&config, &entrants, pairings, interrupt.requested())?;
     if let Some(store) = run_store {
         standing.record(store)?;
@@ -100,25 +116,25 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         (_, markdown) => table::print(&standing, markdown),
     }
     if interrupt.requested() && store.is_some() {
-        say("stopped; the same command goes on with the games that are missing");
+        say("stopped; run the same command again to play the missing games");
     }
     Ok(())
 }
 
 impl Args {
-    /// The store that keeps the games, if any.
+    /// The store for the games, if any.
     fn open(&self) -> anyhow::Result<Option<Store>> {
         let least = if self.store.is_some() { 0 } else { 2 };
         if self.players.len() < least {
             return Err(usage(format!(
-                "a tournament needs at least two players, not {}; or --store STORE for the models of a run",
+                "a tournament needs at least two players, not {}; or use --store STORE to rate the models of a run",
                 self.players.len()
             )));
         }
         match (&self.store, &self.out) {
             (Some(location), _) => Ok(Some(Store::open(location, Create::Never)?)),
             (None, Some(location)) if location.trim().is_empty() => {
-                Err(usage("--out names no folder: give one such as data/matches/first"))
+                Err(usage("--out needs a folder, such as data/matches/first"))
             }
             (None, Some(location)) => {
                 let store = Store::open(location, Create::Always)?;
@@ -129,7 +145,7 @@ impl Args {
                 });
                 if others {
                     return Err(usage(format!(
-                        "{location} exists already and holds no tournament; name a new folder for it"
+                        "{location} already exists and is not a tournament; choose a new folder"
                     )));
                 }
                 Ok(Some(store))
@@ -139,8 +155,8 @@ impl Args {
     }
 }
 
-/// Where the pairings are played.
-struct Hall<'a> {
+/// Everything that all pairings share.
+struct PairingRunner<'a> {
     config: &'a MatchConfig,
     entrants: &'a [Entrant],
     store: Option<&'a Store>,
@@ -149,10 +165,10 @@ struct Hall<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl Hall<'_> {
-    /// Plays all pairings, or finds them played, one after the other.
+impl PairingRunner<'_> {
+    /// Plays all pairings one after the other, or reads those already played.
     fn play(&self, schedule: &[[usize; 2]]) -> anyhow::Result<Vec<Pairing>> {
-        let style = "{bar:24} {pos}/{len} games  {msg}  {elapsed} (left {eta})";
+        let style = "{bar:24} {human_pos}/{human_len} games  {msg}  {elapsed} (left {eta})";
         let bar = ProgressBar::new((schedule.len() * self.config.games) as u64);
         let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = output::bars().add(bar.with_style(style));

@@ -1,8 +1,8 @@
-//! `tengen train`: training on a store's games.
+//! `tengen train`: trains on a store's games.
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bars, thousands};
+use crate::output::{bars, counted, thousands};
 use crate::run::Training;
 use crate::run::ledger::Clock;
 use anyhow::bail;
@@ -11,18 +11,21 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use tengen_samples::CachePlace;
 
-/// How often the store is looked at for new games.
+/// How often to check the store for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Train on the store's games and publish the result as a model
 ///
-/// Goes on from the store's newest checkpoint. Without --steps it trains until the reuse ratio of the configuration is
-/// met for the games that are there; with --follow it waits for more games and never ends by itself.
+/// Resumes from the store's newest checkpoint. Without --steps, trains until the configuration's reuse ratio is reached
+/// for the available games; with --follow, waits for more games and never ends by itself.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen train --store data/runs/five --steps 1000
-  tengen train --store data/runs/five --follow       beside `tengen selfplay` in other processes
-  tengen train --store data/runs/five --steps 1000 --cache /scratch    unpacked games on another disk")]
+  tengen train --store data/runs/five --follow
+  tengen train --store data/runs/five --steps 1000 --cache /scratch
+
+Run it with --follow alongside `tengen selfplay` in other processes. --cache
+keeps the unpacked games on another disk.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
@@ -32,8 +35,8 @@ pub(crate) struct Args {
     /// Wait for more games; publish a model every `loop.candidate_every_steps`
     #[arg(long)]
     follow: bool,
-    /// Where the unpacked games of the window lie, on this machine: `auto` (STORE/cache, or the temp folder where the
-    /// store is no local folder), `memory`, or a folder; instead of the configuration's `samples.cache`
+    /// Where this machine keeps the unpacked games of the window: `auto` (STORE/cache, or the temp folder if the store
+    /// is not a local folder), `memory`, or a folder; overrides the configuration's `samples.cache`
     #[arg(long, value_name = "PLACE")]
     cache: Option<CachePlace>,
     /// Print what was done as one JSON object on stdout
@@ -41,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was done.
+/// The command's JSON result.
 #[derive(Serialize)]
 struct Done {
     steps: u64,
@@ -63,14 +66,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         run.config.samples.validate()?;
     }
     let _lock = run.lock()?;
-    let interrupt = Interrupt::listen("Stopping: writing a checkpoint…")?;
+    let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
     run.be_patient(&interrupt);
     run.say_when_away();
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {
         bail!(
-            "{} holds no self-play games yet: play some with `tengen selfplay`",
+            "{} has no self-play games yet; play some with `tengen selfplay`",
             run.store.location()
         );
     }
@@ -126,11 +129,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let loss = done
         .total_loss
-        .map_or("no step".to_owned(), |loss| format!("loss {loss:.3}"));
+        .map_or("no steps".to_owned(), |loss| format!("loss {loss:.3}"));
     let model = done.model.as_deref().unwrap_or("none");
     crate::output::result(format!(
-        "{} steps made, {} in all, {loss}, {} samples/s; new model: {model}",
-        thousands(made),
+        "{} made, {} in total, {loss}, {} samples/s; new model: {model}",
+        counted(made, "step"),
         thousands(done.steps),
         thousands(done.samples_per_second as u64)
     ));
@@ -141,9 +144,12 @@ fn progress(steps: Option<u64>) -> ProgressBar {
     let (bar, template) = match steps {
         Some(steps) => (
             ProgressBar::new(steps),
-            "[{bar:40}] {pos}/{len} steps, {msg}, {eta} left",
+            "[{bar:40}] {human_pos}/{human_len} steps, {msg}, {eta} left",
         ),
-        None => (ProgressBar::new_spinner(), "{spinner} {pos} steps, {per_sec}, {msg}"),
+        None => (
+            ProgressBar::new_spinner(),
+            "{spinner} {human_pos} steps, {per_sec}, {msg}",
+        ),
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bars().add(bar)

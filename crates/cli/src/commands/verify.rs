@@ -1,4 +1,4 @@
-//! `tengen verify`: a player held against what is known about a small board.
+//! `tengen verify`: compares a player with what is known about a small board.
 
 use crate::players::{DeviceArgs, Loader};
 use crate::{arguments, output, theory};
@@ -6,23 +6,26 @@ use anyhow::bail;
 use serde_json::Value;
 use tengen_evaluator::PlayerSpec;
 
-/// Hold a model against what is known about a small board
+/// Check a model against what is known about a small board
 ///
-/// 5x5 is solved: Black's first move C3 takes the whole board. Asked are the first move at komi 24.5, the sign of
+/// 5x5 is solved: Black's first move C3 takes the whole board. The checks are the first move at komi 24.5, the sign of
 /// the value at komi 24.5 and 25.5, +25 against every first reply with the same network as White, and +25 as Black
-/// against two players without a network. 7x7 is believed, not proved, to be worth +9: first move, signs at komi 8.5
-/// and 9.5, wins as Black. Prints every question with both answers; exits with 1 where the model contradicts theory.
+/// against two players without a network. 7x7 is believed, but not proved, to be worth +9; the checks are the first
+/// move, the signs at komi 8.5 and 9.5, and wins as Black. Prints every question with both answers and exits with 1 if
+/// the model contradicts theory.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen verify --model store:data/runs/demo --board 5x5
-  tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 --board 5x5 --games 20 --json
+  tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 \\
+      --board 5x5 --games 20 --json
 
---model takes what `tengen match` calls a PLAYER; without ,visits=N it searches 64 visits per move.")]
+--model takes a PLAYER as in `tengen match`; without ,visits=N it searches
+64 visits per move.")]
 pub(crate) struct Args {
-    /// Who is asked
+    /// The player to check
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
     model: Box<PlayerSpec>,
-    /// The board
+    /// The board to check it on
     #[arg(long, value_enum, default_value_t = Board::FiveByFive)]
     board: Board,
     /// Games against each player without a network
@@ -38,18 +41,18 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The boards about which something is known.
+/// The boards with known results.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Board {
     /// Solved
     #[value(name = "5x5", alias = "5")]
     FiveByFive,
-    /// Believed
+    /// Believed, but not proved
     #[value(name = "7x7", alias = "7")]
     SevenBySeven,
 }
 
-/// Asks the player.
+/// Asks the player and prints the answers.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, tengen_rules::Rules::tromp_taylor())?;
     let games = args.games as usize;

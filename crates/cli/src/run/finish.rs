@@ -1,5 +1,5 @@
-//! The end of a run: the last weights become a model, the gate settles it, and the summary is made. Each step is found
-//! again from the store, so an end that was cut short goes on at the next start.
+//! The end of a run: publishes the last weights as a model, lets the gate decide on it and makes the summary. Each step
+//! checks the store for what is already done, so an interrupted end resumes at the next start.
 
 use crate::interrupt::Interrupt;
 use crate::output::{bars, say};
@@ -13,7 +13,7 @@ use tengen_model::ModelInfo;
 use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, write_report};
 
-/// Ends a run whose budget is spent; `None` when somebody stopped it before.
+/// Ends a run whose budget is spent; `None` if the user stopped it.
 pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Option<Summary>> {
     let (mut training, ledger) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     last_model(run, &mut training, &ledger)?;
@@ -21,7 +21,7 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
     let record = |measured| metrics.record(&Event::now(ledger.elapsed_seconds, measured));
     let mut gating = Gating::new(run);
     if let Some(candidate) = left_over(run)? {
-        let line = waiting_line("the last model meets the champion");
+        let line = waiting_line("gate match of the last model against the champion");
         let settled = gating.settle(&candidate, &|words| line.set_message(words), &|| interrupt.requested())?;
         line.finish_and_clear();
         let Some(settled) = settled else { return Ok(None) };
@@ -33,7 +33,7 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
         .iter()
         .cloned()
         .try_for_each(|rating| record(Measured::Rating(rating)))?;
-    let line = waiting_line("measuring what was learned");
+    let line = waiting_line("measuring the champion's strength");
     let summary = Summary::of(run, &training, &ledger, ratings, interrupt);
     line.finish_and_clear();
     let Some(summary) = summary? else { return Ok(None) };
@@ -41,7 +41,7 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
     Ok(Some(summary))
 }
 
-/// Publishes the trainer's weights unless the newest model is already of the same step.
+/// Publishes the trainer's weights unless the newest model is already from the same step.
 fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<()> {
     let Some(newest) = run.store.list_models()?.pop() else {
         return Ok(());

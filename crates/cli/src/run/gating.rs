@@ -1,8 +1,8 @@
-//! The gate's side of the loop: a candidate meets the champion, the verdict and its games go into the store, and the
-//! champion changes or stays.
+//! The gate: a candidate plays the champion, the verdict and its games go into the store, and a stronger candidate
+//! becomes champion.
 //!
-//! A match is named by its two models. Its `result.json` is written after its games and before the promotion, so that
-//! after a crash either the match is played again or the verdict that stands is carried out.
+//! A match is named after its two models. Its `result.json` is written after its games and before the promotion, so
+//! after a crash either the match is played again or the recorded verdict takes effect.
 
 use crate::run::Opened;
 use anyhow::Context;
@@ -23,15 +23,15 @@ use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
 use tengen_store::{Collection, GamesOf, MatchFile, Promotion, Put};
 
-/// A model that wants to be champion.
+/// A model that may become champion.
 pub(crate) struct Candidate {
-    /// Its name in the store.
+    /// The model's name in the store.
     pub(crate) id: String,
-    /// Its weights, where they are at hand.
+    /// The model's weights, if they are in memory.
     pub(crate) weights: Option<Weights>,
 }
 
-/// The part of a verdict that is read back.
+/// The fields of a verdict that are read back.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Settled {
     /// Whether the candidate became champion.
@@ -46,7 +46,7 @@ pub(crate) struct Settled {
     older: Vec<Older>,
 }
 
-/// The part of a match against an older champion that is read back.
+/// The fields of a match against an older champion that are read back.
 #[derive(Clone, Debug, Deserialize)]
 struct Older {
     champion: String,
@@ -54,7 +54,7 @@ struct Older {
     result: Score,
 }
 
-/// The part of a match result that is read back.
+/// The fields of a match result that are read back.
 #[derive(Clone, Debug, Deserialize)]
 struct Score {
     games: u64,
@@ -79,7 +79,7 @@ struct Llr {
 }
 
 impl Settled {
-    /// The verdict in one line.
+    /// The verdict on one line.
     pub(crate) fn in_words(&self) -> String {
         let verdict = if self.promoted { "promoted" } else { "rejected" };
         let forgot = self
@@ -89,7 +89,7 @@ impl Settled {
             .map_or(String::new(), |older| {
                 let Score { a_points, games, .. } = older.result;
                 format!(
-                    "; but only {a_points} of {games} against the older champion {}",
+                    ", but scored only {a_points} of {games} against the older champion {}",
                     older.champion
                 )
             });
@@ -102,7 +102,7 @@ impl Settled {
         }
     }
 
-    /// The verdict as an event.
+    /// The verdict as a metrics event.
     pub(crate) fn event(&self) -> Gate {
         let mut event = Gate {
             candidate: self.candidate.clone(),
@@ -121,8 +121,8 @@ impl Settled {
     }
 }
 
-/// The newest model that may still become champion: it is newer than the champion and no verdict stands on it, or one
-/// that was not carried out.
+/// The newest model that may still become champion: it is newer than the champion and has no verdict yet, or one that
+/// has not taken effect.
 pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let (_, champion) = run.store.champion()?.context("the store has no champion")?;
     let Some(newest) = run.store.list_models()?.pop() else {
@@ -145,13 +145,13 @@ fn match_id(candidate: &str, champion: &str) -> String {
 }
 
 fn parse(match_id: &str, bytes: &[u8]) -> anyhow::Result<Settled> {
-    serde_json::from_slice(bytes).with_context(|| format!("matches/{match_id}/result.json is no verdict of a gate"))
+    serde_json::from_slice(bytes).with_context(|| format!("matches/{match_id}/result.json is not a gate verdict"))
 }
 
-/// Plays gates, one after the other.
+/// Plays gate matches, one after the other.
 pub(crate) struct Gating<'a> {
     run: &'a Opened,
-    /// The champion's weights, read once.
+    /// The champion's name and weights, read once.
     champion: Option<(String, Weights)>,
 }
 
@@ -161,8 +161,8 @@ impl<'a> Gating<'a> {
         Gating { run, champion: None }
     }
 
-    /// Settles a candidate: by the verdict that stands, else by a match. Tells how it goes through `tell`. `None` when
-    /// `stop` ended the match before it could decide.
+    /// Settles a candidate, by a recorded verdict or by a match, and reports progress through `tell`. `None` if `stop`
+    /// ended the match before a decision.
     pub(crate) fn settle(
         &mut self,
         candidate: &Candidate,
@@ -248,7 +248,7 @@ impl<'a> Gating<'a> {
         Ok((verdict.decision != tengen_evaluator::Decision::Undecided).then_some(verdict))
     }
 
-    /// Lets a candidate that has passed meet older champions, until one of them shows that it has forgotten something.
+    /// Lets a candidate that has passed play older champions until one of them shows that it has become weaker.
     fn meet_older(
         &self,
         verdict: &mut GateVerdict,
@@ -282,10 +282,10 @@ impl<'a> Gating<'a> {
         Ok(())
     }
 
-    /// The gate's match: on the run's first board, at the komi the candidate thinks fair there.
+    /// The match settings: the run's first board, at the komi that the candidate considers fair there.
     fn match_config(&self, candidate: &str) -> anyhow::Result<MatchConfig> {
         let sizes = self.run.config.sizes()?;
-        let size: Size = *sizes.first().context("the configuration names no board")?;
+        let size: Size = *sizes.first().context("the configuration has no board")?;
         let info: ModelInfo = serde_json::from_value(Value::Object(self.run.store.model_info(candidate)?))?;
         let komi = info.fair_komi(size).unwrap_or(Komi::from_half_points(0));
         let bound = 2 * size.area() as i16;
@@ -324,7 +324,7 @@ impl<'a> Gating<'a> {
             let sgf = tengen_sgf::write_sgf_collection(&records);
             store.put_match_file(id, MatchFile::Games, sgf)?;
             let collection = Collection::Match { id: id.to_owned() };
-            // Remains of a gate that was killed before its verdict; the same games are played again.
+            // Left from a gate that was killed before its verdict; the same games are played again.
             let before = store.list_all_shards(&GamesOf::Match(id.to_owned()))?;
             if before.is_empty() && !records.is_empty() {
                 store.publish_games(&collection, "gate", 0, &records)?;
@@ -332,20 +332,18 @@ impl<'a> Gating<'a> {
         }
         let bytes = serde_json::to_vec_pretty(verdict)?;
         store.put_match_file(id, MatchFile::Result, bytes)?;
-        // Whoever was first: what the store says now counts.
+        // If another process was first, its verdict in the store counts.
         let stands = store.match_file(id, MatchFile::Result)?;
-        Ok(stands
-            .context("a verdict was written a moment ago and is gone")?
-            .to_vec())
+        Ok(stands.context("the verdict that was just written is missing")?.to_vec())
     }
 
-    /// The ratings of all models that have met in gates, oldest first; the first of them is 0.
+    /// The ratings of all models that have played gate matches, oldest first; the first one's rating is 0.
     pub(crate) fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
         ratings(self.run)
     }
 }
 
-/// The ratings of all models that have met in gates, oldest first; the first model is 0.
+/// The ratings of all models that have played gate matches, oldest first; the first one's rating is 0.
 pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
@@ -412,7 +410,7 @@ fn generation_of(id: &str) -> u32 {
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// A verdict without its lists of games, which stand in the match's own files.
+/// A verdict without its lists of games, which are in the match's own files.
 fn without_lists(mut verdict: Value) -> Value {
     let remove = |result: Option<&mut Value>| {
         if let Some(result) = result.and_then(Value::as_object_mut) {

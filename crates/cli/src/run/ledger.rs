@@ -1,23 +1,23 @@
-//! What a run has cost since zero, over all resumes.
+//! The total cost of a run, over all resumes.
 
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// What a run has cost since its beginning, pauses between resumes not counted.
+/// The total cost of a run; pauses between resumes do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
     /// Seconds of self-play and training.
     pub(crate) elapsed_seconds: f64,
-    /// Seconds of processor time, all threads together.
+    /// CPU seconds of all threads together.
     pub(crate) cpu_seconds: f64,
-    /// Seconds in which a GPU was held; 0 on a CPU.
+    /// Seconds of GPU use; 0 on a CPU.
     pub(crate) gpu_seconds: f64,
     /// Network evaluations in self-play.
     pub(crate) evaluations: u64,
 }
 
-/// Continues a [`Ledger`] from a moment on.
+/// Adds the time since the start of this process to a [`Ledger`].
 pub(crate) struct Clock {
     before: Ledger,
     began: Instant,
@@ -26,7 +26,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Goes on from what earlier processes of the run cost.
+    /// Continues from the cost of the run's earlier processes.
     pub(crate) fn start(before: Ledger, on_gpu: bool) -> Clock {
         Clock {
             before,
@@ -48,7 +48,7 @@ impl Clock {
     }
 }
 
-/// Processor time of this process so far, in seconds.
+/// CPU time of this process so far, in seconds.
 fn process_cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_on_from_before() {
+    fn adds_to_earlier_costs() {
         let before = Ledger {
             elapsed_seconds: 10.0,
             cpu_seconds: 20.0,

@@ -1,12 +1,12 @@
-//! The loop on one machine: self-play workers, publisher, trainer and gate side by side over one store.
+//! The training loop on one machine: self-play workers, publisher, trainer and gate around one store.
 //!
 //! ```text
 //! workers --games--> publisher --shards--> store --shards--> trainer --weights--> workers
 //!                                                               `--candidates--> gate --promotions--> store
 //! ```
 //!
-//! What a process knows beyond the store is in its checkpoint; everything else is found again from the store alone, so
-//! a run goes on after any end.
+//! The only state outside the store is in the trainer's memory and goes into checkpoints; everything else is derived
+//! from the store, so a run can resume after any kind of end.
 
 mod finish;
 mod gating;
@@ -35,7 +35,7 @@ use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
 use std::path::Path;
 
-/// Runs a configuration in the store at `location` until its budget is spent; `None` when somebody stopped it before.
+/// Runs a configuration in the store at `location` until its budget is spent; `None` if the user stopped it.
 pub(crate) fn run(
     config: &RunConfig,
     location: &str,

@@ -1,4 +1,4 @@
-//! A run's store and configuration, checked against each other.
+//! Opens a run's store and configuration and checks that they match.
 
 use crate::config::RunConfig;
 use crate::interrupt::Interrupt;
@@ -14,28 +14,28 @@ use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
-/// A run, opened: what its parts share.
+/// An open run: what its parts share.
 pub(crate) struct Opened {
-    /// The store.
+    /// The run's store.
     pub(crate) store: Store,
     /// The effective configuration.
     pub(crate) config: RunConfig,
-    /// Names the configuration in every game.
+    /// Identifies the configuration in every game.
     pub(crate) config_id: String,
-    /// Names the run in every model.
+    /// Identifies the run in every model.
     pub(crate) run_id: String,
-    /// How networks are run.
+    /// The device and number format that networks run with.
     pub(crate) options: PredictorOptions,
-    /// This machine's own folder for the run: shards that wait, and for stores without a folder everything else that
-    /// is no game, model or verdict. Made when it is needed.
+    /// This machine's own folder for the run: waiting shards and, for stores that are not folders, everything that is
+    /// not a game, model or verdict. Created when needed.
     scratch: PathBuf,
 }
 
 impl Opened {
-    /// Opens or begins the run of `config` at `location`.
+    /// Opens or starts the run of `config` at `location`.
     ///
     /// # Errors
-    /// When the store belongs to a run of another board, rule set or network, or cannot be used.
+    /// If the store belongs to a run with another board, rule set or network, or cannot be used.
     pub(crate) fn open(
         config: &RunConfig,
         location: &str,
@@ -59,7 +59,7 @@ impl Opened {
         store.put_run_info(&info)?;
         let stored = store
             .run_info()?
-            .context("run.json was written a moment ago and is gone")?;
+            .context("the run.json that was just written is missing")?;
         let scratch = scratch.map_or_else(|| tengen_store::scratch_folder(store.location()), Path::to_owned);
         let run = Opened {
             store,
@@ -75,18 +75,18 @@ impl Opened {
         Ok(run)
     }
 
-    /// Opens the run that a store already holds, under the configuration of its `run.json`.
+    /// Opens the run that a store contains, under the configuration of its `run.json`.
     pub(crate) fn existing(location: &str, device: &DeviceArgs, scratch: Option<&Path>) -> anyhow::Result<Opened> {
         let store = Store::open(location, Create::Never)?;
         let Some(stored) = store.run_info()? else {
-            bail!("{location} has no run.json: begin the run with --config FILE, or with `tengen run FILE`");
+            bail!("{location} has no run.json; start a run there with --config FILE or with `tengen run FILE`");
         };
         let config: RunConfig = serde_json::from_value(stored.config)
-            .with_context(|| format!("the configuration in {location}/run.json is of another version"))?;
+            .with_context(|| format!("the configuration in {location}/run.json is from another version"))?;
         Opened::open(&config, location, device, scratch)
     }
 
-    /// Publishes the random network that everything begins with, and makes it the champion, unless that was done.
+    /// Publishes the random first network and makes it the champion, unless that is already done.
     pub(crate) fn first_model(&self) -> anyhow::Result<()> {
         if self.store.champion()?.is_some() {
             return Ok(());
@@ -120,20 +120,20 @@ impl Opened {
         Ok(model.weights)
     }
 
-    /// Where this process writes what is no game, model or verdict (metrics, the report): the store's own folder, or
-    /// the scratch folder of a store that has none.
+    /// Where this process writes metrics and the report: the store's own folder, or the scratch folder if the store is
+    /// not a folder.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         match self.store.local_path() {
             Some(folder) => Ok(folder.to_owned()),
             None => {
-                let failed = || format!("cannot make the scratch folder {}", self.scratch.display());
+                let failed = || format!("cannot create the scratch folder {}", self.scratch.display());
                 std::fs::create_dir_all(&self.scratch).with_context(failed)?;
                 Ok(self.scratch.clone())
             }
         }
     }
 
-    /// The right to run on the store. Where the store is no folder it keeps out processes of this machine only.
+    /// Locks the run. If the store is not a folder, this only excludes other processes on this machine.
     pub(crate) fn lock(&self) -> anyhow::Result<RunLock> {
         if self.store.local_path().is_some() {
             return Ok(self.store.lock_run()?);
@@ -142,12 +142,12 @@ impl Opened {
         Ok(folder.lock_run()?)
     }
 
-    /// The way of finished games into the store.
+    /// The queue that publishes finished games to the store.
     pub(crate) fn outbox(&self) -> anyhow::Result<Outbox> {
         Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.pace)
     }
 
-    /// From now on, calls wait for a store that is away, as long as the configuration says or until Ctrl-C.
+    /// From now on, calls wait for an unreachable store until the configured time is over or Ctrl-C is pressed.
     pub(crate) fn be_patient(&mut self, interrupt: &Interrupt) {
         self.store = self.store.with_patience(Patience {
             limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
@@ -155,8 +155,7 @@ impl Opened {
         });
     }
 
-    /// Says on stderr when calls begin to wait for the store, and when it is back; for stages that show nothing else of
-    /// it.
+    /// Reports on stderr when calls start waiting for the store and when it is back; for stages with no other display.
     pub(crate) fn say_when_away(&self) {
         let (store, patience) = (self.store.clone(), self.config.pace.patience_seconds);
         std::thread::spawn(move || {
@@ -166,13 +165,16 @@ impl Opened {
                 match (store.waited_for(), away) {
                     (Some(time), None) => {
                         say(format!(
-                            "the store is away: waiting for it, up to {}",
+                            "the store is unreachable; waiting for it for up to {}",
                             duration(patience)
                         ));
                         away = Instant::now().checked_sub(time);
                     }
                     (None, Some(since)) => {
-                        say(format!("the store is back after {} s", since.elapsed().as_secs()));
+                        say(format!(
+                            "the store is reachable again after {} s",
+                            since.elapsed().as_secs()
+                        ));
                         away = None;
                     }
                     _ => {}
@@ -199,8 +201,8 @@ impl Opened {
         };
         match differs {
             Some((what, expected, found)) => bail!(
-                "the run in {} has the {what} {expected}, but the config says {found}: choose another --store, or the \
-                 config of that run",
+                "the run in {} has {what} {expected}, but the config has {found}; choose another --store or \
+                 the config of that run",
                 self.store.location()
             ),
             None => Ok(()),
@@ -212,9 +214,9 @@ impl Opened {
 mod tests {
     use super::*;
 
-    /// A store whose run.json states a key at its usual value is the same run as one that leaves it out.
+    /// A stored key with its default value means the same as leaving the key out.
     #[test]
-    fn stored_networks_are_compared_by_what_they_mean() {
+    fn stored_networks_are_compared_by_meaning() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
         let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]).expect("loads");
         let off = load("network.pass_alive_inputs=false");

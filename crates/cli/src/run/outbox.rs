@@ -1,5 +1,5 @@
-//! Shards on their way into the store. While it is away they wait in a local spool, whole and in order, and self-play
-//! goes on; what waits is published when the store is back, also after a restart.
+//! Publishes shards to the store. While the store is unreachable, shards wait in a local spool, complete and in order,
+//! and self-play continues; they are published when the store is back, even after a restart.
 
 use crate::config::LoopConfig;
 use crate::output::thousands;
@@ -9,33 +9,33 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
 
-/// How often a store that is away is asked again.
+/// How often to try an unreachable store again.
 const ASK_EVERY: Duration = Duration::from_secs(2);
 
-/// Shards between self-play and the store.
+/// The queue of shards between self-play and the store.
 pub(crate) struct Outbox {
     store: Store,
     folder: PathBuf,
     max_bytes: u64,
     patience: Duration,
-    /// Opened when it is needed, or has something in it.
+    /// Opened when first needed, or at startup if it has shards in it.
     spool: Option<Spool>,
-    /// Shards that are in neither place yet; they keep their names from try to try.
+    /// Shards that are in neither the store nor the spool; retries keep their names.
     pending: VecDeque<SealedShard>,
     away: Option<Away>,
 }
 
-/// A store that does not answer.
+/// The state of a store that does not respond.
 struct Away {
     since: Instant,
     ask_next: Instant,
 }
 
 impl Outbox {
-    /// Shards for `store`; those that have to wait do so in `folder`.
+    /// A queue of shards for `store`, with `folder` for those that have to wait.
     ///
     /// # Errors
-    /// When the folder holds the shards of another store or cannot be read.
+    /// If the folder has shards of another store or cannot be read.
     pub(crate) fn new(store: &Store, folder: &Path, pace: &LoopConfig) -> anyhow::Result<Outbox> {
         let mut outbox = Outbox {
             store: store.without_patience(),
@@ -52,19 +52,19 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// Publishes a shard, after all that came before it, or lets it wait. Returns what is in the store now.
+    /// Publishes a shard after all earlier ones, or queues it. Returns the shards that have now reached the store.
     ///
     /// # Errors
-    /// When the store refuses for good, or is away longer than the patience lasts and no more shards can wait.
+    /// If the store fails permanently, or is unreachable for longer than the patience and no more shards can wait.
     pub(crate) fn send(&mut self, shard: SealedShard) -> anyhow::Result<Vec<ShardInfo>> {
         self.pending.push_back(shard);
         self.flush()
     }
 
-    /// Tries to publish what waits; returns what is in the store now.
+    /// Tries to publish the waiting shards; returns those that have now reached the store.
     ///
     /// # Errors
-    /// As [`Outbox::send`].
+    /// See [`Outbox::send`].
     pub(crate) fn flush(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let mut published = Vec::new();
         if self.away.as_ref().is_some_and(|away| Instant::now() < away.ask_next) {
@@ -76,7 +76,7 @@ impl Outbox {
                 if let Some(away) = self.away.take() {
                     let seconds = away.since.elapsed().as_secs();
                     tracing::info!(
-                        "the store is back after {seconds} s; {} shards published",
+                        "the store is reachable again after {seconds} s; shards published: {}",
                         published.len()
                     );
                 }
@@ -84,7 +84,7 @@ impl Outbox {
             Err(error) if error.may_pass() => {
                 if self.away.is_none() {
                     tracing::warn!(
-                        "the store is away, finished games wait in {}: {error}",
+                        "the store is unreachable, finished games wait in {}: {error}",
                         self.folder.display()
                     );
                 }
@@ -98,12 +98,12 @@ impl Outbox {
         Ok(published)
     }
 
-    /// Whether every shard is in the store or safe in the spool.
+    /// Whether every shard is in the store or in the spool.
     pub(crate) fn is_safe(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// What waits, in words; nothing when nothing does.
+    /// What is waiting, as text; `None` while the store is reachable.
     pub(crate) fn in_words(&self) -> Option<String> {
         let away = self.away.as_ref()?;
         let waiting = self
@@ -113,11 +113,11 @@ impl Outbox {
             .unwrap_or_default();
         let totals = GameTotals::of(&waiting);
         Some(format!(
-            "the store is away for {} s: {} shards with {} games wait in {}",
+            "store unreachable for {} s; games waiting in {}: {} (shards: {})",
             away.since.elapsed().as_secs(),
-            totals.shards + self.pending.len() as u64,
+            self.folder.display(),
             thousands(totals.games + self.pending.iter().map(|shard| shard.info.games()).sum::<u64>()),
-            self.folder.display()
+            totals.shards + self.pending.len() as u64
         ))
     }
 
@@ -126,7 +126,10 @@ impl Outbox {
             let (report, result) = spool.publish(&self.store);
             published.extend(report.published);
             for (path, reason) in report.damaged {
-                tracing::warn!("{}/{path} is damaged and stays there: {reason}", self.folder.display());
+                tracing::warn!(
+                    "{}/{path} is damaged and was not published: {reason}",
+                    self.folder.display()
+                );
             }
             result?;
         }
@@ -138,8 +141,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Moves shards into the spool as far as it takes them. What it does not take waits in memory, as long as the
-    /// patience lasts.
+    /// Moves shards into the spool while it has room. The rest waits in memory for as long as the patience lasts.
     fn let_wait(&mut self, error: Option<StoreError>) -> anyhow::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -154,7 +156,7 @@ impl Outbox {
         }
     }
 
-    /// Whether everything is in the spool now.
+    /// Moves all pending shards into the spool; false if some did not fit.
     fn stow(&mut self) -> anyhow::Result<bool> {
         if self.max_bytes == 0 {
             return Ok(false);
@@ -179,8 +181,8 @@ impl Outbox {
 
     fn failure(&self) -> String {
         format!(
-            "cannot publish games into {}; free space or mend the store, then start again: the games published so far, \
-             and those that wait in {}, are safe",
+            "cannot publish games to {}; free space or repair the store, then start again (published games and those \
+             waiting in {} are safe)",
             self.store.location(),
             self.folder.display()
         )

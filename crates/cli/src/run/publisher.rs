@@ -1,4 +1,4 @@
-//! Finished games go into the store: gathered for a moment, then published as one shard for each generation.
+//! Publishes finished games: gathers them briefly, then publishes one shard for each generation.
 
 use crate::config::LoopConfig;
 use crate::run::outbox::Outbox;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tengen_records::GameRecord;
 use tengen_store::{Collection, SealedShard, ShardInfo};
 
-/// Gathers games and publishes them as shards when they are old enough or many enough.
+/// Gathers games and publishes them as shards when there are enough or they are old enough.
 pub(crate) struct Publisher {
     outbox: Outbox,
     worker: String,
@@ -20,7 +20,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes through `outbox` under this process's name.
+    /// Publishes through `outbox`, with this process's name.
     pub(crate) fn new(outbox: Outbox, pace: &LoopConfig) -> Publisher {
         Publisher {
             outbox,
@@ -34,7 +34,7 @@ impl Publisher {
         }
     }
 
-    /// Takes a game played under the models of `generation`.
+    /// Adds a game played with the models of `generation`.
     pub(crate) fn add(&mut self, generation: u32, game: GameRecord) {
         if self.positions == 0 {
             self.since = Instant::now();
@@ -51,19 +51,19 @@ impl Publisher {
         }
     }
 
-    /// Publishes when it is time; returns the shards that are in the store now.
+    /// Publishes if it is time; returns the shards that have now reached the store.
     ///
     /// # Errors
-    /// As [`Outbox::send`].
+    /// See [`Outbox::send`].
     pub(crate) fn publish_if_due(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let due = self.positions > 0 && (self.positions >= self.max_positions || self.patience().is_zero());
         if due { self.publish() } else { self.outbox.flush() }
     }
 
-    /// Publishes everything gathered; returns the shards that are in the store now.
+    /// Publishes everything gathered; returns the shards that have now reached the store.
     ///
     /// # Errors
-    /// As [`Outbox::send`].
+    /// See [`Outbox::send`].
     pub(crate) fn publish(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let mut shards = self.outbox.flush()?;
         while let Some((generation, games)) = self.waiting.pop_first() {
@@ -76,12 +76,12 @@ impl Publisher {
         Ok(shards)
     }
 
-    /// Whether every game taken is in the store or safe on this machine's disk.
+    /// Whether every game added so far is in the store or on this machine's disk.
     pub(crate) fn is_safe(&self) -> bool {
         self.waiting.is_empty() && self.outbox.is_safe()
     }
 
-    /// What keeps shards from the store, in words; nothing usually.
+    /// What keeps shards from reaching the store, as text; usually `None`.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.outbox.in_words()
     }

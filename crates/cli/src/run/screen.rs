@@ -1,39 +1,39 @@
-//! The one screen of a run: a line each for self-play, training and the gate, and a bar for the budget. Where stderr
-//! is no terminal, the same lines are printed every few seconds.
+//! The screen of a run: a line each for self-play, training and the gate, and a progress bar for the budget. If stderr
+//! is not a terminal, the same lines are printed every few seconds.
 
 use crate::output::{bars, duration, interactive, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// How often the lines are printed where nobody looks at a terminal.
+/// How often to print the lines when stderr is not a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// What the screen shows at one moment.
+/// The contents of the screen at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// Games, speed and lengths.
+    /// Number of games, speed and game length.
     pub(crate) selfplay: String,
     /// Step, losses and window.
     pub(crate) training: String,
-    /// The running or the last gate.
+    /// The running or most recent gate match.
     pub(crate) gate: String,
-    /// What everybody waits for while the store is away.
+    /// What the run is waiting for while the store is unreachable.
     pub(crate) waiting: Option<String>,
-    /// The share of the budget that is spent, 0 to 1; none where the run has no end.
+    /// The share of the budget that is spent, 0 to 1; `None` if the run has no end.
     pub(crate) spent: Option<f64>,
-    /// Seconds left by that share.
+    /// Estimated seconds until the budget is spent.
     pub(crate) seconds_left: Option<f64>,
 }
 
 /// Draws the [`View`].
 pub(crate) struct Screen {
     lines: [ProgressBar; 3],
-    /// Shown while the store is away only.
+    /// Only shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
     printed: Option<Instant>,
-    /// Whether it was printed that the store is away.
-    told_waiting: bool,
+    /// Whether the last printed lines said that the run is waiting.
+    printed_waiting: bool,
 }
 
 impl Screen {
@@ -47,13 +47,13 @@ impl Screen {
         };
         let lines = [line("self-play"), line("training"), line("gate")];
         let budget = bars().add(ProgressBar::new(1000));
-        budget.set_style(style("  [{bar:40}] {percent:>3} %  {msg}"));
+        budget.set_style(style("  [{bar:40}] {percent:>3}%  {msg}"));
         Screen {
             lines,
             waiting: None,
             budget,
             printed: None,
-            told_waiting: false,
+            printed_waiting: false,
         }
     }
 
@@ -61,7 +61,7 @@ impl Screen {
     pub(crate) fn show(&mut self, view: &View) {
         let left = match view.seconds_left {
             Some(seconds) => format!("{} left", duration(seconds)),
-            None => "no end set; Ctrl-C stops cleanly".to_owned(),
+            None => "no budget set; Ctrl-C stops cleanly".to_owned(),
         };
         if !interactive() {
             self.print(view, &left);
@@ -95,27 +95,27 @@ impl Screen {
     }
 
     fn print(&mut self, view: &View, left: &str) {
-        let is_news = self.told_waiting != view.waiting.is_some();
+        let is_news = self.printed_waiting != view.waiting.is_some();
         if !is_news && self.printed.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
             return;
         }
         self.printed = Some(Instant::now());
         let waiting = match &view.waiting {
             Some(words) => format!("waiting    {words}\n"),
-            None if self.told_waiting => "waiting    no more: the store is back\n".to_owned(),
+            None if self.printed_waiting => "waiting    done: the store is reachable again\n".to_owned(),
             None => String::new(),
         };
-        self.told_waiting = view.waiting.is_some();
+        self.printed_waiting = view.waiting.is_some();
         let spent = view
             .spent
-            .map_or(String::new(), |spent| format!("{:3.0} %, ", spent * 100.0));
+            .map_or(String::new(), |spent| format!("{:3.0}%, ", spent * 100.0));
         say(format!(
             "self-play  {}\ntraining   {}\ngate       {}\n{waiting}           {spent}{left}",
             view.selfplay, view.training, view.gate
         ));
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     pub(crate) fn close(&self) {
         for line in self.lines.iter().chain(&self.waiting) {
             line.finish_and_clear();

@@ -1,4 +1,4 @@
-//! The self-play side of the loop: which network it plays with, and games in flight kept over a clean stop.
+//! The self-play side of the loop: the network to play with, and unfinished games that survive a clean stop.
 
 use crate::run::Opened;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use tengen_records::now_ms;
 use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};
 
-/// The games in flight of the last clean stop.
+/// File of the games in progress at the last clean stop.
 const IN_FLIGHT: &str = "in_flight.json";
 
-/// Finished games that may wait for the publisher.
+/// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// What self-play is told to play with.
+/// Tells self-play which model to play with.
 pub(crate) fn update(
     weights: Weights,
     options: PredictorOptions,
@@ -38,12 +38,12 @@ pub(crate) fn update(
     }
 }
 
-/// Starts the workers, with the games in flight of the last clean stop if there are any.
+/// Starts the workers, with the games in progress at the last clean stop if there are any.
 pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Result<Generator> {
     let setup = GeneratorSetup {
         run: identity(run),
-        // Later than every earlier start: one process at a time holds the store's lock, and starting takes longer than
-        // a millisecond.
+        // Later than every earlier start, because one process at a time holds the store's lock and starting takes
+        // longer than a millisecond.
         session: now_ms(),
         threads: threads(run),
         groups_per_thread: run.config.pace.groups_per_worker,
@@ -59,7 +59,7 @@ pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyho
     )?)
 }
 
-/// What all games of the run have in common.
+/// The identity shared by all games of the run.
 pub(crate) fn identity(run: &Opened) -> RunIdentity {
     RunIdentity {
         seed: run.config.seed,
@@ -69,7 +69,7 @@ pub(crate) fn identity(run: &Opened) -> RunIdentity {
     }
 }
 
-/// Self-play threads: those asked for, else one for each core.
+/// Number of self-play threads: as configured, otherwise one per core.
 pub(crate) fn threads(run: &Opened) -> usize {
     match run.config.pace.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -77,7 +77,7 @@ pub(crate) fn threads(run: &Opened) -> usize {
     }
 }
 
-/// Keeps the games in flight for the next start.
+/// Saves the games in progress for the next start.
 pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
         run.store.delete(IN_FLIGHT)?;
@@ -86,8 +86,8 @@ pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Resul
     Ok(())
 }
 
-/// The games in flight of the last clean stop. They are taken out of the store first: games begun twice could be
-/// published twice.
+/// The games in progress at the last clean stop. They are removed from the store first, so that no game is continued
+/// and published twice.
 fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     let Some(bytes) = run.store.get(IN_FLIGHT)? else {
         return Ok(None);
@@ -96,7 +96,7 @@ fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     match Snapshot::from_bytes(&bytes) {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => {
-            tracing::warn!("the games in flight of the last stop are given up: {error}");
+            tracing::warn!("discarding the games in progress at the last stop: {error}");
             Ok(None)
         }
     }

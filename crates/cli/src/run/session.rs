@@ -1,5 +1,5 @@
-//! One process's share of a run: threads for self-play, publishing, training and the gate, until the budget is spent
-//! or somebody stops it.
+//! One process's part of a run: threads for self-play, publishing, training and the gate, until the budget is spent or
+//! the user stops it.
 
 use crate::interrupt::Interrupt;
 use crate::output::say;
@@ -23,16 +23,16 @@ use tengen_report::{Refresh, write_report};
 use tengen_selfplay::{FinishedGame, Generator};
 use tengen_store::ShardInfo;
 
-/// How often the screen is drawn and ends are looked for.
+/// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
-/// How often figures are recorded.
+/// How often to record metrics.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
-/// How often the report is rewritten.
+/// How often to rewrite the report.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
-/// How long the trainer sleeps when it has to wait for games.
+/// How long the trainer sleeps while it waits for games.
 const TRAINER_NAP: Duration = Duration::from_millis(20);
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     run: &'a Opened,
     generator: &'a Generator,
@@ -40,16 +40,16 @@ struct Shared<'a> {
     metrics: &'a Metrics,
     status: &'a Mutex<Status>,
     stop: AtomicBool,
-    /// Number of the newest model.
+    /// Generation of the newest model.
     generation: AtomicU32,
-    /// Searched positions of the games published by this process, in the generator's count.
+    /// Searched positions of the games published by this process, counted as the generator counts them.
     published: AtomicU64,
 }
 
-/// Works until the budget is spent (true) or an interrupt (false).
+/// Runs until the budget is spent (true) or an interrupt arrives (false).
 pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> {
     let mut outbox = run.outbox()?;
-    // What waited since the last start is in the store before it is read.
+    // Publish shards left from the last start before the store is read.
     outbox.flush()?;
     let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
@@ -83,7 +83,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
 
     let ended = run_threads(&shared, training, outbox, &mut screen, interrupt);
     screen.close();
-    // Whatever ended the threads: what was played is published and what was learned is written down.
+    // However the threads ended, publish the games played and save the training progress.
     let evaluations = generator.counters().evaluations;
     let stopped = generator.stop();
     let mut ends = ended?;
@@ -103,11 +103,11 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
     Ok(ends.spent)
 }
 
-/// What the threads leave behind.
+/// The state that the threads leave behind.
 struct Ends {
     training: Training,
     publisher: Publisher,
-    /// Shards published after the trainer had stopped looking.
+    /// Shards published after the trainer's last look.
     unread: Vec<ShardInfo>,
     generation: u32,
     spent: bool,
@@ -144,7 +144,7 @@ fn run_threads(
     })
 }
 
-/// Starts a named thread whose end, good or bad, is an end for all.
+/// Starts a named thread; when it ends, for any reason, all threads stop.
 fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     shared: &'scope Shared<'_>,
@@ -160,7 +160,7 @@ fn spawn<'scope, T: Send + 'scope>(
     started.expect("the system can start a handful of threads")
 }
 
-/// Sets the stop sign when its thread ends, also by a panic.
+/// Sets the stop flag when its thread ends, even by a panic.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -186,7 +186,7 @@ impl Shared<'_> {
         self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Writes down what was measured. A figure that cannot be written is no reason to end a run.
+    /// Records a measurement. A failure to write it does not end the run.
     fn record(&self, measured: Measured) {
         let elapsed = self.clock.read(0).elapsed_seconds;
         if let Err(error) = self.metrics.record(&Event::now(elapsed, measured)) {
@@ -194,7 +194,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Lets self-play go on until it is the allowed lead ahead of the trainer.
+    /// Lets self-play continue up to the allowed lead over the trainer.
     fn move_gate(&self, training: &Training) {
         let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
         if limit != self.generator.gate().limit() {
@@ -203,14 +203,14 @@ impl Shared<'_> {
     }
 }
 
-/// Positions that self-play may make beyond those in the store.
+/// Number of positions that self-play may generate beyond those in the store.
 fn training_lead(run: &Opened, training: &Training) -> u64 {
     let pace = &run.config.pace;
     let used = (training.trained() as f64 / pace.reuse) as u64;
     (used.max(pace.start_positions) + pace.lead_positions).saturating_sub(training.positions())
 }
 
-/// What self-play begins with: the trainer's weights, or the champion's.
+/// The model that self-play starts with: the trainer's weights or the champion.
 fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
     let (weights, name) = match run.config.pace.champions_only {
         true => {
@@ -230,7 +230,7 @@ fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::R
     ))
 }
 
-/// The name of weights that were handed to self-play without being published as a model.
+/// The name of weights handed to self-play without being published as a model.
 fn step_name(generation: u32, step: u64) -> String {
     format!("g{generation:06}-step{step}")
 }
@@ -248,7 +248,7 @@ fn publish(shared: &Shared<'_>, outbox: Outbox, to_trainer: &Sender<ShardInfo>) 
                 publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // The workers ended by themselves; what they died of is told when they are joined.
+            // The workers stopped on their own; the join reports why.
             Err(RecvTimeoutError::Disconnected) => break,
         }
         let shards = publisher.publish_if_due()?;
@@ -258,14 +258,14 @@ fn publish(shared: &Shared<'_>, outbox: Outbox, to_trainer: &Sender<ShardInfo>) 
         }
         shared.status().trouble = publisher.trouble();
         for shard in shards {
-            // A trainer that is gone finds the shard in the store at the next start.
+            // If the trainer is gone, it finds the shard in the store at the next start.
             to_trainer.send(shard).ok();
         }
     }
     Ok(publisher)
 }
 
-/// The positions of a game that self-play's counters count.
+/// The positions of a game that self-play's counters include.
 fn searched_positions(game: &GameRecord) -> u64 {
     if game.is_finished() {
         (game.plies.len() - usize::from(game.opening_plies)) as u64
@@ -301,7 +301,7 @@ fn train(
     Ok(training)
 }
 
-/// Hands weights to self-play and models to the gate when it is time.
+/// Hands weights to self-play and models to the gate when due.
 fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Candidate>) -> anyhow::Result<()> {
     let pace = &shared.run.config.pace;
     let step = training.steps();
@@ -339,7 +339,7 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
     })
 }
 
-/// The gate's thread: always the newest candidate; what came in meanwhile and is older is passed over.
+/// The gate's thread: always takes the newest candidate and skips older ones that arrived meanwhile.
 fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result<()> {
     let mut gating = Gating::new(shared.run);
     let mut next = gating::left_over(shared.run)?;
@@ -365,7 +365,7 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
     Ok(())
 }
 
-/// Has self-play go on with the new champion.
+/// Switches self-play to the new champion.
 fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<()> {
     let weights: Weights = match &champion.weights {
         Some(weights) => weights.clone(),
@@ -389,7 +389,8 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
     Ok(())
 }
 
-/// The reporter's thread: rewrites the report now and then. A page of many games takes seconds, and nobody waits for it.
+/// The reporter's thread: rewrites the report periodically. A page with many games takes seconds, but nothing waits for
+/// it.
 fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
     let page = shared.run.folder()?.join("report.html");
     let refresh = Refresh::Every(REPORT_EVERY.as_secs() as u32);
@@ -406,7 +407,7 @@ fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The main thread meanwhile: draws the screen, records figures, looks for the end. True when the budget is spent.
+/// The main thread: draws the screen, records metrics and checks whether to stop. True when the budget is spent.
 fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> anyhow::Result<bool> {
     let mut recorded = Instant::now();
     loop {

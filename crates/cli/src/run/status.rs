@@ -1,4 +1,4 @@
-//! Where a run stands: what the screen shows and the metrics record.
+//! The state of a run for the screen and the metrics.
 
 use crate::output::thousands;
 use crate::run::Opened;
@@ -12,23 +12,23 @@ use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::Losses;
 
-/// The figures of a run at one moment, fed by all its threads.
+/// The figures of a run at one moment, updated by all its threads.
 pub(crate) struct Status {
     /// Games in the store.
     pub(crate) games: u64,
     /// Positions in the store.
     pub(crate) positions: u64,
-    /// Training steps since zero.
+    /// Training steps since the run began.
     pub(crate) steps: u64,
     /// The komi at which games are even.
     pub(crate) fair_komi: FairKomi,
-    /// The running or last gate in words.
+    /// The running or last gate match, as text.
     pub(crate) gate: String,
-    /// What keeps games from the store, in words.
+    /// What keeps games from reaching the store, as text.
     pub(crate) trouble: Option<String>,
-    /// Whether self-play is as far ahead of the trainer as it may be.
+    /// Whether self-play has reached its allowed lead over the trainer.
     pub(crate) selfplay_waits: bool,
-    /// Whether the trainer has no games for one more step.
+    /// Whether the trainer lacks games for one more step.
     pub(crate) trainer_waits: bool,
     samples: u64,
     window_positions: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Status {
     last_losses: Option<Losses>,
     /// Games since the last event.
     recent: GameSums,
-    /// Games since the speed was last told.
+    /// Games since the speed was last updated.
     speed: Speed,
     since: Mark,
 }
@@ -67,7 +67,7 @@ struct GameSums {
     margin: f64,
 }
 
-/// Rates over the last seconds.
+/// Rates over the last few seconds.
 struct Speed {
     at: Instant,
     counters: CounterValues,
@@ -76,7 +76,7 @@ struct Speed {
 }
 
 impl Status {
-    /// The status of a run that is about to go on.
+    /// The status of a run that is about to start or resume.
     pub(crate) fn resumed(training: &Training) -> Status {
         let now = Instant::now();
         let mut status = Status {
@@ -84,7 +84,7 @@ impl Status {
             positions: 0,
             steps: 0,
             fair_komi: FairKomi::new(),
-            gate: "waits for the first candidate".to_owned(),
+            gate: "waiting for the first candidate".to_owned(),
             trouble: None,
             selfplay_waits: false,
             trainer_waits: false,
@@ -111,7 +111,7 @@ impl Status {
         status
     }
 
-    /// Takes the trainer's figures.
+    /// Updates the trainer's figures.
     pub(crate) fn note(&mut self, training: &Training) {
         self.games = training.games();
         self.positions = training.positions();
@@ -121,7 +121,7 @@ impl Status {
         self.fair_komi.clone_from(training.fair_komi());
     }
 
-    /// Takes the losses of a step.
+    /// Adds the losses of a step.
     pub(crate) fn add_step(&mut self, losses: &Losses) {
         let Losses {
             total,
@@ -143,7 +143,7 @@ impl Status {
         self.last_losses = Some(*losses);
     }
 
-    /// Takes a game that has just ended.
+    /// Adds a game that has just ended.
     pub(crate) fn add_game(&mut self, game: &GameRecord) {
         let sums = &mut self.recent;
         sums.games += 1;
@@ -161,7 +161,7 @@ impl Status {
         }
     }
 
-    /// Takes self-play's counters and the costs so far.
+    /// Updates self-play's counters and the cost so far.
     pub(crate) fn measure(&mut self, counters: &CounterValues, ledger: Ledger) {
         self.counters = *counters;
         self.ledger = ledger;
@@ -176,40 +176,41 @@ impl Status {
         }
     }
 
-    /// What everybody waits for while the store is away.
+    /// What the run is waiting for while the store is unreachable.
     fn waiting(&self, run: &Opened) -> Option<String> {
         let stuck = run.store.waited_for();
         let away = match (&self.trouble, stuck) {
             (Some(words), _) => words.clone(),
-            (None, Some(time)) => format!("the store is away for {} s", time.as_secs()),
+            (None, Some(time)) => format!("store unreachable for {} s", time.as_secs()),
             (None, None) => return None,
         };
-        // It stands at its lead for a moment whenever games are about to be published: only who does nothing waits.
+        // Self-play is briefly at its limit whenever games are about to be published; it only waits if it evaluates
+        // nothing.
         let selfplay = match self.selfplay_waits && self.speed.evaluations_per_second == 0.0 {
-            true => "self-play has its lead over the trainer and waits",
-            false => "self-play goes on",
+            true => "self-play waits at its maximum lead over the trainer",
+            false => "self-play continues",
         };
         let training = match (stuck, self.trainer_waits) {
             (Some(_), false) => "training or the gate waits for the store",
             (_, true) => "training waits for games",
-            (None, false) => "training goes on",
+            (None, false) => "training continues",
         };
         Some(format!("{away}; {selfplay}, {training}"))
     }
 
-    /// What the screen shows.
+    /// The contents of the screen.
     pub(crate) fn view(&self, run: &Opened, spent: f64) -> View {
         let sums = &self.recent;
         let recent = match sums.games {
             0 => String::new(),
             games => format!(
-                ", {:.0} plies, {:.1} % unfinished",
+                ", {:.0} plies per game, {:.1}% unfinished",
                 sums.plies as f64 / games as f64,
                 100.0 * sums.unfinished as f64 / games as f64
             ),
         };
         let loss = self.last_losses.as_ref().map_or_else(
-            || format!("waits for {} positions", thousands(run.config.pace.start_positions)),
+            || format!("waiting for {} positions", thousands(run.config.pace.start_positions)),
             |losses| {
                 format!(
                     "loss {:.3} (policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2})",
@@ -239,7 +240,7 @@ impl Status {
         }
     }
 
-    /// The events of the time since the last call.
+    /// The events for the time since the last call.
     pub(crate) fn take_events(&mut self, run: &Opened) -> Vec<Measured> {
         let mark = Mark {
             at: Instant::now(),

@@ -1,4 +1,4 @@
-//! What a run has learned, in plain words: strength over cost, the first move, and results against simple players.
+//! The summary of a finished run: strength over cost, the first move, and results against simple players.
 
 use crate::interrupt::Interrupt;
 use crate::output::{duration, thousands};
@@ -18,34 +18,34 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
 
-/// Visits of the champion in everything measured here.
+/// The champion's visits in every measurement here.
 const VISITS: u32 = 64;
 
-/// The players the champion is measured against.
+/// The players that the champion is measured against.
 const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
 
-/// Everything the program says at the end of a run.
+/// Everything that the program reports at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
     /// The run's name.
     pub(crate) name: String,
-    /// Where everything lies.
+    /// The store's location.
     pub(crate) store: String,
     /// The best model.
     pub(crate) champion: String,
-    /// The board the champion was measured on.
+    /// The board that the champion was measured on.
     pub(crate) size: String,
     /// Self-play games.
     pub(crate) games: u64,
-    /// Positions in them.
+    /// Positions of self-play.
     pub(crate) positions: u64,
     /// Training steps.
     pub(crate) steps: u64,
-    /// Network evaluations, processor and wall-clock time.
+    /// Network evaluations, CPU time and wall-clock time.
     pub(crate) cost: Ledger,
-    /// Strength of the models that met in gates, oldest first; the first is 0.
+    /// Strength of the models that played gate matches, oldest first; the first one's Elo is 0.
     pub(crate) elo: Vec<Rated>,
-    /// What the champion plays first.
+    /// The champion's first move.
     pub(crate) first_move: FirstMove,
     /// Results against simple players.
     pub(crate) results: Vec<Outcome>,
@@ -69,9 +69,9 @@ pub(crate) struct FirstMove {
     visits: u32,
     #[serde(rename = "move")]
     mv: String,
-    /// Black's probability to win minus that to lose, -1 to 1.
+    /// P(win) - P(loss) from Black's viewpoint, -1 to 1.
     value: f32,
-    /// Black's expected margin without komi, points.
+    /// Black's expected margin without komi, in points.
     board_margin: f32,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Outcome {
 }
 
 impl Summary {
-    /// Measures the champion, or reads what was measured before. `None` when somebody stopped it.
+    /// Measures the champion, or reads an earlier measurement. `None` if the user stopped it.
     pub(crate) fn of(
         run: &Opened,
         training: &Training,
@@ -106,11 +106,7 @@ impl Summary {
                 serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?,
             ));
         }
-        let size = *run
-            .config
-            .sizes()?
-            .first()
-            .context("the configuration names no board")?;
+        let size = *run.config.sizes()?.first().context("the configuration has no board")?;
         let subject = Subject {
             run,
             id: &champion.model_id,
@@ -137,10 +133,10 @@ impl Summary {
         Ok(Some(summary))
     }
 
-    /// The summary as text for people.
+    /// The summary as text.
     pub(crate) fn in_words(&self) -> String {
         let mut lines = vec![
-            format!("\nWhat the run {} learned on {}", self.name, self.size),
+            format!("\nResults of the run {} on {}", self.name, self.size),
             String::new(),
             format!(
                 "  {} games, {} positions, {} network evaluations, {} training steps",
@@ -150,27 +146,26 @@ impl Summary {
                 thousands(self.steps)
             ),
             format!(
-                "  in {} ({} of processor time)",
+                "  in {} ({} of CPU time)",
                 duration(self.cost.elapsed_seconds),
                 duration(self.cost.cpu_seconds)
             ),
             String::new(),
-            "  Strength of the models that met at the gate (Elo, the untrained network is 0; 95 % interval):"
-                .to_owned(),
+            "  Elo of the models that played gate matches (the untrained network is 0; 95% intervals):".to_owned(),
         ];
         lines.extend(self.elo.iter().map(Rated::in_words));
         let first = &self.first_move;
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
-            "  On the empty board at komi {} it plays {} ({} visits): Black's value {:+.2} (-1 loses, +1 wins), expected \
-             margin {:+.1} points before komi",
+            "  On the empty board at komi {} it plays {} ({} visits); Black's value is {:+.2} (-1 loses, +1 wins), the \
+             expected margin {:+.1} points before komi",
             first.komi, first.mv, first.visits, first.value, first.board_margin
         ));
         lines.push(String::new());
         lines.extend(self.results.iter().map(Outcome::in_words));
         if self.results.is_empty() {
-            lines.push("  No matches were played on a board this large; `tengen match` plays them.".to_owned());
+            lines.push("  No matches were played on a board this large; play some with `tengen match`.".to_owned());
         }
         let store = &self.store;
         lines.extend([
@@ -182,7 +177,7 @@ impl Summary {
                 false => format!("  Report   {store}/report.html"),
             },
             String::new(),
-            format!("  Play it in any Go program:  tengen gtp --model store:{store} --visits 64"),
+            format!("  To play against it in any Go program:  tengen gtp --model store:{store} --visits 64"),
         ]);
         lines.join("\n")
     }
@@ -191,7 +186,7 @@ impl Summary {
 impl Rated {
     fn in_words(&self) -> String {
         format!(
-            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {} evaluations, {} of processor time",
+            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {} evaluations, {} of CPU time",
             self.model,
             self.elo,
             self.low,
@@ -241,13 +236,13 @@ impl Outcome {
             "with colors alternated"
         };
         format!(
-            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {games}; the whole \
-             board {full_board_wins} times"
+            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {games}; won \
+             with the whole board: {full_board_wins}"
         )
     }
 }
 
-/// What is measured.
+/// The champion to measure.
 struct Subject<'a> {
     run: &'a Opened,
     id: &'a str,
@@ -256,7 +251,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Games of each match: as many as the board's size makes affordable.
+    /// Games of each match: as many as are affordable for the size of the board.
     fn games(&self) -> usize {
         match self.size.area() {
             0..=25 => 100,
@@ -266,7 +261,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Half a point below the whole board where Black can take it all, else what the champion thinks fair.
+    /// Half a point below the whole board where Black can take it all, otherwise the champion's fair komi.
     fn komi(&self) -> anyhow::Result<Komi> {
         let by_area = self.run.config.rules.scoring != Scoring::Territory;
         if by_area && self.size == Size::square(5)? {
@@ -300,7 +295,7 @@ impl Subject<'_> {
         })
     }
 
-    /// The matches, side by side on the machine's cores.
+    /// Plays the matches in parallel on the machine's cores.
     fn matches(&self, interrupt: &Interrupt) -> anyhow::Result<Option<Vec<Outcome>>> {
         let games = self.games();
         if games == 0 {
@@ -321,7 +316,7 @@ impl Subject<'_> {
                 let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                     thread
                         .join()
-                        .unwrap_or_else(|_| Err(anyhow::anyhow!("a match broke down; its message stands above")))
+                        .unwrap_or_else(|_| Err(anyhow::anyhow!("a match panicked; see the message above")))
                 };
                 threads.into_iter().map(join).collect()
             });

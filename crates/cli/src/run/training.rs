@@ -1,4 +1,4 @@
-//! The trainer's side of the loop: takes new shards in, keeps the reuse ratio, hands weights out, publishes models and
+//! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
 use crate::config::RunConfig;
@@ -17,13 +17,13 @@ use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesOf, ModelEntry, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer};
 
-/// File of a checkpoint that says what the loop, not the trainer, has to remember.
+/// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";
 
-/// Positions from which reading them takes long enough to show how far it is.
+/// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
 
-/// The trainer with the games it learns from.
+/// The trainer and the games it learns from.
 pub(crate) struct Training {
     store: Store,
     config: RunConfig,
@@ -32,22 +32,22 @@ pub(crate) struct Training {
     source: SampleSource,
     shards: Vec<ShardInfo>,
     window: Window,
-    /// Positions and games of everything published, pruned ones too.
+    /// Positions and games of everything published, including pruned shards.
     positions: u64,
     games: u64,
     pruned_positions: u64,
-    /// Shards in quarantine, also from before this process.
+    /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
     fair_komi: FairKomi,
     parent: Option<String>,
     checkpointed: Instant,
-    /// Whether it was said that the window does not fit.
+    /// Whether the warning about an oversized window was printed.
     warned: bool,
 }
 
 impl Training {
-    /// Goes on from the store's newest checkpoint, or begins with the weights of the first model. Returns the costs so
-    /// far too.
+    /// Resumes from the store's newest checkpoint, or starts with the weights of the first model. Also returns the cost
+    /// so far.
     pub(crate) fn resume(
         store: &Store,
         config: &RunConfig,
@@ -56,7 +56,7 @@ impl Training {
     ) -> anyhow::Result<(Training, Ledger)> {
         let (trainer, ledger) = match store.latest_checkpoint()? {
             Some((step, files)) => restore(config, device, &files)
-                .with_context(|| format!("cannot go on from checkpoint {step} of {}", store.location()))?,
+                .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
             None => {
                 let trainer = Trainer::new(&config.network, config.training.clone(), device, config.seed)?;
                 (trainer, Ledger::default())
@@ -84,11 +84,11 @@ impl Training {
         Ok((training, ledger))
     }
 
-    /// Takes new shards in: the window moves on, its games are read and checked. Damaged shards are set aside by the
-    /// store and named in the log.
+    /// Takes in new shards: advances the window, reads and checks its games. The store quarantines damaged shards, and
+    /// the log names them.
     ///
     /// # Errors
-    /// When the store fails, or more than 1 % of the window's shards, and more than one, are damaged.
+    /// If the store fails, or if more than 1% of the window's shards, and more than one, are damaged.
     pub(crate) fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
         if shards.is_empty() {
             return Ok(());
@@ -109,14 +109,14 @@ impl Training {
         if load.left_out > 0 && !self.warned {
             self.warned = true;
             tracing::warn!(
-                "{} of the window's {} positions are left out, the oldest: samples.max_positions or, with samples.cache \
-                 = \"memory\", samples.cache_bytes holds no more",
+                "the oldest {} of the window's {} positions do not fit: increase samples.max_positions or, with \
+                 samples.cache = \"memory\", samples.cache_bytes",
                 load.left_out,
                 self.window.positions
             );
         }
         for (path, reason) in load.quarantined {
-            tracing::warn!("{path} is damaged and set aside: {reason}");
+            tracing::warn!("{path} is damaged and was quarantined: {reason}");
             let (bad, good) = std::mem::take(&mut self.shards)
                 .into_iter()
                 .partition(|shard| shard.path == path);
@@ -125,7 +125,7 @@ impl Training {
         }
         self.window.check_damage(&self.damaged).with_context(|| {
             format!(
-                "training stops: `tengen data verify {}` says more",
+                "training cannot continue; run `tengen data verify {}` for details",
                 self.store.location()
             )
         })
@@ -139,21 +139,21 @@ impl Training {
             && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.pace.reuse
     }
 
-    /// One training step.
+    /// Runs one training step.
     pub(crate) fn step(&mut self) -> anyhow::Result<Losses> {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
             .source
             .draw_samples(self.config.training.batch, seed, self.config.pace.symmetry);
-        let samples = samples.context("the window holds no position to train on")?;
+        let samples = samples.context("the window has no positions to train on")?;
         let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
         Ok(self.trainer.step(&batch)?)
     }
 
-    /// Looks into the store for games that others have published, merged or pruned, and goes on with what is there.
+    /// Checks the store for games that others have published, merged or pruned, and updates the window.
     ///
     /// # Errors
-    /// As [`Training::take_in`].
+    /// See [`Training::take_in`].
     pub(crate) fn look(&mut self) -> anyhow::Result<()> {
         let listing = self.store.list_games(&GamesOf::SelfPlay)?;
         if listing.shards == self.shards {
@@ -167,12 +167,12 @@ impl Training {
         self.take_in(listing.shards)
     }
 
-    /// Steps made since zero.
+    /// Training steps since the run began.
     pub(crate) fn steps(&self) -> u64 {
         self.trainer.steps()
     }
 
-    /// Samples trained since zero.
+    /// Samples trained on since the run began.
     pub(crate) fn trained(&self) -> u64 {
         self.trainer.steps() * self.config.training.batch as u64
     }
@@ -192,12 +192,12 @@ impl Training {
         self.window.positions
     }
 
-    /// The komi at which games are even, by the games seen.
+    /// The komi at which games are even, estimated from the games seen.
     pub(crate) fn fair_komi(&self) -> &FairKomi {
         &self.fair_komi
     }
 
-    /// The averaged weights: what plays.
+    /// The averaged weights, which self-play and models use.
     pub(crate) fn weights(&self) -> Weights {
         self.trainer.ema_weights()
     }
@@ -228,7 +228,7 @@ impl Training {
         Ok((entry, weights))
     }
 
-    /// Writes a checkpoint when the last one is old enough.
+    /// Writes a checkpoint if the last one is old enough.
     pub(crate) fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
         match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.pace.checkpoint_seconds) {
             true => self.checkpoint(&ledger()),
@@ -236,7 +236,7 @@ impl Training {
         }
     }
 
-    /// Writes a checkpoint now and lets the oldest go.
+    /// Writes a checkpoint now and deletes the oldest ones.
     pub(crate) fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
@@ -253,7 +253,7 @@ impl Training {
     }
 }
 
-/// Shows how far reading is, when there is much to read.
+/// A progress bar for reading games, hidden if there is little to read.
 fn reading_bar(positions: u64) -> ProgressBar {
     if positions < MANY_POSITIONS {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! `tengen analyze` from outside.
+//! Runs `tengen analyze`.
 
 use crate::common::{Answer, answer, command, tengen};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-/// Says `input` to the command and waits for its end.
+/// Sends `input` to the command and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {
     let mut child = start(args);
     child.stdin.take().unwrap().write_all(input).unwrap();
@@ -25,7 +25,7 @@ fn start(args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The answers to queries, one a line.
+/// Sends queries, one per line, and returns the answers.
 fn ask(args: &[&str], queries: &[Value]) -> Vec<Value> {
     let lines: String = queries.iter().map(|query| format!("{query}\n")).collect();
     read(&talk(args, lines.as_bytes()))
@@ -36,7 +36,7 @@ fn read(answer: &Answer) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A query about a 3x3 board with more fields.
+/// A query about a 3x3 board with additional fields.
 fn query(id: &str, fields: Value) -> Value {
     let mut query = json!({"id": id, "rules": "tromp-taylor", "komi": 0.5, "boardXSize": 3, "boardYSize": 3,
         "moves": [["B", "B2"], ["W", "pass"]], "maxVisits": 33});
@@ -47,7 +47,7 @@ fn query(id: &str, fields: Value) -> Value {
 }
 
 #[test]
-fn a_position_is_analyzed_with_all_that_is_asked_for() {
+fn answers_contain_all_requested_fields() {
     let fields = json!({"includeOwnership": true, "includeMovesOwnership": true, "includePolicy": true,
         "includePVVisits": true});
     let answers = ask(&[], &[query("a", fields)]);
@@ -60,7 +60,7 @@ fn a_position_is_analyzed_with_all_that_is_asked_for() {
         32,
         "every visit below the position is shown"
     );
-    // A pass of Black ends the game with all points his: nothing is better.
+    // A Black pass ends the game with all points Black's; nothing is better.
     let best = &infos[0];
     assert_eq!((&best["move"], &best["order"]), (&json!("pass"), &json!(0)));
     assert_eq!((&best["winrate"], &best["scoreLead"]), (&json!(1.0), &json!(8.5)));
@@ -88,7 +88,7 @@ fn a_position_is_analyzed_with_all_that_is_asked_for() {
 }
 
 #[test]
-fn every_turn_is_answered_once_and_always_alike() {
+fn every_turn_is_answered_once_and_reproducibly() {
     let moves = json!([["B", "B2"], ["W", "A1"], ["B", "C3"], ["W", "B1"]]);
     let many = query(
         "many",
@@ -108,11 +108,11 @@ fn every_turn_is_answered_once_and_always_alike() {
         query("other", json!({"maxVisits": 70})),
         query("more", json!({"komi": 3})),
     ];
-    assert_eq!(once, all(&["--parallel", "3"], &others), "neighbours change nothing");
+    assert_eq!(once, all(&["--parallel", "3"], &others), "other queries change nothing");
 }
 
 #[test]
-fn restrictions_hold_for_the_first_move() {
+fn restrictions_apply_to_the_first_move() {
     let only = json!({"allowMoves": [{"player": "B", "moves": ["A1", "C1"], "untilDepth": 1}]});
     let nothing = json!({"avoidMoves": [{"player": "B", "untilDepth": 1,
         "moves": ["A1", "A2", "A3", "B1", "B3", "C1", "C2", "C3", "pass"]}]});
@@ -129,12 +129,12 @@ fn restrictions_hold_for_the_first_move() {
     allowed.sort();
     assert_eq!(allowed, ["A1", "C1"]);
     assert_eq!(moves(&answers[1]), Vec::<String>::new());
-    assert_eq!(answers[1]["rootInfo"]["visits"], 1, "the position itself is looked at");
+    assert_eq!(answers[1]["rootInfo"]["visits"], 1, "the position itself is evaluated");
     assert_eq!(moves(&answers[2])[0], "pass", "White is not to move");
 }
 
 #[test]
-fn viewpoints_turn_every_number() {
+fn the_viewpoint_changes_every_number() {
     let seen = |viewpoint: &str| {
         let stones = json!({"initialStones": [["W", "B2"]], "moves": [["B", "pass"]], "includeOwnership": true});
         let answer = ask(&["--viewpoint", viewpoint], &[query("a", stones)]).remove(0);
@@ -149,7 +149,7 @@ fn viewpoints_turn_every_number() {
 }
 
 #[test]
-fn whatever_is_no_query_gets_one_line_of_error() {
+fn invalid_queries_get_one_error_line() {
     let mut input =
         b"nonsense\r\n\r\n{\"id\":\"x\",\"moves\":[],\"rules\":\"chinese\",\"boardXSize\":3,\"boardYSize\":3}\n"
             .to_vec();
@@ -176,13 +176,13 @@ fn whatever_is_no_query_gets_one_line_of_error() {
 }
 
 #[test]
-fn old_line_ends_are_understood() {
+fn accepts_carriage_returns_as_line_endings() {
     let input = format!("{}\r{}\r", query("a", json!({})), query("b", json!({})));
     assert_eq!(read(&talk(&[], input.as_bytes())).len(), 2);
 }
 
 #[test]
-fn other_rules_are_followed_only_where_one_says_so() {
+fn other_rules_are_only_analyzed_on_request() {
     let japanese = query("a", json!({"rules": "japanese"}));
     let refused = ask(&[], std::slice::from_ref(&japanese));
     assert_eq!((refused.len(), &refused[0]["field"]), (1, &json!("rules")));
@@ -215,10 +215,10 @@ impl Talk {
         writeln!(self.stdin, "{query}").unwrap();
     }
 
-    /// The next line that is such a one; others before it are passed over.
+    /// The next matching line; lines before it are skipped.
     fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let line = self.lines.next().expect("the engine still speaks").unwrap();
+            let line = self.lines.next().expect("the engine still answers").unwrap();
             let value: Value = serde_json::from_str(&line).unwrap();
             if wanted(&value) {
                 return value;
@@ -228,7 +228,7 @@ impl Talk {
 }
 
 #[test]
-fn endless_analyses_report_and_end_when_told_to() {
+fn endless_analyses_report_and_end_on_request() {
     let mut talk = Talk::new(&["--parallel", "1"]);
     let endless = json!({"maxVisits": 1_000_000_000, "reportDuringSearchEvery": 0.01, "priority": 1});
     talk.say(&query("endless", endless));
@@ -237,7 +237,7 @@ fn endless_analyses_report_and_end_when_told_to() {
     let second = talk.hear(|value| value["isDuringSearch"] == true);
     let visits = |value: &Value| value["rootInfo"]["visits"].as_u64().unwrap();
     assert!(visits(&second) > visits(&first), "visits grow");
-    // What is more urgent comes first, though the only place is taken.
+    // The more urgent query goes first although the only slot is taken.
     talk.say(&query("urgent", json!({"priority": 2})));
     assert_eq!(visits(&talk.hear(|value| value["id"] == "urgent")), 33);
     talk.say(&json!({"id": "t1", "action": "terminate", "terminateId": "never"}));
@@ -258,7 +258,7 @@ fn endless_analyses_report_and_end_when_told_to() {
 }
 
 #[test]
-fn the_end_of_input_ends_at_once_only_where_asked_for() {
+fn the_end_of_input_only_ends_open_queries_on_request() {
     let endless = query("endless", json!({"maxVisits": 1_000_000_000}));
     let answers = ask(&["--quit-without-waiting"], &[endless]);
     assert!(answers.is_empty(), "{answers:?}");
@@ -274,7 +274,7 @@ fn the_end_of_input_ends_at_once_only_where_asked_for() {
 }
 
 #[test]
-fn it_can_be_started_as_katago_is() {
+fn can_be_started_like_katago() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("analysis.cfg");
     std::fs::write(
@@ -295,14 +295,14 @@ fn it_can_be_started_as_katago_is() {
     let answer = answer(child.wait_with_output().unwrap());
     assert_eq!(read(&answer)[0]["rootInfo"]["visits"], 5, "{}", answer.stderr);
     assert!(
-        answer.stderr.contains("change nothing: logDir, homeDataDir"),
+        answer.stderr.contains("are ignored: logDir, homeDataDir"),
         "{}",
         answer.stderr
     );
 }
 
 #[test]
-fn a_client_that_goes_away_ends_the_engine() {
+fn the_engine_ends_when_its_client_disconnects() {
     let mut child = start(&[]);
     let mut stdin = child.stdin.take().unwrap();
     let endless = query(
@@ -316,8 +316,8 @@ fn a_client_that_goes_away_ends_the_engine() {
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
-    tengen(&["analyze", "--model", "random"]).refuses(2, "nothing to say about a position");
+fn usage_errors_are_one_sentence() {
+    tengen(&["analyze", "--model", "random"]).refuses(2, "cannot analyze positions");
     tengen(&["analyze", "--model", "uniform,visits=3"]).refuses(2, "--visits");
     tengen(&["analyze", "--model", "gtp:gnugo"]).refuses(2, "not another engine");
     tengen(&["analyze", "--model", "uniform", "--rules", "japanese"]).refuses(2, "japanese2008");

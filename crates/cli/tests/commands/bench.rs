@@ -1,4 +1,4 @@
-//! `tengen bench` and `tengen doctor` from outside: that they measure something, never how much.
+//! Runs `tengen bench` and `tengen doctor` and checks that they measure something, but not how much.
 
 use crate::common::tengen;
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn positive(report: &Value, keys: &[&str]) {
 }
 
 #[test]
-fn rules_and_search_and_data() {
+fn measures_rules_search_and_data() {
     for workload in ["light", "scan"] {
         let report = bench(&["rules", "--size", "5", "--workload", workload]);
         positive(
@@ -77,7 +77,7 @@ fn networks() {
 }
 
 #[test]
-fn people_get_a_table() {
+fn prints_a_table_without_json() {
     let answer = tengen(&["bench", "rules", "--size", "3", "--seconds", "0.1"]);
     assert!(answer.stdout.contains("moves per second"), "{}", answer.stdout);
 }
@@ -96,8 +96,8 @@ fn doctor_describes_the_machine() {
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
-    tengen(&["bench", "rules", "--seconds", "0"]).refuses(2, "no positive number of seconds");
+fn usage_errors_are_one_sentence() {
+    tengen(&["bench", "rules", "--seconds", "0"]).refuses(2, "not a positive number of seconds");
     tengen(&["bench", "rules", "--workload", "heavy"]).refuses(2, "light, scan");
     tengen(&["bench", "search", "--threads", "0"]).refuses(2, "at least 1");
     #[cfg(feature = "torch")]

@@ -1,4 +1,4 @@
-//! Runs the real binary and looks at what it says.
+//! Runs the real binary and captures its output.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Setup, Size};
 
-/// What the program answered.
+/// The result of a command.
 pub(crate) struct Answer {
     /// The exit code.
     pub(crate) code: i32,
@@ -16,20 +16,20 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
-/// Runs `tengen` to its end, with nothing on its standard input.
+/// Runs `tengen` to its end with empty standard input.
 pub(crate) fn tengen(args: &[&str]) -> Answer {
     let output = command(args).stdin(Stdio::null()).output().expect("the binary starts");
     answer(output)
 }
 
-/// The binary with its arguments, not started yet.
+/// The binary with its arguments, not yet started.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
     command.args(args);
     command
 }
 
-/// What a finished process answered.
+/// The result of a finished process.
 pub(crate) fn answer(output: Output) -> Answer {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     Answer {
@@ -40,20 +40,20 @@ pub(crate) fn answer(output: Output) -> Answer {
 }
 
 impl Answer {
-    /// The one JSON object on stdout of a command that succeeded.
+    /// The JSON object on stdout of a command that must have succeeded.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.object()
     }
 
-    /// The one JSON object on stdout, whatever the exit code.
+    /// The JSON object on stdout, regardless of the exit code.
     #[track_caller]
     pub(crate) fn object(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
-    /// Demands an exit code and a piece of the message on stderr, and no trace of a panic.
+    /// Requires an exit code and a part of the message on stderr, and no panic.
     #[track_caller]
     pub(crate) fn refuses(&self, code: i32, message: &str) {
         assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-/// A game on a square board that two passes end.
+/// A game on a square board that ends with two passes.
 pub(crate) fn finished_game(number: usize, side: usize, komi_half_points: i16, moves: &[&str]) -> GameRecord {
     let size = Size::square(side).unwrap();
     let ply = |text: &&str| PlyRecord::bare(Move::parse(size, text).unwrap());
@@ -90,7 +90,7 @@ pub(crate) fn finished_game(number: usize, side: usize, komi_half_points: i16, m
     game
 }
 
-/// Waits for what other processes do.
+/// Waits for a condition that other processes bring about.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -100,7 +100,7 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the process with this number runs; one that is dead and only waits to be collected by its new parent does not.
+/// Whether the process with this number is running; a zombie that its new parent has not yet collected does not count.
 #[cfg(target_os = "linux")]
 pub(crate) fn runs(number: impl AsRef<Path>) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(number).join("stat")).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! `tengen data` from outside.
+//! Runs `tengen data`.
 
 use crate::common::{finished_game, tengen};
 use std::path::{Path, PathBuf};
 use tengen_records::GameRecord;
 use tengen_store::{Collection, Create, Store};
 
-/// A finished game on 2x2, every turn trained on.
+/// A finished game on 2x2 with every turn used in training.
 fn game(number: usize) -> GameRecord {
     let mut game = finished_game(number, 2, 1, &["A1", "pass", "pass"]);
     game.plies.iter_mut().for_each(|ply| ply.weight = 1.0);
@@ -42,7 +42,7 @@ fn stats_and_head_describe_the_games() {
         "{table}"
     );
     let tree = &stats["games"]["openings"]["2x2"];
-    // A1 is a corner like every other; the first of them in reading order stands for all.
+    // A1 is symmetric to the other corners; the first of them in reading order stands for all.
     assert_eq!(
         (&tree["first"][0]["mv"], &tree["first"][0]["games"]),
         (&"A2".into(), &6.into())
@@ -65,7 +65,7 @@ fn stats_and_head_describe_the_games() {
 }
 
 #[test]
-fn stats_and_head_look_at_the_games_asked_for() {
+fn stats_and_head_apply_filters() {
     let folder = tempfile::tempdir().unwrap();
     let (location, _) = store(folder.path());
     let games = |filter: &[&str]| {
@@ -89,7 +89,8 @@ fn stats_and_head_look_at_the_games_asked_for() {
         assert_eq!(games(filter), expected, "{filter:?}");
     }
     for command in ["stats", "head"] {
-        tengen(&["data", command, &location, "--generations", "5..2"]).refuses(2, "ends before it begins");
+        tengen(&["data", command, &location, "--generations", "5..2"])
+            .refuses(2, "end of the range is below its start");
     }
     tengen(&["data", "stats", &location, "--depth", "13"]).refuses(2, "1..=12");
 }
@@ -105,14 +106,14 @@ fn verify_names_the_damaged_file() {
     bytes[middle] ^= 4;
     std::fs::write(&shard, bytes).unwrap();
     let answer = tengen(&["data", "verify", &location]);
-    answer.refuses(1, "1 files of the store");
+    answer.refuses(1, "bad files: 1");
     let name = shard.file_name().unwrap().to_str().unwrap();
     assert!(
         answer.stdout.contains("WRONG") && answer.stdout.contains(name),
         "{}",
         answer.stdout
     );
-    // Reading the store sets the damaged shard aside; the rest is still good.
+    // Reading the store quarantines the damaged shard; the rest is still good.
     let stats = tengen(&["data", "stats", &location, "--json"]).json();
     assert_eq!(
         (&stats["games"]["games"], &stats["quarantined"]),
@@ -125,7 +126,7 @@ fn verify_names_the_damaged_file() {
     );
 }
 
-/// A store of a run with a window of 10 positions, four generations, two shards of three games each.
+/// A run store with a window of 10 positions and four generations, each with two shards of three games.
 fn run_store(folder: &Path) -> String {
     let location = folder.join("run").to_str().unwrap().to_owned();
     let store = Store::open(&location, Create::Always).unwrap();
@@ -143,7 +144,7 @@ fn run_store(folder: &Path) -> String {
 }
 
 #[test]
-fn prune_says_first_and_does_it_when_told() {
+fn prune_only_deletes_with_yes() {
     let folder = tempfile::tempdir().unwrap();
     let location = run_store(folder.path());
     let said = tengen(&["data", "prune", &location]);
@@ -170,7 +171,7 @@ fn prune_says_first_and_does_it_when_told() {
         (&12.into(), &12.into())
     );
     let again = tengen(&["data", "prune", &location, "--yes"]);
-    assert!(again.stdout.contains("nothing to drop"), "{}", again.stdout);
+    assert!(again.stdout.contains("nothing to prune"), "{}", again.stdout);
     let report = tengen(&["data", "verify", &location, "--json"]).json();
     assert_eq!(
         (&report["sound"], &report["pruned"]["games"]),
@@ -199,24 +200,24 @@ fn merge_compacts_one_store_and_gathers_several() {
     let again = tengen(&["data", "merge", &location, "--yes"]);
     assert!(again.stdout.contains("nothing to merge"), "{}", again.stdout);
 
-    // Ids 10 to 12 and 20 to 22 of the other store are ids of the run too.
+    // Ids 10 to 12 and 20 to 22 of the other store also occur in the run.
     let (other, _) = store(folder.path());
     let into = folder.path().join("both").to_str().unwrap().to_owned();
     tengen(&["data", "merge", &location, &other]).refuses(2, "--into");
-    tengen(&["data", "merge", &other, "--into", &location]).refuses(2, "store of a run");
+    tengen(&["data", "merge", &other, "--into", &location]).refuses(2, "is a run store");
     let done = tengen(&["data", "merge", &location, &other, "--into", &into, "--json"]).json();
     assert_eq!(
         (&done["copied"]["games"], &done["repeated_games"]),
         (&24.into(), &6.into())
     );
     assert_eq!(tengen(&["data", "verify", &into, "--json"]).json()["games"], 24);
-    // A store of games alone does not know how far back training reaches.
+    // A store with only games does not know how far back training reaches.
     tengen(&["data", "merge", &into]).refuses(1, "--keep-positions");
     tengen(&["data", "prune", &into]).refuses(1, "--keep-positions");
 }
 
 #[test]
-fn what_is_no_store_is_said_in_one_sentence() {
+fn a_missing_store_is_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     for command in ["stats", "verify", "head", "prune", "merge"] {
@@ -227,7 +228,7 @@ fn what_is_no_store_is_said_in_one_sentence() {
 }
 
 #[test]
-fn import_keeps_what_is_legal_and_lists_the_rest() {
+fn import_keeps_legal_games_and_lists_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let good = "(;GM[1]SZ[5]KM[0.5]RE[B+24.5];B[cc];W[];B[])(;GM[1]SZ[5]KM[0.5]RE[W+R];B[cc])";
@@ -268,7 +269,7 @@ fn import_keeps_what_is_legal_and_lists_the_rest() {
     let before = files();
     let again = tengen(&args).stdout;
     assert!(
-        again.contains("nothing new is imported") && again.contains("there already"),
+        again.contains("nothing new to import") && again.contains("already present"),
         "{again}"
     );
     assert_eq!(files(), before, "importing again adds nothing");
@@ -279,7 +280,7 @@ fn import_keeps_what_is_legal_and_lists_the_rest() {
     );
 }
 
-/// All files below a folder.
+/// All files under a folder.
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -293,7 +294,7 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn import_of_bad_input_says_why_and_leaves_nothing() {
+fn import_errors_give_the_reason_and_leave_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let write = |name: &str, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! `tengen data export`, `sample` and `solve` from outside.
+//! Runs `tengen data export`, `sample` and `solve`.
 
 use crate::common::{answer, command, finished_game, tengen};
 use std::path::Path;
@@ -55,9 +55,9 @@ fn export_writes_a_dataset_once() {
         "0.5,0.5,0",
     ]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(said.stdout.contains("mirror images left out"), "{}", said.stdout);
+    assert!(said.stdout.contains("as symmetric to another"), "{}", said.stdout);
     assert!(Path::new(&location).join("datasets/tiny/v1/MANIFEST.json").is_file());
-    // A dataset in the store does not disturb the store.
+    // A dataset in the store does not affect the store.
     let report = tengen(&["data", "verify", &location, "--json"]).json();
     assert_eq!((&report["sound"], &report["datasets"]), (&true.into(), &1.into()));
     let part = std::fs::read_dir(Path::new(&location).join("datasets/tiny/v1/train"))
@@ -67,7 +67,7 @@ fn export_writes_a_dataset_once() {
         .unwrap();
     std::fs::write(part.path(), "something else").unwrap();
     let said = tengen(&["data", "verify", &location]);
-    said.refuses(1, "1 files of the store");
+    said.refuses(1, "bad files: 1");
     assert!(
         said.stdout.contains("WRONG: datasets/tiny/v1/train/part-00000.parquet"),
         "{}",
@@ -76,7 +76,7 @@ fn export_writes_a_dataset_once() {
 }
 
 #[test]
-fn sample_shows_the_same_each_time() {
+fn sample_is_reproducible() {
     let folder = tempfile::tempdir().unwrap();
     let location = store(folder.path());
     let text = tengen(&["data", "sample", &location, "-n", "2", "--seed", "4"]).stdout;
@@ -144,7 +144,7 @@ fn solve_knows_the_value_of_tiny_boards() {
 }
 
 #[test]
-fn wrong_use_and_bad_stores_are_told_in_one_sentence() {
+fn usage_errors_and_bad_stores_are_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let location = store(folder.path());
     let out = folder.path().join("out");
@@ -162,9 +162,13 @@ fn wrong_use_and_bad_stores_are_told_in_one_sentence() {
         "SGF holds whole games",
     );
     check(&[&location, "--out", out, "--split", "0.5,0.6,0"], 2, "sum to 1");
-    check(&[&location, "--out", out, "--fraction", "0"], 2, "no share");
-    check(&[&location, "--out", out, "--since", "yesterday"], 2, "no date");
-    check(&[&location, "--out", out, "--generations", "9..1"], 2, "ends before");
+    check(&[&location, "--out", out, "--fraction", "0"], 2, "not a share");
+    check(&[&location, "--out", out, "--since", "yesterday"], 2, "not a UTC date");
+    check(
+        &[&location, "--out", out, "--generations", "9..1"],
+        2,
+        "end of the range is below its start",
+    );
     check(&[&location, "--out", out, "--size", "19"], 1, "none of the 60 games");
     check(&[&location, "--name", "../up"], 1, "letters, digits");
     check(&["/no/such/store", "--out", out], 1, "/no/such/store");
@@ -183,7 +187,7 @@ fn wrong_use_and_bad_stores_are_told_in_one_sentence() {
     tengen(&["data", "export", &location, "--out", file.to_str().unwrap()]).refuses(1, "file");
 }
 
-/// Shells can bound the size of files a process writes: to the program it is a disk that takes no more.
+/// A shell's limit on file sizes looks like a full disk to the program.
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
     let folder = tempfile::tempdir().unwrap();

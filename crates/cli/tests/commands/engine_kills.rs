@@ -1,5 +1,5 @@
-//! Matches and tournaments against engines over GTP that are stopped at any moment: nothing runs on, nothing published is lost,
-//! and the same command goes on to the games that one never stopped has.
+//! Matches and tournaments against GTP engines, stopped at any moment: no process is left running, no published game is
+//! lost, and the same command completes the same games as an uninterrupted match.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Answer, answer, command, runs, wait_until};
@@ -10,8 +10,8 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Plays at random from the seed it is told, beside two children that only a kill ends, one of them outside its process group.
-/// All three write their numbers into a file.
+/// Plays at random from a given seed, with two child processes that only a kill ends, one of them outside its process
+/// group. All three write their process ids into a file.
 struct Engine(TempDir);
 
 impl Engine {
@@ -35,7 +35,7 @@ impl Engine {
         format!("gtp:\"sh '{}'\",engines=2,name=fake", self.path("engine").display())
     }
 
-    /// The numbers of all processes that engines have started so far.
+    /// The ids of all processes that engines have started so far.
     fn numbers(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.path("engine.pids")).unwrap_or_default();
         text.split_whitespace().map(str::to_owned).collect()
@@ -47,7 +47,7 @@ impl Engine {
     }
 }
 
-/// The shards below a folder.
+/// The shards under a folder.
 fn shards(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -69,8 +69,8 @@ fn start(args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Starts the command, stops it by this signal once there are so many engine processes and shards, and waits for its end. Nothing is
-/// left running and no shard is lost.
+/// Starts the command, sends it this signal once there are enough engine processes and shards, and waits for it to end.
+/// No process is left running and no shard is lost.
 fn stopped(args: &[&str], engine: &Engine, out: &Path, signal: Signal, (processes, wanted): (usize, usize)) -> Answer {
     let (before, kept) = (engine.numbers().len(), shards(out));
     let mut child = start(args);
@@ -86,7 +86,7 @@ fn stopped(args: &[&str], engine: &Engine, out: &Path, signal: Signal, (processe
 }
 
 #[test]
-fn a_match_goes_on_after_every_kind_of_end() {
+fn a_match_resumes_after_every_kind_of_end() {
     let engine = Engine::new();
     let player = engine.player();
     let args = |out: &'static str| {
@@ -103,7 +103,7 @@ fn a_match_goes_on_after_every_kind_of_end() {
     };
     let (words, out) = (args("stopped"), engine.path("stopped"));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // Before the engine is up, with two engines at work, after one shard, after more.
+    // Before the engine has started, with two engines running, after one shard, after more.
     for moment in [(1, 0), (6, 0), (6, 1), (6, 3)] {
         let killed = stopped(&words, &engine, &out, Signal::KILL, moment);
         assert_eq!((killed.code, killed.stdout.as_str()), (-1, ""));
@@ -136,7 +136,7 @@ fn a_match_goes_on_after_every_kind_of_end() {
         assert_eq!(result[key], whole[key], "{key}");
     }
     assert_eq!((&result["games"], &result["faults"]), (&600.into(), &0.into()));
-    // Two engines in one process; in all that played: two each, and one where the engine was killed at its start.
+    // Two engines in one process; over all processes: two each, and one where the engine was killed at its start.
     assert_eq!(whole["a_engine"]["processes"], 2);
     assert!(
         result["a_engine"]["processes"].as_u64().unwrap() >= 6,
@@ -162,7 +162,7 @@ fn a_match_goes_on_after_every_kind_of_end() {
 }
 
 #[test]
-fn a_tournament_goes_on_after_every_kind_of_end() {
+fn a_tournament_resumes_after_every_kind_of_end() {
     let engine = Engine::new();
     let (player, out) = (engine.player(), engine.path("t"));
     let words = [

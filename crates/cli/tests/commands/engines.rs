@@ -1,4 +1,4 @@
-//! `tengen match` with engines over GTP: GNU Go against ours, and what is left of engines when `tengen` is stopped.
+//! `tengen match` with GTP engines: GNU Go against Tengen, and the engine processes after `tengen` is stopped.
 
 use crate::common::{answer, command, runs, tengen, wait_until};
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// An engine that never answers `genmove`, with a child that only a kill ends; both write their numbers into a file.
+/// An engine that never answers `genmove`, with a child that only a kill ends; both write their process ids to a file.
 struct Sleeper(TempDir);
 
 impl Sleeper {
@@ -25,7 +25,7 @@ impl Sleeper {
         self.0.path().join(name)
     }
 
-    /// Starts a match and waits until the engine thinks. Returns `tengen` and the numbers of the engine's processes.
+    /// Starts a match and waits until the engine is thinking. Returns `tengen` and the ids of the engine's processes.
     fn play(&self) -> (Child, Vec<String>) {
         let engine = format!("gtp:\"sh {}\",engines=1", self.path("engine").display());
         let mut tengen = command(&["match", "--a", &engine, "--b", "random", "--games", "2", "--size", "5"]);
@@ -42,7 +42,7 @@ impl Sleeper {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn nothing_runs_on_when_tengen_is_killed() {
+fn no_engine_keeps_running_after_tengen_is_killed() {
     let sleeper = Sleeper::new();
     let (mut tengen, numbers) = sleeper.play();
     assert!(numbers.iter().all(runs));
@@ -53,7 +53,7 @@ fn nothing_runs_on_when_tengen_is_killed() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn nothing_runs_on_when_ctrl_c_is_pressed_twice() {
+fn no_engine_keeps_running_after_ctrl_c_twice() {
     let sleeper = Sleeper::new();
     let (tengen, numbers) = sleeper.play();
     let pid = rustix::process::Pid::from_child(&tengen);
@@ -65,11 +65,11 @@ fn nothing_runs_on_when_ctrl_c_is_pressed_twice() {
         !runs(tengen.id().to_string())
     });
     let answer = answer(tengen.wait_with_output().unwrap());
-    answer.refuses(130, "ending the match with the games finished so far");
+    answer.refuses(130, "Stopping the match after the games finished so far");
     wait_until("the engine and its child are gone", || !numbers.iter().any(runs));
 }
 
-/// GNU Go's command line with the flags that come nearest to Tromp-Taylor rules.
+/// GNU Go's command line with the flags closest to Tromp-Taylor rules.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn gnu_go() -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -86,7 +86,7 @@ fn gnu_go() -> Option<String> {
 }
 
 #[test]
-fn our_engine_over_gtp_plays_full_games_against_gnu_go() {
+fn tengen_over_gtp_plays_full_games_against_gnu_go() {
     let Some(gnu_go) = gnu_go() else { return };
     let ours = format!(
         "gtp:\"{} gtp --model uniform --visits 32\",engines=2",

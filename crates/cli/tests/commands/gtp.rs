@@ -1,10 +1,10 @@
-//! `tengen gtp` from outside.
+//! Runs `tengen gtp`.
 
 use crate::common::{Answer, answer, command, tengen};
 use std::io::Write;
 use std::process::Stdio;
 
-/// Says `input` to an engine and waits for its end.
+/// Sends `input` to an engine and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {
     let mut engine = command(&[&["gtp"], args].concat());
     let mut child = engine
@@ -30,20 +30,20 @@ fn answers(answer: &Answer) -> Vec<&str> {
 }
 
 #[test]
-fn a_game_with_every_usual_command() {
+fn plays_a_game_with_all_common_commands() {
     let input = b"1 protocol_version\n2 boardsize 3\n3 komi 0.5\nplay b B2\n# a comment\n\nplay w pass\n\
         genmove b\nfinal_score\nundo\nundo\nundo\nplay w A1\nshowboard\nquit\n";
     let answer = talk(&["--model", "uniform", "--visits", "32"], input);
     let answers = answers(&answer);
     assert_eq!(&answers[..3], ["=1 2", "=2", "=3"]);
-    // A pass of Black ends the game with all points his: nothing is better.
+    // A Black pass ends the game with all points Black's; nothing is better.
     assert_eq!(answers[5], "= pass");
     assert_eq!(answers[6], "= B+8.5");
     assert!(answers[11].contains('O'), "{answers:?}");
 }
 
 #[test]
-fn rectangles_line_endings_and_strange_bytes() {
+fn handles_rectangles_line_endings_and_invalid_bytes() {
     let input = b"rectangular_boardsize 4 2\r\nquery_boardsize\r\n\xff\xfe\r\nkomi 7.3\r\nboardsize 20\r\n\
         play b Z9\ngenmove w\nname";
     let answer = talk(&["--model", "random"], input);
@@ -58,7 +58,7 @@ fn rectangles_line_endings_and_strange_bytes() {
 }
 
 #[test]
-fn an_endless_line_is_no_danger() {
+fn an_endless_line_is_harmless() {
     let mut input = vec![b'x'; 3 << 20];
     input.extend_from_slice(b"\nname\n");
     let answer = talk(&["--model", "random"], &input);
@@ -94,7 +94,7 @@ fn live_analysis_ends_at_the_next_line() {
 }
 
 #[test]
-fn limits_are_kept_and_changed_in_a_session() {
+fn limits_apply_and_can_change_during_a_session() {
     let input = b"boardsize 5\nkata-get-param maxVisits\nkata-set-param maxVisits 7\nkata-genmove_analyze b 1000\n\
         kata-set-param maxVisits none\nkata-set-param maxTime 0\nlz-genmove_analyze w 1000\nkata-set-param maxTime x\n\
         kata-set-param maxVisits -1\nkata-get-param maxTime\nkata-analyze b 1 ownership true allow b A1 1\n";
@@ -109,15 +109,15 @@ fn limits_are_kept_and_changed_in_a_session() {
     };
     assert_eq!(answers[1], "= 32");
     assert_eq!(visits(answers[3]), 7, "{answers:?}");
-    // No time at all still looks a few visits far, and no farther.
+    // With no time at all the search makes only a few visits.
     assert!((1..40).contains(&visits(answers[6])), "{answers:?}");
-    assert_eq!(answers[7], "? maxTime takes seconds or none, found x");
-    assert_eq!(answers[8], "? maxVisits takes a whole number or none, found -1");
+    assert_eq!(answers[7], "? maxTime takes seconds or none, not x");
+    assert_eq!(answers[8], "? maxVisits takes a whole number or none, not -1");
     assert_eq!(answers[9], "= 0", "a wrong value changes nothing: {answers:?}");
 }
 
 #[test]
-fn a_controller_that_goes_away_ends_the_engine() {
+fn the_engine_ends_when_its_controller_disconnects() {
     let mut engine = command(&["gtp", "--model", "uniform"]);
     let mut child = engine
         .stdin(Stdio::piped())
@@ -128,7 +128,7 @@ fn a_controller_that_goes_away_ends_the_engine() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"kata-analyze 1\n").unwrap();
     drop(child.stdout.take());
-    // Standard input stays open: the engine notices by writing.
+    // Standard input stays open; the engine notices when it writes.
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(0));
     drop(stdin);
@@ -153,11 +153,15 @@ fn games_are_loaded_from_files() {
 }
 
 #[test]
-fn files_bring_their_rules_where_they_can_be_played() {
+fn loadsgf_adopts_supported_rules() {
     let folder = tempfile::tempdir().unwrap();
     for (name, rules, said) in [
-        ("AGA", "aga", "the rules are aga from now on"),
-        ("Japanese", "simplified_ing", "the session's stay: the rules 'japanese'"),
+        ("AGA", "aga", "using the file's rules: aga"),
+        (
+            "Japanese",
+            "simplified_ing",
+            "keeping the session's rules, not the file's: the rules 'japanese'",
+        ),
     ] {
         let path = folder.path().join("game.sgf");
         std::fs::write(&path, format!("(;GM[1]FF[4]SZ[5]RU[{name}];B[cc])")).unwrap();
@@ -169,7 +173,7 @@ fn files_bring_their_rules_where_they_can_be_played() {
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
+fn usage_errors_are_one_sentence() {
     tengen(&["gtp", "--model", "unifrom"]).refuses(2, "did you mean 'uniform'?");
     tengen(&["gtp", "--model", "uniform,visits=3"]).refuses(2, "--visits");
     tengen(&["gtp", "--model", "gtp:gnugo"]).refuses(2, "not another engine");

@@ -1,4 +1,4 @@
-//! `tengen gtp` beyond the GTP standard: files, positions, giving up, chance, thinking in the opponent's time, raw networks.
+//! `tengen gtp` beyond the GTP standard: files, positions, resigning, randomness, pondering, raw networks.
 
 use crate::common::{command, tengen};
 use std::io::{BufRead, BufReader, Write};
@@ -39,7 +39,7 @@ impl Engine {
         answer.trim_end().to_owned()
     }
 
-    /// Asks several lines that must all be taken, and returns the last answer.
+    /// Sends several lines that must all succeed and returns the last answer.
     fn tell(&mut self, lines: &[&str]) -> String {
         let mut last = String::new();
         for line in lines {
@@ -50,7 +50,7 @@ impl Engine {
     }
 }
 
-/// Closes the input, which ends the engine whatever it does.
+/// Closes the input, which ends the engine whatever it is doing.
 impl Drop for Engine {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
@@ -69,7 +69,7 @@ fn visits(report: &str) -> u32 {
 }
 
 #[test]
-fn games_go_into_files_and_back() {
+fn games_survive_saving_and_loading() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a game.sgf");
     let path = path.to_str().unwrap();
@@ -115,22 +115,22 @@ fn games_go_into_files_and_back() {
 }
 
 #[test]
-fn hopeless_games_are_given_up() {
-    // Black cannot win on two points against a komi of 10, and the search sees the end of nearly every line.
+fn hopeless_games_are_resigned() {
+    // Black cannot win on two points with a komi of 10, and the search sees the end of nearly every line.
     let args = ["--model", "uniform", "--visits", "400", "--size", "2x1", "--komi", "10"];
     let mut engine = Engine::start(&[&args[..], &["--resign", "0.4:2"]].concat());
     assert_ne!(engine.tell(&["genmove b"]), "= resign", "once is not enough");
     assert_ne!(
         engine.tell(&["undo", "play b A1", "play w pass", "reg_genmove b"]),
         "= resign",
-        "an opinion is no turn"
+        "an analysis is not a turn"
     );
     assert_eq!(engine.tell(&["genmove b"]), "= resign");
     assert!(engine.tell(&["printsgf"]).contains("RE[W+R]"));
     assert_ne!(
         engine.tell(&["undo", "undo", "genmove b"]),
         "= resign",
-        "what was taken back does not count"
+        "undone turns do not count"
     );
     assert!(
         engine
@@ -147,7 +147,7 @@ fn hopeless_games_are_given_up() {
     assert_ne!(
         engine.tell(&["kgs-genmove_cleanup b"]),
         "= resign",
-        "a clean-up is played to the end"
+        "a cleanup is played to the end"
     );
     assert_ne!(engine.tell(&["clear_board", "genmove w"]), "= resign", "White wins");
     engine.tell(&["clear_board", "kata-set-param resign none"]);
@@ -161,7 +161,7 @@ fn hopeless_games_are_given_up() {
 }
 
 #[test]
-fn the_opponents_time_is_used_when_asked() {
+fn ponders_during_the_opponents_turn_on_request() {
     let args = ["--model", "uniform", "--size", "5", "--visits", "1"];
     let mut plain = Engine::start(&args);
     let mut ahead = Engine::start(&[&args[..], &["--ponder"]].concat());
@@ -169,7 +169,7 @@ fn the_opponents_time_is_used_when_asked() {
         engine.tell(&["genmove b"]);
     }
     std::thread::sleep(Duration::from_millis(300));
-    // An answer in the middle of it, and on it thinks.
+    // An answer in between, after which it continues to think.
     assert_eq!(ahead.ask("7 name"), "=7 Tengen");
     std::thread::sleep(Duration::from_millis(100));
     let (few, many) = (
@@ -191,11 +191,11 @@ fn the_opponents_time_is_used_when_asked() {
             .get(..2),
         Some("= ")
     );
-    // It is thinking when the input ends, and ends with it.
+    // It is pondering when the input ends, and it stops.
 }
 
 #[test]
-fn chance_comes_from_the_seed_alone() {
+fn randomness_depends_only_on_the_seed() {
     let mut engine = Engine::start(&[
         "--model",
         "uniform",
@@ -222,7 +222,7 @@ fn chance_comes_from_the_seed_alone() {
 }
 
 #[test]
-fn raw_networks_are_shown_as_katago_shows_them() {
+fn raw_networks_are_shown_in_katagos_format() {
     let mut engine = Engine::start(&["--model", "uniform", "--size", "3", "--komi", "1"]);
     engine.tell(&["play b B2"]);
     let raw = engine.tell(&["kata-raw-nn 5"]);

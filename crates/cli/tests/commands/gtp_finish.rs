@@ -27,7 +27,7 @@ fn genmove(engine: &mut Controller, size: Size, color: Color) -> Move {
     }
 }
 
-/// Plays until both pass and returns the moves; `judge` follows.
+/// Plays until both sides pass and returns the moves; `judge` follows along.
 fn play_out(engines: [&mut Controller; 2], judge: Option<&mut Controller>, size: Size, first: Color) -> Vec<Move> {
     let [black, white] = engines;
     let mut judge = judge;
@@ -51,7 +51,7 @@ fn play_out(engines: [&mut Controller; 2], judge: Option<&mut Controller>, size:
 
 #[test]
 fn dead_stones_are_captured_before_the_pass() {
-    // Black has the left and White the right of 5x5, both with eyes; the white stone on A3 is lost.
+    // On 5x5 Black has the left and White the right, both with eyes; the white stone on A3 is dead.
     let size = Size::square(5).unwrap();
     let text = "C1 D1 C2 D2 C3 D3 C4 D4 C5 D5 B2 E2 B4 E4 pass A3";
     let colors = [Color::Black, Color::White].into_iter().cycle();
@@ -65,7 +65,7 @@ fn dead_stones_are_captured_before_the_pass() {
         assert_eq!(black.ask("final_score").unwrap(), "W+4", "as it stands");
         assert_eq!(black.ask("final_status_list dead").unwrap(), "A3");
         assert_eq!(white.ask("kata-get-param finish").unwrap(), "true");
-        // White only passes here: the point is that Black does not.
+        // White only passes here; what matters is that Black does not.
         let mut turns = 0;
         while genmove(&mut black, size, Color::Black) != Move::Pass {
             black.play(size, Color::White, Move::Pass).unwrap();
@@ -77,7 +77,7 @@ fn dead_stones_are_captured_before_the_pass() {
     }
 }
 
-/// The command line of GNU Go with the flags that come nearest to Tromp-Taylor rules.
+/// GNU Go's command line with the flags closest to Tromp-Taylor rules.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn gnu_go() -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -95,8 +95,8 @@ fn gnu_go() -> Option<String> {
     ))
 }
 
-/// GNU Go plays itself after some random stones and leaves dead ones standing; two of ours play on. In the end GNU Go, which
-/// takes dead stones off before it counts, counts what stands.
+/// GNU Go plays itself after some random stones and leaves dead stones on the board, and two Tengen engines play on. In
+/// the end the score of GNU Go, which removes dead stones before it counts, equals the score of the board as it stands.
 #[test]
 fn gnu_go_finds_nothing_dead_on_final_boards() {
     let Some(command) = gnu_go() else { return };

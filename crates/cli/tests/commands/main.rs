@@ -1,4 +1,4 @@
-//! The commands from outside: the real binary with real arguments, and what it says to scripts and to people.
+//! Runs the real binary with real arguments and checks its output for scripts and for people.
 
 mod analyze;
 mod bench;

@@ -1,4 +1,4 @@
-//! `tengen match` and `tengen verify` from outside.
+//! Runs `tengen match` and `tengen verify`.
 
 use crate::common::{Answer, answer, command, tengen};
 use std::collections::BTreeMap;
@@ -26,10 +26,10 @@ fn quick(more: &[&str]) -> Answer {
 }
 
 #[test]
-fn a_match_tells_points_elo_and_games() {
+fn a_match_reports_points_elo_and_games() {
     let result = quick(&["--games", "6", "--json"]).json();
     assert_eq!(result["games"], 6);
-    let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} is no number"));
+    let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} is not a number"));
     assert_eq!(number("a_points") + number("b_points"), 6.0);
     assert!(number("elo_low") < number("elo") && number("elo") < number("elo_high"));
     assert_eq!(
@@ -65,13 +65,13 @@ fn the_folder_holds_the_whole_match() {
         assert_eq!((&game["legal"], &game["over"]), (&true.into(), &true.into()));
         assert_eq!(game["result"], game["claimed"]);
     }
-    // The same command finds everything played; another one is refused.
+    // The same command finds everything played; a different one is rejected.
     let again = quick(&["--games", "4", "--out", text]);
     assert_eq!((again.code, &again.stdout), (0, &answer.stdout), "{}", again.stderr);
     quick(&["--games", "6", "--out", text]).refuses(2, "its match.games is 4, not 6");
-    quick(&["--games", "4", "--out", folder.path().to_str().unwrap()]).refuses(2, "holds no match");
+    quick(&["--games", "4", "--out", folder.path().to_str().unwrap()]).refuses(2, "is not a match");
     let leftovers = names(out.parent().unwrap());
-    assert_eq!(leftovers, ["first"], "nothing else lies beside the match");
+    assert_eq!(leftovers, ["first"], "nothing else is next to the match");
     // The same match inside a run store.
     let store = Store::open(folder.path().join("store").to_str().unwrap(), Create::Always).unwrap();
     let run = tengen_store::RunInfo::new("test", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
@@ -92,7 +92,7 @@ fn the_folder_holds_the_whole_match() {
     assert!(!failed.exists(), "a match that cannot begin leaves nothing");
 }
 
-/// The games of a match on disk by their names, without the time at which it began.
+/// The games of a match on disk by name, without their start time.
 fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
     let store = Store::open(folder.to_str().unwrap(), Create::Never).unwrap();
     let mut games = BTreeMap::new();
@@ -102,7 +102,7 @@ fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
             let other = games.insert(game.game_id.clone(), game.clone());
             assert!(
                 other.is_none_or(|other| other == game),
-                "a game is the same whenever it is played"
+                "a game does not depend on when it is played"
             );
         }
     }
@@ -110,7 +110,7 @@ fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
 }
 
 #[test]
-fn killed_at_any_moment_it_goes_on_to_the_same_games() {
+fn a_match_killed_at_any_moment_resumes_with_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
     let match_in = |name: &str, concurrency: &str| {
         let out = folder.path().join(name).to_str().unwrap().to_owned();
@@ -151,7 +151,7 @@ fn killed_at_any_moment_it_goes_on_to_the_same_games() {
         child.wait().unwrap();
     }
     assert!(!folder.path().join("killed/result.json").exists());
-    // On with another number of games side by side: that changes no game.
+    // Resuming with a different number of parallel games changes no game.
     let killed = answer(match_in("killed", "7").output().unwrap()).json();
     let whole = answer(match_in("whole", "64").output().unwrap()).json();
     for key in [
@@ -175,7 +175,7 @@ fn killed_at_any_moment_it_goes_on_to_the_same_games() {
 }
 
 #[test]
-fn ctrl_c_publishes_what_is_played() {
+fn ctrl_c_publishes_the_finished_games() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("m");
     let text = out.to_str().unwrap();
@@ -207,7 +207,7 @@ fn ctrl_c_publishes_what_is_played() {
     let stopped = answer(child.wait_with_output().unwrap());
     assert_eq!(stopped.code, 0, "{}", stopped.stderr);
     assert!(
-        stopped.stderr.contains("the same command goes on"),
+        stopped.stderr.contains("run the same command again"),
         "{}",
         stopped.stderr
     );
@@ -215,7 +215,7 @@ fn ctrl_c_publishes_what_is_played() {
 }
 
 #[test]
-fn a_book_gives_the_openings() {
+fn openings_come_from_a_book() {
     let folder = tempfile::tempdir().unwrap();
     let book = folder.path().join("book.txt");
     std::fs::write(&book, "B2 C3 # a corner\nC2 B3 A1\n").unwrap();
@@ -263,7 +263,7 @@ fn a_sequential_test_stops_early() {
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
+fn usage_errors_are_one_sentence() {
     for (more, message) in [
         (vec!["--a", "unifrom"], "did you mean 'uniform'?"),
         (vec!["--komi", "7.3"], "7.3"),
@@ -274,13 +274,13 @@ fn wrong_use_is_said_in_one_sentence() {
         (vec!["--sprt", "0,50", "--a-color", "black"], "pairs"),
         (vec!["--openings", "some"], "names no openings"),
         (vec!["--games", "0"], "at least 1"),
-        (vec!["--games", "-3"], "no whole number from 1"),
+        (vec!["--games", "-3"], "not a whole number from 1"),
         (vec!["--seed", "-1"], "invalid value '-1' for '--seed"),
-        (vec!["--concurrency", "-1"], "no whole number from 1"),
+        (vec!["--concurrency", "-1"], "not a whole number from 1"),
         (vec!["--komi", "-82"], "larger than the board"),
         (vec!["--rules", "japanese"], "japanese2008"),
         (vec!["--rules", "tromp"], "there are no rules named 'tromp'"),
-        (vec!["--out", ""], "--out names no folder"),
+        (vec!["--out", ""], "--out needs a folder"),
     ] {
         let args = ["match", "--a", "uniform", "--b", "random"];
         let args: Vec<&str> = match more[0] {
@@ -292,7 +292,7 @@ fn wrong_use_is_said_in_one_sentence() {
 }
 
 #[test]
-fn players_that_cannot_play_are_named() {
+fn errors_name_players_that_cannot_play() {
     for (player, message) in [
         ("model:/no/such/model", "/no/such/model"),
         ("store:/no/such/store", "/no/such/store"),
@@ -315,7 +315,7 @@ fn players_that_cannot_play_are_named() {
 }
 
 #[test]
-fn our_own_engine_plays_over_gtp() {
+fn tengen_plays_against_itself_over_gtp() {
     let engine = format!("gtp:{} gtp --model uniform --visits 8", env!("CARGO_BIN_EXE_tengen"));
     let answer = tengen(&[
         "match", "--a", &engine, "--b", "random", "--games", "2", "--size", "4", "--json",

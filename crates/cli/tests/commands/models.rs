@@ -1,4 +1,4 @@
-//! Networks from folders, files and stores, in every command that takes a player.
+//! Networks from folders, files and stores in every command that takes a player.
 
 use crate::common::{Answer, command, tengen};
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::process::Stdio;
 use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_store::{Create, Promotion, Store};
 
-/// A network that has learned nothing.
+/// An untrained network.
 fn model() -> Model {
     Model::new(Weights::random(&NetworkConfig::new(1, 8), 1).unwrap())
 }
 
-/// One short match of a player against the random one.
+/// A short match of a player against the random player.
 fn play(player: &str) -> Answer {
     let a = format!("{player},visits=4");
     tengen(&[
@@ -65,10 +65,10 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     assert!(!under("aga").contains("warning"));
     let said = under("japanese2008");
     assert!(
-        said.contains("warning: the model small was trained under aga and plays under japanese2008 here"),
+        said.contains("warning: the model small was trained under aga but plays under japanese2008 here"),
         "{said}"
     );
-    // Over GTP at the start and at every change, each once.
+    // Over GTP, each warning appears once: at the start and at every change.
     trained.info.fair_komi_half_points.insert("3x3".to_owned(), 6);
     trained.save(&path).unwrap();
     let player = format!("model:{}", path.to_str().unwrap());
@@ -80,12 +80,12 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     let answer = crate::common::answer(child.wait_with_output().unwrap());
     let said: Vec<&str> = answer.stderr.lines().collect();
     assert!(
-        said[0].contains("trained under aga and plays under tromp_taylor here"),
+        said[0].contains("trained under aga but plays under tromp_taylor here"),
         "{said:?}"
     );
-    assert!(said[1].contains("trained on 3x3 and plays on 4x4 here"), "{said:?}");
-    assert!(said[2].contains("komi 20 is more than the points of 4x4"), "{said:?}");
-    assert!(said[3].contains("komi 17 is more") && said.len() == 4, "{said:?}");
+    assert!(said[1].contains("trained on 3x3 but plays on 4x4 here"), "{said:?}");
+    assert!(said[2].contains("komi 20 exceeds the points of 4x4"), "{said:?}");
+    assert!(said[3].contains("komi 17 exceeds") && said.len() == 4, "{said:?}");
     let answers: Vec<&str> = answer.stdout.split("\n\n").map(str::trim_end).collect();
     assert_eq!(answers[1], "=");
     assert_eq!(answers[5].lines().count(), 2, "{answers:?}");
@@ -124,7 +124,7 @@ fn stores_have_champions_and_generations() {
 }
 
 #[test]
-fn a_match_goes_on_only_with_the_same_model() {
+fn a_match_only_resumes_with_the_same_model() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (location, out) = (path("store"), path("match"));
@@ -158,5 +158,5 @@ fn a_match_goes_on_only_with_the_same_model() {
     std::fs::remove_file(format!("{out}/result.json")).unwrap();
     std::fs::remove_dir_all(format!("{out}/games")).unwrap();
     let refused = play();
-    refused.refuses(1, &format!("begun with the player {first}, which is {second} now"));
+    refused.refuses(1, &format!("started with the player {first}, which is now {second}"));
 }

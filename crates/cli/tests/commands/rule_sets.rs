@@ -6,7 +6,7 @@ use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{LongCycle, Rules};
 use tengen_store::{Create, GamesOf, Store};
 
-/// The games in a folder, after the verifying command has found them sound.
+/// The games in a folder, after checking it with `tengen data verify`.
 #[track_caller]
 fn sound_games(folder: &str) -> Vec<GameRecord> {
     let verified = tengen(&["data", "verify", folder]);
@@ -17,7 +17,7 @@ fn sound_games(folder: &str) -> Vec<GameRecord> {
     games.collect()
 }
 
-/// Demands games that state these rules and ended in a way that these rules know.
+/// Requires games that name these rules and that ended in a way these rules allow.
 #[track_caller]
 fn check_rules(games: &[GameRecord], name: &str) {
     let rules: Rules = name.parse().unwrap();

@@ -1,4 +1,4 @@
-//! `tengen rules` from outside.
+//! Runs `tengen rules`.
 
 use crate::common::tengen;
 use serde_json::json;
@@ -30,7 +30,7 @@ fn positions_and_games_are_counted_exactly() {
     }
 }
 
-/// Solves a board, plays its line of best play and demands the margin at the end of it.
+/// Solves a board, plays its line of best play and requires the margin at the end of it.
 fn check_best_play(size: &str, margin: i64) {
     let answer = tengen(&["rules", "solve", "--size", size, "--json"]).json();
     assert_eq!(
@@ -67,26 +67,26 @@ fn solve_finds_best_play_on_tiny_boards() {
 }
 
 #[test]
-#[ignore = "takes seconds; run: cargo test --release -p tengen-cli --test commands -- --ignored solve_finds_best_play_on_3x3"]
+#[ignore = "seconds: cargo test --release -p tengen-cli --test commands -- --ignored solve_finds_best_play_on_3x3"]
 fn solve_finds_best_play_on_3x3() {
     check_best_play("3x3", 9);
 }
 
 #[test]
-fn solve_says_where_its_limits_are() {
+fn solve_reports_its_limits() {
     tengen(&["rules", "solve", "--size", "5x5"]).refuses(2, "5x5 is too large");
     tengen(&["rules", "solve", "--size", "2", "--moves", "A1 A1"]).refuses(1, "turn 2, white A1, is illegal");
     tengen(&["rules", "solve", "--size", "2", "--most-nodes", "0"]).refuses(2, "at least 1");
     let answer = tengen(&["rules", "solve", "--size", "4x4", "--most-nodes", "1000"]);
     answer.refuses(
         1,
-        "4x4 is not decided within 1,000 positions: the margin of best play is between -16 and",
+        "4x4 is not solved within 1,000 positions: the margin of best play is between -16 and",
     );
     answer.refuses(1, "--most-nodes");
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
+fn usage_errors_are_one_sentence() {
     for (args, message) in [
         (
             vec!["rules", "perft", "--size", "20x20", "--depth", "1"],
@@ -94,7 +94,7 @@ fn wrong_use_is_said_in_one_sentence() {
         ),
         (
             vec!["rules", "perft", "--size", "x", "--depth", "1"],
-            "a board is written 9 or 7x5",
+            "write a board as 9 or 7x5",
         ),
         (
             vec!["rules", "perft", "--size", "2", "--depth", "1", "--rules", "martian"],
@@ -109,7 +109,7 @@ fn wrong_use_is_said_in_one_sentence() {
 }
 
 #[test]
-fn show_says_what_is_refused_and_why() {
+fn show_lists_illegal_points_with_reasons() {
     let answer = tengen(&[
         "rules",
         "show",
@@ -168,7 +168,7 @@ fn verify_reads_both_formats_and_finds_one_altered_fact() {
     tengen(&["rules", "verify"]).refuses(2, "FILE");
 }
 
-/// A game of two passes on 1x1, where Black can never play, with a number of legal points before each move.
+/// A game of two passes on 1x1, where Black can never play, with a claimed number of legal points before each move.
 fn one_game(legal: u32) -> String {
     let fnv = |bytes: &[u8]| {
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
@@ -189,7 +189,7 @@ fn one_game(legal: u32) -> String {
 }
 
 #[test]
-fn score_replays_files_and_names_the_first_breach() {
+fn score_replays_files_and_reports_the_first_illegal_move() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("games.sgf");
     let first = "(;GM[1]FF[4]SZ[3]KM[0.5]RE[W+R];B[bb];W[];B[])";
@@ -207,13 +207,13 @@ fn score_replays_files_and_names_the_first_breach() {
         (&4.into(), &"white".into())
     );
     let text = tengen(&["rules", "score", path, "--komi", "10"]).stdout;
-    assert!(text.contains("turn 4, white B1, breaks the rules"), "{text}");
+    assert!(text.contains("turn 4, white B1, is illegal"), "{text}");
     assert!(text.contains("W+1"), "{text}");
     tengen(&["rules", "score", "/no/such.sgf"]).refuses(1, "/no/such.sgf");
 }
 
 #[test]
-fn score_judges_life_or_names_the_chains_it_cannot_decide() {
+fn score_decides_life_or_lists_undecided_chains() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("games.sgf");
     std::fs::write(
@@ -231,16 +231,16 @@ fn score_judges_life_or_names_the_chains_it_cannot_decide() {
     assert_eq!(games[1]["undecided"], json!(["C7", "E5"]));
     let text = tengen(&args).stdout;
     assert!(
-        text.contains("whether the chains at C7, E5 are alive is not decided"),
+        text.contains("it is undecided whether the chains at C7, E5 are alive"),
         "{text}"
     );
 }
 
 #[test]
-fn score_calls_a_game_that_a_long_cycle_ties_a_tie() {
+fn score_reports_a_tie_by_a_long_cycle() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("games.sgf");
-    // The eternal life of the published facts; the ban of superko comes a move earlier than the tie.
+    // The eternal life from the published facts; superko bans the cycle one move before the tie.
     let game = "(;SZ[4:3]KM[6.5]AB[ba][cb][db]AW[da][ab][bb];B[aa];W[ca];B[ba];W[da];B[aa])";
     std::fs::write(&path, game).unwrap();
     let path = path.to_str().unwrap();
@@ -251,7 +251,7 @@ fn score_calls_a_game_that_a_long_cycle_ties_a_tie() {
         assert_eq!(found, expected, "{rules}");
         assert_eq!(scored["undecided"], json!([]));
         let text = tengen(&["rules", "score", path, "--rules", rules]).stdout;
-        assert!(text.contains("a long cycle has tied the game (0;"), "{text}");
+        assert!(text.contains("a long cycle tied the game (0;"), "{text}");
     }
     let basic = tengen(&["rules", "score", path, "--rules", "ko=basic", "--json"]).json()["games"][0].clone();
     assert_eq!(
@@ -267,7 +267,7 @@ fn score_calls_a_game_that_a_long_cycle_ties_a_tie() {
 }
 
 #[test]
-fn score_reads_on_after_broken_games_and_says_where_they_are() {
+fn score_skips_broken_games_and_reports_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -280,7 +280,7 @@ fn score_reads_on_after_broken_games_and_says_where_they_are() {
         format!("{good}\n(;GM[1]SZ[3];B[zz])\n(;GM[1]SZ[52])\n{good}\n").as_bytes(),
     );
     let answer = tengen(&["rules", "score", &path, "--json"]);
-    answer.refuses(1, "2 of 4 games of");
+    answer.refuses(1, "cannot read 2 of 4 games in");
     answer.refuses(
         1,
         "game 2: line 2, column 14: expected a point on 3x3 or nothing, found \"zz\"",
@@ -302,8 +302,8 @@ fn score_reads_on_after_broken_games_and_says_where_they_are() {
         assert_eq!(games["games"][game]["legal"], true, "{games}");
     }
     let dead = write("dead.sgf", b"(;SZ[3]AB[aa][ba]AW[ab][bb][ca])");
-    tengen(&["rules", "score", &dead]).refuses(1, "line 1, column 8: the stones set up at the start are no position");
+    tengen(&["rules", "score", &dead]).refuses(1, "line 1, column 8: the setup stones do not form a legal position");
     for (name, bytes) in [("empty.sgf", &b""[..]), ("binary.sgf", &b"\x7fELF\x02\x01\0\0(\0)"[..])] {
-        tengen(&["rules", "score", &write(name, bytes)]).refuses(1, "is no SGF");
+        tengen(&["rules", "score", &write(name, bytes)]).refuses(1, "is not an SGF file");
     }
 }

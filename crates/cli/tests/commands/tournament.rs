@@ -1,4 +1,4 @@
-//! `tengen tournament` from outside.
+//! Runs `tengen tournament`.
 
 use crate::common::{Answer, tengen};
 #[cfg(feature = "torch")]
@@ -46,10 +46,10 @@ fn all_players_are_rated_on_one_scale() {
 }
 
 #[test]
-fn tables_show_ratings_and_crosses() {
+fn prints_ratings_and_a_cross_table() {
     let text = quick(&[]);
     assert_eq!(text.code, 0, "{}", text.stderr);
-    for part in ["3 players on 3x3, komi 3", "95 % interval", "against 1", "×"] {
+    for part in ["3 players on 3x3, komi 3", "95% interval", "against 1", "×"] {
         assert!(text.stdout.contains(part), "{part}: {}", text.stdout);
     }
     let markdown = quick(&["--markdown"]).stdout;
@@ -57,7 +57,7 @@ fn tables_show_ratings_and_crosses() {
 }
 
 #[test]
-fn a_later_call_plays_only_what_new_players_add() {
+fn a_later_call_only_plays_what_new_players_add() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("t");
     let out = out.to_str().unwrap();
@@ -77,13 +77,13 @@ fn a_later_call_plays_only_what_new_players_add() {
         first["pairings"].as_array().unwrap()[..]
     );
     assert_eq!((shards().len(), &more["games"]), (6, &60.into()));
-    quick(&["--out", folder.path().to_str().unwrap()]).refuses(2, "holds no tournament");
+    quick(&["--out", folder.path().to_str().unwrap()]).refuses(2, "is not a tournament");
 }
 
 #[test]
-fn wrong_use_is_said_in_one_sentence() {
+fn usage_errors_are_one_sentence() {
     tengen(&["tournament", "random"]).refuses(2, "at least two players");
-    tengen(&["tournament", "random", "random"]).refuses(2, "takes part twice");
+    tengen(&["tournament", "random", "random"]).refuses(2, "is listed twice");
     tengen(&["tournament", "random", "unifrom"]).refuses(2, "did you mean 'uniform'?");
     tengen(&["tournament", "random", "uniform", "--every", "2"]).refuses(2, "--store");
     tengen(&["tournament", "--store", "/no/such/store"]).refuses(1, "/no/such/store");
@@ -92,7 +92,7 @@ fn wrong_use_is_said_in_one_sentence() {
 
 #[cfg(feature = "torch")]
 #[test]
-fn the_models_of_a_store_are_rated_as_they_appear() {
+fn new_models_of_a_store_are_added_to_the_ratings() {
     use tengen_model::{Model, NetworkConfig, Weights};
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().join("store").to_str().unwrap().to_owned();
@@ -123,7 +123,7 @@ fn the_models_of_a_store_are_rated_as_they_appear() {
         tengen(&[&args[..], komi].concat())
     };
     let ids = [publish(0), publish(1)];
-    rate(&[]).refuses(2, "give --komi");
+    rate(&[]).refuses(2, "use --komi");
     let first = rate(&["--komi", "2.5"]).json();
     assert_eq!(
         first["pairings"].as_array().unwrap().len(),

@@ -1,15 +1,15 @@
-//! One thing measured at one moment, and its JSON form.
+//! One measurement event and its JSON form.
 
 use serde::{Deserialize, Serialize};
 
-/// Something measured at one moment of a run. As JSON it is one flat object whose `event` names its kind.
+/// A measurement at one moment of a run. As JSON it is one flat object whose `event` key names the kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
-    /// When, in milliseconds since 1970 in UTC.
+    /// The time in milliseconds since 1970, UTC.
     pub time_ms: i64,
-    /// Seconds the run has worked since zero, summed over its resumes; pauses between them are left out.
+    /// Working seconds of the run so far, summed over its resumes; pauses in between do not count.
     pub elapsed_seconds: f64,
-    /// What was measured.
+    /// The measurement itself.
     #[serde(flatten)]
     pub measured: Measured,
 }
@@ -18,22 +18,22 @@ pub struct Event {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Measured {
-    /// Training steps since the event before.
+    /// Training steps since the previous event.
     Train(Train),
-    /// Self-play since the event before.
+    /// Self-play since the previous event.
     Selfplay(Selfplay),
-    /// A verdict of the gate.
+    /// A gate verdict.
     Gate(Gate),
-    /// A model published.
+    /// A published model.
     Model(Model),
     /// A model's strength, from matches between models.
     Rating(Rating),
 }
 
-/// A figure that may be unknown: absent in a line of an older version, or null because JSON has no NaN.
+/// A number or text that may be unknown: absent from a line of an older version, or null because JSON has no NaN.
 trait Figure {
     fn unknown() -> Self;
-    /// The figure as a point of a curve; `None` for what is no number or has no value.
+    /// The value as a point on a curve; `None` if it is not a number or has no value.
     fn scalar(&self) -> Option<f64>;
 }
 
@@ -82,7 +82,7 @@ impl Figure for String {
     }
 }
 
-/// Makes a struct of figures: what a line lacks is unknown (NaN, zero, empty), and its numbers are curves.
+/// Defines a struct whose missing fields are unknown (NaN, zero, empty) and whose numbers are curves.
 macro_rules! figures {
     ($(#[$about:meta])* struct $name:ident { $($(#[$meaning:meta])* $field:ident: $kind:ty,)* }) => {
         $(#[$about])*
@@ -106,25 +106,25 @@ macro_rules! figures {
 }
 
 figures! {
-    /// Training: means over the steps since the event before.
+    /// Training, as means over the steps since the previous event.
     struct Train {
-        /// Optimiser steps since zero.
+        /// Optimizer steps since the run began.
         step: u64,
-        /// Samples trained on since zero.
+        /// Samples trained on since the run began.
         samples: u64,
         /// The learning rate of the last step.
         learning_rate: f64,
-        /// The weighted sum that is minimised.
+        /// The weighted sum that training minimizes.
         total_loss: f64,
-        /// Cross-entropy of the policy with the search's target, nats.
+        /// Cross-entropy of the policy against the search's target, in nats.
         policy_loss: f64,
-        /// Cross-entropy of win, tie and loss, nats.
+        /// Cross-entropy of win, tie and loss, in nats.
         value_loss: f64,
-        /// Cross-entropy of the final margin's distribution, nats.
+        /// Cross-entropy of the final margin's distribution, in nats.
         margin_loss: f64,
         /// Loss of the ownership head, per point.
         ownership_loss: f64,
-        /// Mean entropy of the network's policy, nats.
+        /// Mean entropy of the network's policy, in nats.
         policy_entropy: f64,
         /// Norm of the gradient before clipping.
         grad_norm: f64,
@@ -134,13 +134,13 @@ figures! {
 }
 
 figures! {
-    /// Self-play: totals since zero; rates, means and shares since the event before.
+    /// Self-play: totals since the run began; rates, means and shares since the previous event.
     struct Selfplay {
-        /// Games published since zero.
+        /// Games published since the run began.
         games: u64,
         /// Plies of those games.
         positions: u64,
-        /// Positions evaluated by the network for them.
+        /// Network evaluations spent on those games.
         evaluations: u64,
         /// Games finished per second.
         games_per_second: f64,
@@ -148,17 +148,17 @@ figures! {
         evaluations_per_second: f64,
         /// Plies played per second.
         positions_per_second: f64,
-        /// Mean length of the finished games, plies.
+        /// Mean length of the finished games, in plies.
         mean_plies: f64,
-        /// Share of the games that met the ply limit, 0 to 1.
+        /// Share of the games that reached the ply limit, 0 to 1.
         unfinished_share: f64,
-        /// Share of the finished games that Black won, ties counted half, 0 to 1.
+        /// Share of the finished games that Black won, a tie counting half, 0 to 1.
         black_win_share: f64,
-        /// Mean margin of the finished games, points, Black minus White after komi.
+        /// Mean margin of the finished games in points, Black minus White after komi.
         mean_margin: f64,
-        /// The komi at which self-play is believed even, points.
+        /// The komi at which self-play is believed to be even, in points.
         fair_komi: f64,
-        /// Share of the evaluations answered by the caches, 0 to 1.
+        /// Share of the evaluations answered from the caches, 0 to 1.
         cache_hit_share: f64,
         /// Visits per full search.
         visits: u64,
@@ -170,69 +170,69 @@ figures! {
 figures! {
     /// The gate's verdict on one candidate.
     struct Gate {
-        /// The model that wanted to be champion.
+        /// The candidate model.
         candidate: String,
-        /// The model it played against; empty when there was none.
+        /// The model it played; empty if there was none.
         champion: String,
         /// Whether the candidate became champion.
         promoted: bool,
         /// Games played.
         games: u64,
-        /// Share of the points the candidate took, wins plus half the ties, 0 to 1.
+        /// Share of the points the candidate scored (wins plus half the ties), 0 to 1.
         points_share: f64,
-        /// The candidate's Elo over the champion.
+        /// The candidate's Elo relative to the champion.
         elo: f64,
-        /// Lower end of its 95 % interval.
+        /// Lower end of its 95% interval.
         elo_low: f64,
-        /// Upper end of its 95 % interval.
+        /// Upper end of its 95% interval.
         elo_high: f64,
         /// The sequential test's log-likelihood ratio at the end.
         llr: f64,
-        /// Why the match ended and how it was decided, in words.
+        /// Why the match ended and how it was decided, as text.
         reason: String,
     }
 }
 
 figures! {
-    /// A model published, with what it cost since zero.
+    /// A published model and its total cost so far.
     struct Model {
         /// Its name in the store.
         model_id: String,
         /// Optimiser steps.
         step: u64,
-        /// Self-play games.
+        /// Self-play games behind the model.
         games: u64,
         /// Plies of those games.
         positions: u64,
         /// Network evaluations.
         evaluations: u64,
-        /// Processor seconds of all threads.
+        /// CPU seconds of all threads.
         cpu_seconds: f64,
-        /// Its strength, if already measured.
+        /// The model's strength, if already measured.
         elo: Option<f64>,
     }
 }
 
 figures! {
-    /// A model's strength on the scale of the run, with the model's cost since zero.
+    /// A model's strength on the run's Elo scale, and what the model cost.
     struct Rating {
-        /// The model.
+        /// The model's name in the store.
         model_id: String,
-        /// Its Elo.
+        /// The model's Elo.
         elo: f64,
-        /// Lower end of its 95 % interval.
+        /// Lower end of its 95% interval.
         low: f64,
-        /// Upper end of its 95 % interval.
+        /// Upper end of its 95% interval.
         high: f64,
-        /// Network evaluations it took to make the model.
+        /// Network evaluations spent on making the model.
         evaluations: u64,
-        /// Processor seconds it took.
+        /// CPU seconds spent on making the model.
         cpu_seconds: f64,
     }
 }
 
 impl Event {
-    /// An event of this moment.
+    /// An event with the current time.
     pub fn now(elapsed_seconds: f64, measured: Measured) -> Event {
         Event {
             time_ms: super::now_ms(),
@@ -241,15 +241,15 @@ impl Event {
         }
     }
 
-    /// Reads one JSON line; `None` when it is torn, empty or of a kind this version does not know.
+    /// Parses one JSON line; `None` if it is incomplete, empty or of a kind that this version does not know.
     pub fn from_json(line: &[u8]) -> Option<Event> {
         let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
-        // JSON has no NaN: a figure without a value was written as null.
+        // JSON has no NaN, so a number without a value was written as null.
         value.as_object_mut()?.retain(|_, figure| !figure.is_null());
         serde_json::from_value(value).ok()
     }
 
-    /// Its kind, as in the JSON line.
+    /// The event's kind, as in the JSON line.
     pub fn kind(&self) -> &'static str {
         match &self.measured {
             Measured::Train(_) => "train",
@@ -260,8 +260,8 @@ impl Event {
         }
     }
 
-    /// Where the event stands on its curves: optimiser steps for training and models, games for self-play,
-    /// evaluations for ratings, seconds of the run for the gate.
+    /// The event's position on its curves: optimizer steps for training and models, games for self-play, evaluations
+    /// for ratings, seconds of the run for the gate.
     pub fn axis(&self) -> u64 {
         match &self.measured {
             Measured::Train(train) => train.step,
@@ -272,7 +272,7 @@ impl Event {
         }
     }
 
-    /// Its numbers, each with its name.
+    /// The event's numbers, each with its name.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         match &self.measured {
             Measured::Train(train) => train.scalars(),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_back() {
+    fn every_kind_survives_a_round_trip() {
         let kinds = [
             Measured::Train(Train {
                 step: 7,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_is_no_number_stays_none() {
+    fn an_infinite_loss_becomes_unknown() {
         let (json, read) = round_trip(Measured::Train(Train {
             total_loss: f64::INFINITY,
             ..Train::default()

@@ -1,9 +1,8 @@
-//! What a run measures about itself: one JSON line per event and, beside it, a TensorBoard event file.
+//! What a run measures about itself: one JSON line per event, plus a TensorBoard event file.
 //!
-//! Every process writes its own two files under `metrics/` of the store, so that no two writers meet:
-//! `<utc ms>-<pid>.jsonl` and `events.out.tfevents.<utc s>.tengen.<pid>`. The JSON lines are the truth; the
-//! TensorBoard file repeats their figures for people who like that program
-//! (`tensorboard --logdir STORE/metrics --reload_multifile true`).
+//! Every process writes its own two files under `metrics/` in the store, so writers never collide:
+//! `<utc ms>-<pid>.jsonl` and `events.out.tfevents.<utc s>.tengen.<pid>`. The JSON lines are authoritative; the
+//! TensorBoard file repeats their numbers (`tensorboard --logdir STORE/metrics --reload_multifile true`).
 
 mod event;
 mod tensorboard;
@@ -18,27 +17,27 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use tensorboard::EventFile;
 
-/// The folder of the measurements inside a store.
+/// The metrics folder inside a store.
 const FOLDER: &str = "metrics";
 
-/// Writes the measurements of this process. Threads may share it.
+/// Writes the metrics of this process. Threads may share it.
 pub struct Metrics(Mutex<Files>);
 
 struct Files {
     lines: File,
-    /// The last line may lack its end because the disk was full.
+    /// Whether the last line may be incomplete, for example because the disk was full.
     torn: bool,
     events: EventFile,
 }
 
 impl Metrics {
-    /// Begins this process's two files in `metrics/` of the store at `store_folder`, making the folder if need be.
+    /// Creates this process's two files in `metrics/` of the store at `store_folder`, and the folder if needed.
     ///
     /// # Errors
-    /// When the files cannot be made, for example in a read-only store.
+    /// If the files cannot be created, for example in a read-only store.
     pub fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
         let folder = store_folder.join(FOLDER);
-        let about = || format!("beginning the measurements in {}", folder.display());
+        let about = || format!("cannot create the metrics files in {}", folder.display());
         fs::create_dir_all(&folder).with_context(about)?;
         let (now, pid) = (now_ms(), std::process::id());
         let append = |name: String| OpenOptions::new().append(true).create(true).open(folder.join(name));
@@ -55,33 +54,33 @@ impl Metrics {
     /// Appends one event to both files.
     ///
     /// # Errors
-    /// When the disk refuses it. The files stay readable, and later events can still be recorded.
+    /// If a write fails. The files stay readable, and later events can still be recorded.
     pub fn record(&self, event: &Event) -> anyhow::Result<()> {
-        let mut line = serde_json::to_vec(event).context("writing an event as JSON")?;
+        let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
         line.push(b'\n');
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if files.torn {
             line.insert(0, b'\n');
         }
-        // One call per line: a process killed at any moment leaves whole lines.
+        // One write per line, so a process killed at any moment leaves whole lines.
         files.torn = true;
-        files.lines.write_all(&line).context("writing a line of measurements")?;
+        files.lines.write_all(&line).context("cannot write a line of metrics")?;
         files.torn = false;
-        files.events.append(event).context("writing a TensorBoard event")
+        files.events.append(event).context("cannot write a TensorBoard event")
     }
 }
 
-/// All events of a store, in the order of their times. What cannot be read (a last line torn by a crash, an event
-/// of a later version) is left out, and so is what the folder does not have.
+/// All events of a store in chronological order. Skips lines that cannot be read, such as a last line cut short by a
+/// crash or an event of a later version; a store without metrics has no events.
 ///
 /// # Errors
-/// When the folder or a file in it is there but cannot be read.
+/// If the folder or a file in it exists but cannot be read.
 pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
     let folder = store_folder.join(FOLDER);
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let about = || format!("reading the measurements in {}", folder.display());
+    let about = || format!("cannot read the metrics in {}", folder.display());
     let mut files = Vec::new();
     for entry in fs::read_dir(&folder).with_context(about)? {
         let path = entry.with_context(about)?.path();
@@ -92,18 +91,18 @@ pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
     files.sort();
     let mut events = Vec::new();
     for path in files {
-        let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         events.extend(bytes.split(|&byte| byte == b'\n').filter_map(Event::from_json));
     }
     events.sort_by_key(|event| event.time_ms);
     Ok(events)
 }
 
-/// Milliseconds since 1970 in UTC, now.
+/// The current time in milliseconds since 1970, UTC.
 pub fn now_ms() -> i64 {
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => since.as_millis() as i64,
-        // A clock set before 1970.
+        // The clock is set before 1970.
         Err(_) => 0,
     }
 }
@@ -130,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn a_store_without_measurements_has_no_events() {
+    fn a_store_without_metrics_has_no_events() {
         let store = tempfile::tempdir().unwrap();
         assert_eq!(read_all(store.path()).unwrap().len(), 0);
     }
 
     #[test]
-    fn events_come_back_in_the_order_of_time() {
+    fn events_are_read_in_chronological_order() {
         let store = tempfile::tempdir().unwrap();
         let metrics = Metrics::open(store.path()).unwrap();
         for (time, step) in [(30, 3), (10, 1), (20, 2)] {
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn unreadable_lines_are_skipped() {
         let store = tempfile::tempdir().unwrap();
         let folder = store.path().join(FOLDER);
         fs::create_dir_all(&folder).unwrap();
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn two_writers_do_not_meet_and_a_second_start_goes_on() {
+    fn two_writers_use_separate_files_that_are_read_together() {
         let store = tempfile::tempdir().unwrap();
         for step in [1, 2] {
             Metrics::open(store.path())
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+    fn an_error_names_the_folder_that_cannot_be_created() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Metrics::open(file.path()).err().unwrap();
         assert!(error.to_string().contains("metrics"), "{error}");

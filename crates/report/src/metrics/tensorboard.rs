@@ -1,4 +1,4 @@
-//! TensorBoard event files, written by hand: records framed by masked CRC-32C around two small protobuf messages.
+//! Writes TensorBoard event files: records framed by masked CRC-32C around two small hand-encoded protobuf messages.
 //!
 //! Frame (TensorFlow, `core/lib/io/record_writer.h`): length `u64`, masked CRC of the length `u32`, message, masked
 //! CRC of the message `u32`, all little-endian. Messages (`core/util/event.proto`, `core/framework/summary.proto`):
@@ -8,13 +8,13 @@
 use super::Event;
 use std::io::{self, Write};
 
-/// A file of curves that TensorBoard reads while it grows.
+/// A file of curves that TensorBoard can read while it grows.
 pub(super) struct EventFile<W = std::fs::File> {
     file: W,
 }
 
 impl<W: Write> EventFile<W> {
-    /// Writes the record that names the format. `wall_time` counts seconds since 1970 in UTC.
+    /// Writes the record that names the format. `wall_time` is in seconds since 1970, UTC.
     pub(super) fn begin(file: W, wall_time: f64) -> io::Result<EventFile<W>> {
         let mut message = Message::default();
         message.double(1, wall_time);
@@ -24,7 +24,7 @@ impl<W: Write> EventFile<W> {
         Ok(events)
     }
 
-    /// Appends every number of an event under the tag `<kind>/<name>`.
+    /// Appends every number of an event with the tag `<kind>/<name>`.
     pub(super) fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut summary = Message::default();
         for (name, value) in event.scalars() {
@@ -40,7 +40,7 @@ impl<W: Write> EventFile<W> {
         self.record(&message.0)
     }
 
-    /// Writes one framed record in one call, so that a killed process leaves whole records.
+    /// Writes one framed record in a single call, so that a killed process leaves whole records.
     fn record(&mut self, message: &[u8]) -> io::Result<()> {
         let length = (message.len() as u64).to_le_bytes();
         let mut frame = Vec::with_capacity(message.len() + 16);
@@ -52,7 +52,7 @@ impl<W: Write> EventFile<W> {
     }
 }
 
-/// CRC-32C, rotated and shifted so that the sum of data that holds sums stays meaningful.
+/// CRC-32C, rotated and shifted so that checksums of data containing checksums stay meaningful.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -106,7 +106,7 @@ mod tests {
     );
 
     #[test]
-    fn the_bytes_are_those_of_the_official_writer() {
+    fn writes_the_same_bytes_as_the_official_writer() {
         let rating = Rating {
             model_id: "g000001".into(),
             elo: 123.25,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_castagnoli_and_masked() {
+    fn the_checksum_is_masked_crc32c() {
         assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(
             masked_crc(b"123456789"),

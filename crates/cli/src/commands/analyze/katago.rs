@@ -1,14 +1,14 @@
-//! KataGo's command line and configuration files, for programs that can start nothing but KataGo.
+//! KataGo's command line and configuration files, for programs that can only start KataGo.
 
 use anyhow::Context;
 use std::ffi::OsString;
 use std::path::Path;
 use tengen_gtp::json::{SettingError, Settings};
 
-/// Options of `katago analysis`, which KataGo writes with one hyphen.
+/// Options of `katago analysis`, which take a single hyphen in KataGo.
 const OPTIONS: [&str; 4] = ["-model", "-config", "-override-config", "-quit-without-waiting"];
 
-/// The words of a command line; those of `katago analysis` as clap wants them, all others as they are.
+/// The words of a command line, with the single-hyphen options of `katago analysis` converted for clap.
 pub(crate) fn with_two_hyphens(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     if words.get(1).is_some_and(|command| command == "analysis") {
@@ -25,22 +25,22 @@ pub(crate) fn with_two_hyphens(words: impl Iterator<Item = OsString>) -> Vec<OsS
     words
 }
 
-/// What configurations say.
+/// Settings from configuration files and overrides.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Config {
-    /// How positions are searched.
+    /// Default search settings for queries.
     pub(super) settings: Settings,
-    /// Positions searched side by side (`numAnalysisThreads`), where it is said.
+    /// Number of positions searched in parallel (`numAnalysisThreads`), if set.
     pub(super) parallel: Option<u16>,
-    /// Names of settings that mean nothing here.
+    /// Names of settings that have no meaning here.
     pub(super) unknown: Vec<String>,
 }
 
 impl Config {
-    /// Takes the settings of a file: lines `name = value`, comments after `#`.
+    /// Applies the settings of a file: lines `name = value`, comments after `#`.
     ///
     /// # Errors
-    /// A file that cannot be read; a line that is neither; a setting of ours with a wrong value.
+    /// If the file cannot be read, a line is malformed, or a supported setting has an invalid value.
     pub(super) fn take_file(&mut self, path: &Path) -> anyhow::Result<()> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         for (number, line) in text.lines().enumerate() {
@@ -53,10 +53,10 @@ impl Config {
         Ok(())
     }
 
-    /// Takes settings as `-override-config` has them: `name=value`, with commas between them.
+    /// Applies settings in the format of `-override-config`: `name=value`, separated by commas.
     ///
     /// # Errors
-    /// As those of a file.
+    /// If a setting is malformed or a supported setting has an invalid value.
     pub(super) fn take_overrides(&mut self, text: &str) -> anyhow::Result<()> {
         let mut settings = text.split(',').filter(|setting| !setting.trim().is_empty());
         settings.try_for_each(|setting| self.take(setting).context("--override-config"))
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_options_of_katago_get_another_hyphen() {
+    fn only_katago_options_get_a_second_hyphen() {
         assert_eq!(
             words("katago analysis -model m -config c -v -override-config a=b --visits 3"),
             "katago analysis --model m --config c -v --override-config a=b --visits 3"
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_mean_something_are_taken_and_the_others_named() {
+    fn supported_settings_are_applied_and_the_others_listed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("analysis.cfg");
         let text = "# comment\nlogDir = logs  # more\n\nmaxVisits = 500\nreportAnalysisWinratesAs = WHITE\r\n\
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_settings_are_named_with_their_place() {
+    fn invalid_settings_are_reported_with_their_place() {
         let refuse = |text: &str| {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a.cfg");

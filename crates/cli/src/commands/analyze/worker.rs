@@ -1,4 +1,4 @@
-//! Searches the positions that queries ask for, several side by side.
+//! Searches the positions of open queries, several in parallel.
 
 use crate::analysis::{analysis_of, random_ownership, root_moves};
 use crate::lines::LONGEST_LINE;
@@ -12,33 +12,33 @@ use tengen_rng as rng;
 use tengen_rules::Move;
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod};
 
-/// Memory for evaluations that come up again, bytes.
+/// Memory for the cache of evaluations, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Where the largest tree stops growing, bytes of all trees.
+/// When all trees together exceed this many bytes, the largest tree stops growing.
 const TREE_BYTES: usize = 1 << 30;
 
-/// Visits of every position between two looks at the input and the clock.
+/// Visits of every position between two checks of the input and the clock.
 const SLICE: u32 = 4;
 
-/// Lines that are read before the searches go on.
+/// Maximum number of lines read before the searches continue.
 const MOST_LINES: usize = 256;
 
-/// Seed of the random games behind an ownership where no network says more.
+/// Seed of the random games that estimate ownership when no network does.
 const SEED: u64 = 1;
 
-/// Answers the queries of a desk.
+/// Answers the queries of a queue.
 pub(super) struct Worker {
     desk: Desk,
     predictor: Box<dyn Predictor>,
     parallel: usize,
-    begun: BTreeMap<u64, Begun>,
+    started: BTreeMap<u64, StartedSearch>,
     cache: EvaluationCache,
     lockstep: Lockstep,
 }
 
-/// A position whose search has begun.
-struct Begun {
+/// A position whose search has started.
+struct StartedSearch {
     search: Search,
     /// Visits below the position at which the search ends.
     wanted: u32,
@@ -47,31 +47,31 @@ struct Begun {
     reported: Instant,
 }
 
-/// What a look at the input has brought.
+/// The outcome of checking the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
     Open,
     Ended,
-    /// Nobody reads the answers any more.
-    Unheard,
+    /// The reader of the answers has disconnected.
+    Disconnected,
 }
 
 impl Worker {
-    /// A worker that searches so many positions side by side.
+    /// A worker that searches this many positions in parallel.
     pub(super) fn new(desk: Desk, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
         Worker {
             desk,
             predictor,
             parallel,
-            begun: BTreeMap::new(),
+            started: BTreeMap::new(),
             cache: EvaluationCache::new(CACHE_BYTES),
             lockstep: Lockstep::new(),
         }
     }
 
-    /// Answers every line until the input ends and, unless the end is to come at once, all is answered; or until nobody
-    /// listens.
-    pub(super) fn work(&mut self, lines: &Receiver<Vec<u8>>, end_at_once: bool) {
+    /// Answers lines until the input has ended and, unless `quit_at_once`, every query is answered, or until the reader
+    /// disconnects.
+    pub(super) fn work(&mut self, lines: &Receiver<Vec<u8>>, quit_at_once: bool) {
         let mut input = Input::Open;
         loop {
             if input == Input::Open {
@@ -79,16 +79,16 @@ impl Worker {
             }
             let done = match input {
                 Input::Open => false,
-                Input::Ended => end_at_once || self.desk.is_empty(),
-                Input::Unheard => true,
+                Input::Ended => quit_at_once || self.desk.is_empty(),
+                Input::Disconnected => true,
             };
-            if done || !self.go_on() {
+            if done || !self.search_slice() {
                 return;
             }
         }
     }
 
-    /// Takes the lines that have come; waits for one where there is nothing to do.
+    /// Takes the available lines; waits for one if there is nothing else to do.
     fn read(&mut self, lines: &Receiver<Vec<u8>>) -> Input {
         for number in 0..MOST_LINES {
             let line = match number == 0 && self.desk.is_empty() {
@@ -96,7 +96,7 @@ impl Worker {
                 false => lines.try_recv(),
             };
             match line {
-                Ok(line) if !self.take(&line) => return Input::Unheard,
+                Ok(line) if !self.take(&line) => return Input::Disconnected,
                 Ok(_) => {}
                 Err(TryRecvError::Empty) => return Input::Open,
                 Err(TryRecvError::Disconnected) => return Input::Ended,
@@ -105,7 +105,7 @@ impl Worker {
         Input::Open
     }
 
-    /// Takes one line; false when nobody listens.
+    /// Takes one line; false if the reader has disconnected.
     fn take(&mut self, line: &[u8]) -> bool {
         if line.len() >= LONGEST_LINE {
             return write(&[self.desk.refuse_long_line(LONGEST_LINE)]);
@@ -117,21 +117,21 @@ impl Worker {
         write(&handled.replies)
     }
 
-    /// Makes some visits of the positions that come first and answers what is finished; false when nobody listens.
-    fn go_on(&mut self) -> bool {
+    /// Adds some visits to the first positions in line and answers finished ones; false if the reader has disconnected.
+    fn search_slice(&mut self) -> bool {
         if !write(&self.end_stopped()) {
             return false;
         }
         let numbers = self.desk.most_urgent(self.parallel);
-        let mut slice: Vec<(u64, Begun)> = numbers
+        let mut slice: Vec<(u64, StartedSearch)> = numbers
             .into_iter()
-            .map(|number| (number, self.take_up(number)))
+            .map(|number| (number, self.started_search(number)))
             .collect();
-        for (_, begun) in &mut slice {
-            let next = begun.search.visits_done().saturating_add(SLICE).min(begun.wanted);
-            begun.search.set_visits(next);
+        for (_, started) in &mut slice {
+            let next = started.search.visits_done().saturating_add(SLICE).min(started.wanted);
+            started.search.set_visits(next);
         }
-        let mut searches: Vec<&mut Search> = slice.iter_mut().map(|(_, begun)| &mut begun.search).collect();
+        let mut searches: Vec<&mut Search> = slice.iter_mut().map(|(_, started)| &mut started.search).collect();
         let run = self
             .lockstep
             .run(&mut searches, self.predictor.as_mut(), &mut self.cache);
@@ -142,39 +142,39 @@ impl Worker {
         }
         let now = Instant::now();
         let mut lines = Vec::new();
-        for (number, begun) in slice {
-            lines.extend(self.look_at(number, begun, now));
+        for (number, started) in slice {
+            lines.extend(self.line_due(number, started, now));
         }
         lines.extend(self.end_largest());
         write(&lines)
     }
 
-    /// The search of a job, begun if it was not yet.
-    fn take_up(&mut self, number: u64) -> Begun {
-        self.begun
+    /// The search of a job, started if needed.
+    fn started_search(&mut self, number: u64) -> StartedSearch {
+        self.started
             .remove(&number)
-            .unwrap_or_else(|| Begun::new(self.desk.job(number).expect("the desk has named the job")))
+            .unwrap_or_else(|| StartedSearch::new(self.desk.job(number).expect("the desk has named the job")))
     }
 
-    /// The line for a job whose search has just gone on, if one is due; keeps the search unless it is finished.
-    fn look_at(&mut self, number: u64, mut begun: Begun, now: Instant) -> Option<String> {
-        if begun.is_finished(now) {
-            return self.answer(number, &begun.search, true);
+    /// The answer or report that a job owes after its latest visits, if any; keeps the search unless it is finished.
+    fn line_due(&mut self, number: u64, mut started: StartedSearch, now: Instant) -> Option<String> {
+        if started.is_finished(now) {
+            return self.answer(number, &started.search, true);
         }
-        let due = begun.is_report_due(now);
-        let line = due.then(|| self.answer(number, &begun.search, false)).flatten();
-        self.begun.insert(number, begun);
+        let due = started.is_report_due(now);
+        let line = due.then(|| self.answer(number, &started.search, false)).flatten();
+        self.started.insert(number, started);
         line
     }
 
-    /// Ends every job that was stopped.
+    /// Finishes every job that was terminated.
     fn end_stopped(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(number) = self.desk.most_urgent(1).into_iter().next()
             && self.desk.job(number).is_some_and(|job| job.stopped)
         {
-            let line = match self.begun.remove(&number) {
-                Some(begun) => self.answer(number, &begun.search, true),
+            let line = match self.started.remove(&number) {
+                Some(started) => self.answer(number, &started.search, true),
                 None => self.desk.let_go(number),
             };
             lines.extend(line);
@@ -182,13 +182,13 @@ impl Worker {
         lines
     }
 
-    /// Ends the search with the largest tree where all trees take more memory than they may.
+    /// Finishes the largest search if all trees together exceed their memory limit.
     fn end_largest(&mut self) -> Option<String> {
-        let total: usize = self.begun.values().map(|begun| begun.search.bytes()).sum();
-        let largest = self.begun.iter().max_by_key(|(_, begun)| begun.search.bytes());
+        let total: usize = self.started.values().map(|started| started.search.bytes()).sum();
+        let largest = self.started.iter().max_by_key(|(_, started)| started.search.bytes());
         let number = *largest.filter(|_| total > TREE_BYTES)?.0;
-        let begun = self.begun.remove(&number)?;
-        self.answer(number, &begun.search, true)
+        let started = self.started.remove(&number)?;
+        self.answer(number, &started.search, true)
     }
 
     fn answer(&mut self, number: u64, search: &Search, for_good: bool) -> Option<String> {
@@ -197,17 +197,17 @@ impl Worker {
     }
 }
 
-impl Begun {
-    fn new(job: &Job) -> Begun {
+impl StartedSearch {
+    fn new(job: &Job) -> StartedSearch {
         let now = Instant::now();
         let query = &*job.query;
         let allowed = root_moves(&job.position, &query.restrictions);
-        // Where no move is allowed there is only the position itself to look at.
+        // If no move is allowed, only the position itself can be evaluated.
         let nothing_allowed = allowed.is_some_and(|moves| !moves.pass && moves.points.is_empty());
         let mut search = Search::new(config(query), &job.position, query.komi, rng::stream(SEED, &[]));
         search.set_root_moves(allowed);
         let until = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
-        Begun {
+        StartedSearch {
             search,
             wanted: if nothing_allowed { 0 } else { query.settings.visits - 1 },
             until: query.settings.seconds.and_then(until),
@@ -220,7 +220,7 @@ impl Begun {
         self.search.visits_done() >= self.wanted || self.until.is_some_and(|until| now >= until)
     }
 
-    /// Whether it is time to report what was found so far; it is not again before the next time.
+    /// Whether an intermediate report is due; resets the timer.
     fn is_report_due(&mut self, now: Instant) -> bool {
         let due = self.report_every.is_some_and(|every| now - self.reported >= every);
         if due {
@@ -230,7 +230,7 @@ impl Begun {
     }
 }
 
-/// The settings of the search that a query asks for.
+/// The search settings for a query.
 fn config(query: &Query) -> SearchConfig {
     let usual = SearchConfig::for_play(0);
     SearchConfig {
@@ -242,7 +242,7 @@ fn config(query: &Query) -> SearchConfig {
     }
 }
 
-/// All that a job's query wants to know of its search.
+/// Everything a job's query asks to know about its search.
 fn analysis(job: &Job, search: &Search) -> PositionAnalysis {
     let (position, query) = (&job.position, &job.query);
     let color = position.to_move();
@@ -274,7 +274,7 @@ fn analysis(job: &Job, search: &Search) -> PositionAnalysis {
     analysis
 }
 
-/// Writes lines at once; false when nobody listens.
+/// Writes lines at once; false if the reader has disconnected.
 fn write(lines: &[String]) -> bool {
     if lines.is_empty() {
         return true;

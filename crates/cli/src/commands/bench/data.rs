@@ -1,4 +1,4 @@
-//! `tengen bench data`: games to shards and back, and samples out of the window.
+//! `tengen bench data`: games to shards and back, and samples from the window.
 
 use super::{Common, Figures, Watch, games};
 use crate::{arguments, output};
@@ -12,16 +12,16 @@ use tengen_store::{decode, encode};
 
 /// Write games as shards, read them back, and draw training samples from them
 ///
-/// Prints positions per second of each part and bytes per position on disk and in memory. Drawing a sample means
-/// features, targets and one of all mirror images by chance; it is measured with the games unpacked on disk as a run
-/// has them, in memory, and without ready bit planes (replayed at every draw). Samples per core are those of as many
-/// threads as there are cores, or RAYON_NUM_THREADS, divided by their number. The games are self-play of a search
-/// without a network, with real policy targets; --window repeats them until the window holds so many positions.
+/// Prints positions per second for each part, and bytes per position on disk and in memory. Drawing a sample computes
+/// features and targets in a random symmetry; it is measured with the games unpacked on disk (as in a run), in memory,
+/// and without prepared bit planes (replaying the game for every sample). Samples per core are the samples of as many
+/// threads as there are cores, or RAYON_NUM_THREADS, divided by the number of threads. The games are self-play by a
+/// search without a network, with real policy targets; --window repeats them until the window has that many positions.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench data --size 9
   RAYON_NUM_THREADS=1 tengen bench data --size 19 --games 64 --json
-  tengen bench data --size 9 --window 20000000 --cache /scratch --cache-mib 64    far more than memory may hold")]
+  tengen bench data --size 9 --window 20000000 --cache /scratch --cache-mib 64")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
@@ -32,23 +32,23 @@ pub(crate) struct Args {
     /// Samples per batch
     #[arg(long, default_value_t = 256, value_parser = arguments::count, value_name = "N")]
     batch: u32,
-    /// Positions in the window; without it those of the games
+    /// Positions in the window [default: those of the games]
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_default_value = true)]
     window: u64,
-    /// Where the unpacked games lie: `auto` (the temp folder), `memory` or a folder, as `samples.cache` of a config
+    /// Where to put the unpacked games: `auto` (the temp folder), `memory` or a folder; see `samples.cache` in a config
     #[arg(long, default_value = "auto", value_name = "PLACE")]
     cache: CachePlace,
-    /// Memory for the unpacked games, as `samples.cache_bytes` of a config
+    /// Memory for the unpacked games, like `samples.cache_bytes` in a config
     #[arg(long, default_value_t = 256, value_name = "MIB")]
     cache_mib: u32,
     #[command(flatten)]
     common: Common,
 }
 
-/// Parts that are measured one after the other.
+/// The number of parts measured one after the other.
 const PARTS: f64 = 6.0;
 
-/// Measures the data path; each of its parts gets the same time.
+/// Measures the data path, with equal time for each part.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let games = games::play(args.size, args.games, args.common.seed)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
@@ -77,10 +77,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let threads = rayon::current_num_threads();
     let per_position = |bytes: usize| bytes as f64 / source.positions() as f64;
     let workload = format!(
-        "data {}, {} games, {positions} positions, a window of {}, {threads} threads",
+        "data {}, {} with {}, a window of {}, {}",
         args.size,
-        games.len(),
-        source.positions()
+        output::counted(games.len() as u64, "game"),
+        output::counted(positions as u64, "position"),
+        output::thousands(source.positions()),
+        output::counted(threads as u64, "thread")
     );
     Figures::new(workload, args.common.seconds)
         .hidden("positions_per_second", drawn)
@@ -113,7 +115,7 @@ impl Args {
     }
 }
 
-/// A window that holds the games over and over until it has so many positions.
+/// A window that repeats the games until it has this many positions.
 fn window(config: SampleConfig, games: &[GameRecord], positions: u64) -> anyhow::Result<SampleSource> {
     config.validate()?;
     let mut source = SampleSource::new(config);
@@ -139,7 +141,7 @@ fn draw(source: &SampleSource, args: &Args, length: Duration) -> anyhow::Result<
         let batch = source.draw(args.batch as usize, seed, SymmetryMode::Random);
         batch
             .map(|batch| batch.len())
-            .context("the sample games have no position to train on")
+            .context("the sample games have no positions to train on")
     })
 }
 
@@ -149,7 +151,7 @@ fn check(games: &[GameRecord]) -> anyhow::Result<usize> {
     Ok(games.len())
 }
 
-/// How many positions per second `work` gets through, doing `positions` each time.
+/// Positions per second that `work` handles, when each call handles `positions`.
 fn repeat(length: Duration, positions: usize, mut work: impl FnMut() -> anyhow::Result<usize>) -> anyhow::Result<f64> {
     let watch = Watch {
         start: std::time::Instant::now(),

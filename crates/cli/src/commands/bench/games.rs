@@ -1,4 +1,4 @@
-//! Games for the benchmarks that need some: self-play in which the search has no network.
+//! Games for benchmarks: self-play by a search without a network.
 
 use anyhow::Context;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tengen_selfplay::{
     SelfPlayConfig,
 };
 
-/// Visits per move of these games: enough for honest policy targets.
+/// Visits per move of these games, enough for realistic policy targets.
 const VISITS: u32 = 8;
 
-/// Plays `count` games to their end and returns those with a result.
+/// Plays `count` games and returns those with a result.
 pub(super) fn play(size: Size, count: u32, seed: u64) -> anyhow::Result<Vec<GameRecord>> {
     let config = config(size, count.min(256), SearchConfig::default());
     let setup = GroupSetup {
@@ -44,7 +44,7 @@ pub(super) fn play(size: Size, count: u32, seed: u64) -> anyhow::Result<Vec<Game
     Ok(games)
 }
 
-/// Self-play on one board with usual settings.
+/// Self-play settings for one board, otherwise defaults.
 pub(super) fn config(size: Size, games_per_group: u32, search: SearchConfig) -> SelfPlayConfig {
     let boards = vec![BoardShare {
         size: size.to_string(),
@@ -58,7 +58,7 @@ pub(super) fn config(size: Size, games_per_group: u32, search: SearchConfig) -> 
     }
 }
 
-/// What all games of a benchmark have in common.
+/// The identity shared by all games of a benchmark.
 pub(super) fn identity(seed: u64) -> RunIdentity {
     RunIdentity {
         seed,
@@ -68,7 +68,7 @@ pub(super) fn identity(seed: u64) -> RunIdentity {
     }
 }
 
-/// A model that is never replaced.
+/// A model update that lasts for the whole benchmark.
 pub(super) fn model(id: &str, visits: u32, predictor: PredictorFactory) -> ModelUpdate {
     ModelUpdate {
         generation: 0,

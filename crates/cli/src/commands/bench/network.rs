@@ -1,8 +1,8 @@
-//! `tengen bench network`: raw batched inference, nothing around it.
+//! `tengen bench network`: raw batched inference and nothing else.
 
 use super::{Common, Figures};
-use crate::arguments;
 use crate::players::DeviceArgs;
+use crate::{arguments, output};
 use anyhow::Context;
 use serde_json::json;
 use std::thread;
@@ -11,14 +11,15 @@ use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{BatchSpeed, TorchPredictor, raw_inference};
 use tengen_rules::Size;
 
-/// Ask a network about whole batches of positions, with no search around it
+/// Evaluate whole batches of positions with a network, without a search
 ///
-/// Prints positions per second for each batch size: the limit that self-play is measured against. The network has
-/// the given shape and random weights. Each thread runs its own network.
+/// Prints positions per second for each batch size: the upper limit of self-play speed. The network has the given shape
+/// and random weights. Each thread runs its own network.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench network --network b6c96 --size 9 --dtype bf16
-  tengen bench network --network b10c128 --size 9 --device cuda --dtype bf16 --batch 256,1024,4096 --json")]
+  tengen bench network --network b10c128 --size 9 --device cuda --dtype bf16 \\
+      --batch 256,1024,4096 --json")]
 pub(crate) struct Args {
     /// Blocks and channels
     #[arg(long, default_value = "b6c96")]
@@ -26,10 +27,10 @@ pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
-    /// Batch sizes, measured one after the other in equal shares of the time
+    /// Batch sizes, measured one after the other with equal time each
     #[arg(long, default_value = "1,8,64", value_parser = arguments::counts, value_name = "N,N…")]
     batch: std::vec::Vec<u32>,
-    /// Threads that ask at the same time
+    /// Threads that evaluate at the same time
     #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "T")]
     threads: u32,
     #[command(flatten)]
@@ -61,10 +62,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let rates: Vec<f64> = (0..batches.len()).map(rate).collect();
     let (device, dtype, threads) = (args.device.device.name(), args.device.dtype.name(), args.threads);
-    let workload = format!(
-        "network {} {}, {device} {dtype}, {threads} threads",
-        args.network, args.size
-    );
+    let threads = output::counted(u64::from(threads), "thread");
+    let workload = format!("network {} {}, {device} {dtype}, {threads}", args.network, args.size);
     let mut figures = Figures::new(workload, start.elapsed().as_secs_f64());
     for (batch, rate) in batches.iter().zip(&rates) {
         figures.shown(&format!("positions per second, batch {batch}"), *rate);
@@ -85,7 +84,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         .print(args.common.json)
 }
 
-/// Operations of one position.
+/// Floating-point operations per position.
 fn flops(args: &Args) -> f64 {
     args.network.operations(args.size.area()) as f64
 }

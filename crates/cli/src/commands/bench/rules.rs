@@ -1,17 +1,18 @@
-//! `tengen bench rules`: whole games by the rules alone, one thread.
+//! `tengen bench rules`: whole games by the rules core alone, on one thread.
 
 use super::{Common, Figures};
 use crate::arguments;
 use tengen_rng as rng;
 use tengen_rules::{Position, Size, playout};
 
-/// Play random games by the exact rules, without search or network, on one thread
+/// Play random games under the exact rules, without search or network, on one thread
 ///
-/// Prints moves and games per second, both with the whole history kept and strict positional superko tested, and the
-/// memory of one position with its history after as many turns as the board has points.
-/// Workload light: each turn plays the first legal point after a random start that is no own one-point eye, else it
-/// passes. Workload scan: each turn lists all legal points and plays one of them at random. A game ends with two
-/// passes or after three turns per point, and is scored.
+/// Prints moves and games per second, with the whole history kept and strict positional superko checked, and the memory
+/// of a position with its history after as many turns as the board has points.
+///
+/// Workload light: each turn plays the first legal point after a random start that is not an own one-point eye, or
+/// passes if there is none. Workload scan: each turn lists all legal points and plays a random one. A game ends after
+/// two passes or three turns per point, and is scored.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench rules --size 9
@@ -20,23 +21,23 @@ pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
-    /// What a game consists of
+    /// How each game's moves are chosen
     #[arg(long, value_enum, default_value_t = Workload::Light)]
     workload: Workload,
     #[command(flatten)]
     common: Common,
 }
 
-/// How a game's moves are found.
+/// How a game's moves are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Workload {
     /// The first playable point after a random one
     Light,
-    /// One of all legal points, listed every turn
+    /// A random one of all legal points, listed every turn
     Scan,
 }
 
-/// Measures games by the rules.
+/// Measures games under the rules.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let mut rng = rng::stream(args.common.seed, &[]);
     let start = Position::new(args.size);
@@ -71,7 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         .print(args.common.json)
 }
 
-/// Bytes that a position holds after a random game of one turn per point, mean of 16 such games.
+/// Memory of a position in bytes after a random game of one turn per point, averaged over 16 such games.
 fn bytes_per_position(start: &Position, seed: u64) -> usize {
     const GAMES: usize = 16;
     let mut rng = rng::stream(seed, &[1]);

@@ -1,15 +1,15 @@
 //! `tengen bench search`: the search without a network.
 
 use super::{Common, Figures};
-use crate::arguments;
+use crate::{arguments, output};
 use std::time::Duration;
 use tengen_rules::Size;
 use tengen_search::{SearchBench, bench_search};
 
-/// Search positions of random games with a network that knows nothing and costs nothing
+/// Search positions of random games with a uniform predictor that costs nothing
 ///
-/// Prints visits per second. All but the network is there: the exact rules, encoding, canonical images, the
-/// evaluation cache and the tree. Each thread plays games of its own.
+/// Prints visits per second. Everything but the network is measured: the exact rules, encoding, canonical symmetries,
+/// the evaluation cache and the tree. Each thread plays its own games.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench search --size 9 --visits 800
@@ -37,7 +37,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         duration: Duration::from_secs_f64(args.common.seconds),
         seed: args.common.seed,
     })?;
-    let workload = format!("search {}, {} visits, {} threads", args.size, args.visits, args.threads);
+    let threads = output::counted(u64::from(args.threads), "thread");
+    let workload = format!(
+        "search {}, {}, {threads}",
+        args.size,
+        output::counted(u64::from(args.visits), "visit")
+    );
     Figures::new(workload, report.seconds)
         .rate("visits_per_second", report.visits as f64)
         .rate("moves_per_second", report.searches as f64)

@@ -1,8 +1,8 @@
-//! `tengen bench selfplay`: self-play as a run does it, without files.
+//! `tengen bench selfplay`: self-play as in a run, without files.
 
 use super::{Common, Figures, Watch, games};
-use crate::arguments;
 use crate::players::DeviceArgs;
+use crate::{arguments, output};
 use anyhow::Context;
 use std::sync::Arc;
 use std::thread;
@@ -12,15 +12,16 @@ use tengen_rules::Size;
 use tengen_search::SearchConfig;
 use tengen_selfplay::{CounterValues, Counters, Group, GroupSetup, PredictorFactory};
 
-/// Play self-play games with a network of random weights, as a run does
+/// Play self-play games with a network with random weights, as in a run
 ///
-/// Prints network evaluations, visits, moves and games per second, and the mean batch. Each thread plays its own
-/// group of games in lockstep with its own network and one libtorch thread. Games begin together, so games per second
-/// means something only after several game lengths.
+/// Prints network evaluations, visits, moves and games per second, and the mean batch size. Each thread plays its own
+/// group of games in lockstep with its own network and one libtorch thread. All games start at the same time, so games
+/// per second are only meaningful after several game lengths.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench selfplay --network b6c96 --size 9 --visits 32 --threads 2 --dtype bf16
-  tengen bench selfplay --network b10c128 --size 9 --device cuda --dtype bf16 --games 1024 --json")]
+  tengen bench selfplay --network b10c128 --size 9 --device cuda --dtype bf16 \\
+      --games 1024 --json")]
 pub(crate) struct Args {
     /// Blocks and channels
     #[arg(long, default_value = "b6c96")]
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     /// Threads, each with a group of games
     #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "T")]
     threads: u32,
-    /// Games a group plays in lockstep
+    /// Games that a group plays in lockstep
     #[arg(long, default_value_t = 64, value_parser = arguments::count)]
     games: u32,
     #[command(flatten)]
@@ -68,8 +69,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let hits = since(|counts| counts.cache_hits);
     let (device, dtype) = (args.device.device.name(), args.device.dtype.name());
     let workload = format!(
-        "self-play {} {}, {} visits, {} threads of {} games, {device} {dtype}",
-        args.network, args.size, args.visits, args.threads, args.games
+        "self-play {} {}, {}, {} of {}, {device} {dtype}",
+        args.network,
+        args.size,
+        output::counted(u64::from(args.visits), "visit"),
+        output::counted(u64::from(args.threads), "thread"),
+        output::counted(u64::from(args.games), "game"),
     );
     Figures::new(workload, seconds)
         .rate("evaluations_per_second", evaluations)
@@ -82,14 +87,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         .print(args.common.json)
 }
 
-/// One thread's group and network.
+/// A thread's group of games and its network.
 struct Worker {
     group: Group,
     predictor: TorchPredictor,
 }
 
 impl Worker {
-    /// A group whose first batch is already through the network, so that kernels are chosen and memory is taken.
+    /// A worker whose first batch has gone through the network, so kernels are selected and memory is allocated.
     fn new(args: &Args, weights: &Weights, number: u32, counters: Arc<Counters>) -> anyhow::Result<Worker> {
         let predictor = TorchPredictor::new(weights, args.device.predictor_options())?;
         let config = games::config(args.size, args.games, SearchConfig::default());
@@ -115,7 +120,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Plays until the time is over, and at least until one search of all threads is finished.
+    /// Plays until the time is over, but at least until one search has finished on any thread.
     fn play(&mut self, watch: Watch, counters: &Counters) -> anyhow::Result<()> {
         while !watch.over() || counters.values().plies == 0 {
             self.step()?;

@@ -1,8 +1,8 @@
-//! `tengen bench train`: training steps on games that were played without a network.
+//! `tengen bench train`: training steps on games played without a network.
 
 use super::{Common, Figures, games};
-use crate::arguments;
 use crate::players::DeviceArgs;
+use crate::{arguments, output};
 use anyhow::Context;
 use tengen_encoding::TrainingBatch;
 use tengen_model::NetworkConfig;
@@ -10,14 +10,15 @@ use tengen_rules::Size;
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_trainer::{Trainer, TrainerConfig};
 
-/// Train a network on sample games, as a run does
+/// Train a network on sample games, as in a run
 ///
-/// Prints positions per second of whole training steps: forward, losses, gradient, optimiser and moving average. The
-/// batches are drawn beforehand; `tengen bench data` measures that part.
+/// Prints positions per second of whole training steps: forward pass, losses, gradient, optimizer and moving average.
+/// The batches are drawn beforehand; `tengen bench data` measures that part.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench train --network b6c96 --size 9 --batch 256 --threads 2
-  tengen bench train --network b10c128 --size 9 --batch 1024 --device cuda --dtype bf16 --json")]
+  tengen bench train --network b10c128 --size 9 --batch 1024 --device cuda \\
+      --dtype bf16 --json")]
 pub(crate) struct Args {
     /// Blocks and channels
     #[arg(long, default_value = "b6c96")]
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     /// Positions per step
     #[arg(long, default_value_t = 256, value_parser = arguments::count, value_name = "N")]
     batch: u32,
-    /// Threads of libtorch
+    /// libtorch threads
     #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "T")]
     threads: u32,
     #[command(flatten)]
@@ -37,10 +38,10 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Batches that are drawn beforehand and taken in turn.
+/// Batches drawn beforehand and used in turn.
 const BATCHES: u64 = 8;
 
-/// Games the batches are drawn from.
+/// Number of games that the batches are drawn from.
 const GAMES: u32 = 32;
 
 /// Measures training.
@@ -54,7 +55,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         ..TrainerConfig::default()
     };
     let mut trainer = Trainer::new(&args.network, config, options.device, args.common.seed)?;
-    // The first step chooses kernels and takes memory.
+    // The first step selects kernels and allocates memory.
     let mut losses = trainer.step(&batches[0])?;
     let watch = args.common.start();
     let mut steps = 0;
@@ -64,8 +65,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let (device, dtype) = (args.device.device.name(), args.device.dtype.name());
     let workload = format!(
-        "training {} {}, batch {}, {} threads, {device} {dtype}",
-        args.network, args.size, args.batch, args.threads
+        "training {} {}, batch {}, {}, {device} {dtype}",
+        args.network,
+        args.size,
+        args.batch,
+        output::counted(u64::from(args.threads), "thread"),
     );
     Figures::new(workload, watch.elapsed())
         .rate("positions_per_second", steps as f64 * f64::from(args.batch))
@@ -84,5 +88,5 @@ fn batches(args: &Args) -> anyhow::Result<Vec<TrainingBatch>> {
     (0..BATCHES)
         .map(draw)
         .collect::<Option<_>>()
-        .context("the sample games have no position to train on")
+        .context("the sample games have no positions to train on")
 }

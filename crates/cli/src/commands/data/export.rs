@@ -1,4 +1,4 @@
-//! `tengen data export`: the games of a store as a frozen dataset for other tools.
+//! `tengen data export`: writes a store's games as a frozen dataset for other tools.
 
 use super::filters::Filters;
 use crate::interrupt::Interrupt;
@@ -14,34 +14,37 @@ use tengen_store::{Create, Store};
 
 /// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
 ///
-/// The dataset appears whole at DIR/v1, or not at all: parts with the rows, README.md with the shape, unit and viewpoint
-/// of every column and how the labels were made, and MANIFEST.json with sizes, SHA-256 and rows of every file. Every game
-/// is replayed under its rules on the way. The same store and options give the same bytes; a complete dataset is never
-/// changed; what an interrupted export left is removed by the next.
+/// The dataset appears at DIR/v1 complete or not at all: part files with the rows, README.md with the shape, unit and
+/// viewpoint of every column and how the labels were made, and MANIFEST.json with size, SHA-256 and rows of every file.
+/// Every game is replayed under its rules in the process. The same store and options give the same bytes. A complete
+/// dataset never changes; the next export removes what an interrupted one left behind.
 ///
-/// Positions carry the board, side to move, legal moves, points banned by superko, the turn taken, policy, values, and
-/// how the game ended: owners, strict area score, outcome. Damaged shards are left out and named.
+/// Positions include the board, side to move, legal moves, points banned by superko, the turn taken, policy, values,
+/// and how the game ended: owners, strict area score, outcome. Damaged shards are skipped and listed.
 ///
-/// With --of imported or all, rows also carry what the files of imported games claim (result, komi, rules, handicap, date,
-/// event, ranks), and how the claimed result compares with the one by the rules; SGF says the same in GC, and in RE never a
-/// count that only the file claims.
+/// With --of imported or all, rows also include what the files of imported games claim (result, komi, rules, handicap,
+/// date, event, ranks) and how the claimed result compares with the one under the rules. SGF files say the same in GC;
+/// their RE never contains a count that only the file claims.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data export data/runs/demo --out data/demo-positions
   tengen data export data/runs/demo --what games --format sgf --out data/demo-sgf
-  tengen data export data/runs/demo --format npz --full-search --distinct --split 0.8,0.1,0.1 --out data/demo-npz
-  tengen data export data/imported --of imported --what games --out data/imported-games
-  tengen data export data/runs/demo --generations 10..20 --komi 24.5 --fraction 0.1 --name late --json")]
+  tengen data export data/runs/demo --format npz --full-search --distinct \\
+      --split 0.8,0.1,0.1 --out data/demo-npz
+  tengen data export data/imported --of imported --what games \\
+      --out data/imported-games
+  tengen data export data/runs/demo --generations 10..20 --komi 24.5 \\
+      --fraction 0.1 --name late --json")]
 pub(crate) struct Args {
     /// The store: its folder or address
     store: String,
-    /// What a row is
+    /// What each row is
     #[arg(long, value_enum, default_value_t = Row::Positions)]
     what: Row,
-    /// The format of the files
+    /// The file format
     #[arg(long, value_enum, default_value_t = Format::Parquet)]
     format: Format,
-    /// The folder of the dataset: a new or empty one; the files go to DIR/v1
+    /// The dataset's folder, new or empty; the files go to DIR/v1
     #[arg(long, value_name = "DIR", required_unless_present = "name")]
     out: Option<PathBuf>,
     /// Keep the dataset in the store, as datasets/NAME
@@ -50,13 +53,14 @@ pub(crate) struct Args {
     /// Split by game into train, validation and test, by hash: three shares that sum to 1
     #[arg(long, value_name = "SHARES", value_parser = split)]
     split: Option<SplitShares>,
-    /// Of positions that are mirror images of each other, keep the first (takes up to 39 bytes of memory per position kept)
+    /// Keep only the first of several symmetric positions (takes up to 39 bytes of memory per position kept)
     #[arg(long)]
     distinct: bool,
-    /// Take only so many games or positions, drawn uniformly
+    /// Take only this many games or positions, chosen uniformly at random
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Close a part at the first game that brings it to so many rows [default: 1048576 for parquet, 32768 for npz, 1000 for sgf]
+    /// Close a part at the first game that brings it to this many rows [default: 1048576 for parquet, 32768 for npz,
+    /// 1000 for sgf]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows_per_part: Option<u64>,
     #[command(flatten)]
@@ -66,7 +70,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What a row of the dataset is.
+/// The meaning of a dataset row.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Row {
     /// One game
@@ -84,14 +88,14 @@ impl Row {
     }
 }
 
-/// A format of files.
+/// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
-    /// For pandas, polars, DuckDB, Spark
+    /// Tables for pandas, polars, DuckDB and Spark
     Parquet,
     /// NumPy arrays, one folder per board size
     Npz,
-    /// Games for Go programs
+    /// Game files for Go programs
     Sgf,
 }
 
@@ -120,7 +124,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let dataset = with_progress(|watch| match (&args.out, &args.name) {
         (Some(folder), _) => export(&store, folder, &options, watch),
         (None, Some(name)) => export_kept(&store, name, &options, watch),
-        (None, None) => Err(DatasetError::Options("give --out DIR or --name NAME".to_owned())),
+        (None, None) => Err(DatasetError::Options("use --out DIR or --name NAME".to_owned())),
     })?;
     report(&dataset, args.json)
 }
@@ -129,9 +133,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 pub(super) fn with_progress(
     export: impl FnOnce(&mut dyn FnMut(ExportProgress) -> bool) -> Result<Dataset, DatasetError>,
 ) -> anyhow::Result<Dataset> {
-    let interrupt = Interrupt::listen("Stopping; nothing is left half-written…")?;
+    let interrupt = Interrupt::listen("Stopping without leaving a partial dataset…")?;
     let bar = output::bars().add(ProgressBar::new(0));
-    let style = ProgressStyle::with_template("[{bar:40}] {pos}/{len} positions read, {msg} rows written, {eta} left");
+    let style = ProgressStyle::with_template(
+        "[{bar:40}] {human_pos}/{human_len} positions read, {msg} rows written, {eta} left",
+    );
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let mut watch = |progress: ExportProgress| {
         bar.set_length(progress.all_positions);
@@ -144,7 +150,7 @@ pub(super) fn with_progress(
     dataset.map_err(usage_or_failure)
 }
 
-/// Options that cannot be had together are wrong use, all else is a failure.
+/// Turns errors about contradictory options into usage errors; all others stay failures.
 pub(super) fn usage_or_failure(error: DatasetError) -> anyhow::Error {
     match error {
         DatasetError::Options(reason) => output::usage(reason),
@@ -152,13 +158,13 @@ pub(super) fn usage_or_failure(error: DatasetError) -> anyhow::Error {
     }
 }
 
-/// Says what was written.
+/// Prints what was written.
 pub(super) fn report(dataset: &Dataset, as_json: bool) -> anyhow::Result<()> {
     if dataset.cleaned {
-        output::say("removed what an interrupted export had left there");
+        output::say("removed the remains of an interrupted export");
     }
     for (shard, reason) in &dataset.damaged {
-        output::say(format!("left out: {shard}: {reason}"));
+        output::say(format!("skipped {shard}: {reason}"));
     }
     let DatasetManifest {
         content,
@@ -185,27 +191,29 @@ pub(super) fn report(dataset: &Dataset, as_json: bool) -> anyhow::Result<()> {
     }
     let per_row = *bytes as f64 / *rows as f64;
     output::result(format!(
-        "{} {} in {} files, {} bytes ({per_row:.1} per row)",
-        output::thousands(*rows),
-        content.replace('_', " "),
-        files.len(),
+        "{} in {}, {} bytes ({per_row:.1} per row)",
+        output::counted(*rows, content.replace('_', " ").trim_end_matches('s')),
+        output::counted(files.len() as u64, "file"),
         output::thousands(*bytes)
     ));
     if dataset.key_bytes > 0 {
         output::result(format!(
-            "{} mirror images left out; the keys took {} bytes of memory",
-            counts["mirror_images_left_out"],
+            "skipped {} as symmetric to another; the keys took {} bytes of memory",
+            output::counted(
+                counts["mirror_images_left_out"].as_u64().unwrap_or_default(),
+                "position"
+            ),
             output::thousands(dataset.key_bytes)
         ));
     }
     output::result(format!(
-        "the dataset: {}; README.md there explains every column",
+        "dataset: {}; its README.md explains every column",
         dataset.folder.display()
     ));
     Ok(())
 }
 
-/// Three shares such as `0.8,0.1,0.1`.
+/// Parses three shares such as `0.8,0.1,0.1`.
 fn split(text: &str) -> Result<SplitShares, String> {
     let shares: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
     match shares.as_deref() {

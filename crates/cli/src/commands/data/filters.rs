@@ -1,68 +1,68 @@
-//! Which games and positions of a store a command takes: the same options everywhere.
+//! The options that select games and positions of a store, shared by several commands.
 
 use crate::arguments;
 use tengen_datasets::DatasetFilter;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::GamesOf;
 
-/// Conditions; several of one kind are alternatives, different kinds must all hold.
+/// Conditions on games and positions. Values of one option are alternatives; different options must all match.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(super) struct Filters {
-    /// Which games
+    /// The kind of games
     #[arg(long, value_enum, default_value_t = Of::Selfplay)]
     of: Of,
     /// Only the games of this match
     #[arg(long = "match", value_name = "ID", conflicts_with_all = ["of", "generations"])]
     match_id: Option<String>,
-    /// Only boards of this size: 9, 7x5
+    /// Only boards of this size, such as 9 or 7x5
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<Size>,
     /// Only games under this rule set
     #[arg(long, value_name = "NAME")]
     rules: Vec<Rules>,
-    /// Only games with this komi: 7, or 5.5..7.5 with both ends
+    /// Only games with this komi, such as 7, or an inclusive range such as 5.5..7.5
     #[arg(long, value_name = "KOMI", allow_hyphen_values = true, value_parser = komi)]
     komi: Vec<(Komi, Komi)>,
-    /// Only games in which this model or player had a color; a * at the end stands for any rest
+    /// Only games with this model or player on either side; a trailing * matches any ending
     #[arg(long = "model", value_name = "NAME")]
     models: Vec<String>,
-    /// Only self-play of these generations: 12, or 10..20 with both ends
+    /// Only self-play of this generation, such as 12, or of an inclusive range such as 10..20
     #[arg(long, value_name = "RANGE", value_parser = generations)]
     generations: Option<(u32, u32)>,
-    /// Only games that began at this time (UTC) or later: 2026-11-20, 2026-11-20T18:30:00
+    /// Only games that started at this time (UTC) or later, such as 2026-11-20 or 2026-11-20T18:30:00
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<i64>,
-    /// Only games that began before this time (UTC)
+    /// Only games that started before this time (UTC)
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<i64>,
-    /// Only games that ended by two passes and so have a score
+    /// Only games that ended with two passes and therefore have a score
     #[arg(long)]
     scored: bool,
-    /// Only positions that were searched with the full number of visits
+    /// Only positions searched with the full number of visits
     #[arg(long)]
     full_search: bool,
-    /// Only this share of the games or positions, above 0 to 1, drawn by hash
+    /// Only this share of the games or positions, above 0 and at most 1, chosen by hash
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     fraction: f64,
-    /// Seed of all drawing and splitting
+    /// Seed for all sampling and splitting
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
 
-/// Which games to look at.
+/// The kind of games to look at.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Of {
-    /// Games of self-play
+    /// Self-play games
     Selfplay,
     /// Imported games
     Imported,
-    /// All, those of matches and gates too
+    /// All games, including those of matches and gates
     All,
 }
 
 impl Filters {
-    /// The conditions, checked.
+    /// The validated conditions.
     pub(super) fn filter(self) -> DatasetFilter {
         let games = match (self.match_id, self.of) {
             (Some(id), _) => GamesOf::Match(id),
@@ -87,14 +87,14 @@ impl Filters {
     }
 }
 
-/// `a..b` or one value for both ends.
+/// Parses `a..b`, or one value that is both ends.
 fn range<T: Copy + PartialOrd>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let (first, last) = (read(first)?, read(last)?);
     if first <= last {
         Ok((first, last))
     } else {
-        Err("the range ends before it begins".to_owned())
+        Err("the end of the range is below its start".to_owned())
     }
 }
 
@@ -110,26 +110,26 @@ fn komi(text: &str) -> Result<(Komi, Komi), String> {
 fn generations(text: &str) -> Result<(u32, u32), String> {
     range(text, |text| {
         text.parse::<u32>()
-            .map_err(|_| format!("{text:?} is no whole number from 0"))
+            .map_err(|_| format!("{text:?} is not a whole number from 0 up"))
     })
 }
 
-/// A share above 0, at most 1.
+/// Parses a share above 0 and at most 1.
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err(format!("{text:?} is no share above 0 and at most 1")),
+        _ => Err(format!("{text:?} is not a share above 0 and at most 1")),
     }
 }
 
-/// A date, or a date and time, in UTC, as milliseconds since 1970.
+/// Parses a date, or a date and time, in UTC into milliseconds since 1970.
 fn time(text: &str) -> Result<i64, String> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return Ok(time.as_millisecond());
     }
     let civil = text
         .parse::<jiff::civil::DateTime>()
-        .map_err(|_| format!("{text:?} is no date such as 2026-11-20 and no time such as 2026-11-20T18:30:00 (UTC)"))?;
+        .map_err(|_| format!("{text:?} is not a UTC date or time such as 2026-11-20 or 2026-11-20T18:30:00"))?;
     let zoned = civil
         .to_zoned(jiff::tz::TimeZone::UTC)
         .map_err(|error| error.to_string())?;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_have_both_ends() {
+    fn ranges_include_both_ends() {
         assert_eq!(generations("12"), Ok((12, 12)));
         assert_eq!(generations("10..20"), Ok((10, 20)));
         let half = |komi: &str| self::komi(komi).map(|(a, b)| (a.half_points(), b.half_points()));

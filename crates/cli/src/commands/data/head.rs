@@ -1,4 +1,4 @@
-//! `tengen data head`: a few games of a store, for a look.
+//! `tengen data head`: shows a few games of a store.
 
 use super::filters::Filters;
 use crate::output;
@@ -10,30 +10,30 @@ use tengen_rules::{Color, Move, Size, format_point};
 use tengen_sgf::write_sgf_collection;
 use tengen_store::{Create, ShardReadError, Store};
 
-/// Moves of a policy target that the table of positions shows.
+/// Number of policy moves shown per position.
 const POLICY_MOVES: usize = 3;
 
-/// Show the newest games of a store, turn by turn if wanted
+/// Show the newest games of a store, optionally turn by turn
 ///
-/// Prints each game in two lines, the newest first: who played, komi and result; all moves. With --positions it prints
-/// a row for every turn instead: what was played, the search's value and expected margin (mover's view), visits, the
-/// raw network's value, the weight in training, the likeliest moves of the policy target, and whether the turn
-/// belongs to the opening (o), was searched in full (f) or explored (x); then the last board. With --sgf it prints the
-/// games as an SGF collection, for any Go program.
+/// Prints each game on two lines, newest first: players, komi and result; then all moves. With --positions, it prints a
+/// row for every turn instead (the move, the search's value and expected margin from the mover's viewpoint, visits, the
+/// raw network's value, the weight in training, the most likely moves of the policy target, and flags for opening (o),
+/// full search (f) and exploration (x)) and then the final board. With --sgf, it prints the games as an SGF collection
+/// that any Go program can read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data head data/runs/demo
   tengen data head data/runs/demo -n 1 --positions
   tengen data head data/runs/demo --of all -n 2 --sgf > games.sgf")]
 pub(crate) struct Args {
-    /// The store: its folder
+    /// The store: a folder
     store: String,
-    /// How many games
+    /// Number of games
     #[arg(short = 'n', long, default_value_t = 5, value_parser = crate::arguments::count)]
     games: u32,
     #[command(flatten)]
     filters: Filters,
-    /// Show every turn with what the search thought
+    /// Show every turn with the search's evaluation
     #[arg(long)]
     positions: bool,
     /// Print SGF
@@ -58,7 +58,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         return output::json(&json!({ "games": games.iter().map(to_json).collect::<Vec<_>>() }));
     }
     if games.is_empty() {
-        output::say("there are no such games");
+        output::say("no matching games");
     }
     for game in &games {
         output::result(headline(game));
@@ -70,7 +70,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The newest games, newest first. Damaged shards are skipped.
+/// The newest games, newest first. Skips damaged shards.
 fn newest(store: &Store, filter: &DatasetFilter, wanted: usize) -> anyhow::Result<Vec<GameRecord>> {
     let (mut shards, _) = shards_of(&store, filter)?;
     shards.sort_by_key(|shard| shard.name.created_ms);
@@ -82,7 +82,7 @@ fn newest(store: &Store, filter: &DatasetFilter, wanted: usize) -> anyhow::Resul
                 games.extend(read.take(wanted - games.len()));
             }
             Err(ShardReadError::Quarantined { shard, reason }) => {
-                output::say(format!("left out: {shard} is in quarantine: {reason}"));
+                output::say(format!("skipped {shard}, which is in quarantine: {reason}"));
             }
             Err(ShardReadError::Gone { .. }) => {}
             Err(ShardReadError::Store(error)) => return Err(error.into()),
@@ -136,7 +136,7 @@ fn print_positions(game: &GameRecord, filter: &DatasetFilter) -> anyhow::Result<
     Ok(())
 }
 
-/// The turns that are shown: all, or those searched in full.
+/// The turns to show: all, or only those searched in full.
 fn plies<'a>(game: &'a GameRecord, filter: &DatasetFilter) -> impl Iterator<Item = (usize, &'a PlyRecord)> + use<'a> {
     let full_only = filter.full_search_only;
     let plies = game.plies.iter().enumerate();
@@ -152,14 +152,14 @@ fn flags(record: &PlyRecord) -> String {
         .collect()
 }
 
-/// The likeliest moves of the policy target, and how many more there are.
+/// The most likely moves of the policy target, and the number of further moves.
 fn policy(size: Size, record: &PlyRecord, most: usize) -> String {
     let mut entries = record.policy.clone();
     entries.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut words: Vec<String> = entries
         .iter()
         .take(most)
-        .map(|&(index, share)| format!("{} {:.1} %", move_text(size, index), 100.0 * share))
+        .map(|&(index, share)| format!("{} {:.1}%", move_text(size, index), 100.0 * share))
         .collect();
     if entries.len() > most {
         words.push(format!("{} more", entries.len() - most));

@@ -1,7 +1,7 @@
-//! `tengen data import`: other people's games, replayed under strict rules and relabelled.
+//! `tengen data import`: replays SGF games under strict rules and labels them by count.
 
 use crate::interrupt::Interrupt;
-use crate::output::{self, result, say, thousands};
+use crate::output::{self, counted, result, say, thousands};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -9,46 +9,50 @@ use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, Rejecti
 use tengen_rules::{Komi, Rules};
 use tengen_store::{Create, Store, StoreError, sha256_hex};
 
-/// Games left out that are shown; the report has all.
+/// Number of rejected games shown; the report lists all of them.
 const SHOWN: usize = 10;
 
-/// Replay other people's SGF games under exact rules and keep those that are legal, labelled anew
+/// Replay SGF games under exact rules and keep the legal ones, scored by count
 ///
-/// FILES are SGF files with one or many games, archives of them (.zip, .tar, .tar.gz, .gz), and folders with all such
-/// files below. Any encoding is read; of variations the main line. Every game is replayed under --rules: legality of
-/// each move, and when two passes end it, the score and owner of every point by count, beside the result that the
-/// file claims. The file's own words (result, komi, rules, ranks, date, event) are kept in columns of their own.
+/// FILES are SGF files with one or more games, archives of them (.zip, .tar, .tar.gz, .gz), and folders, which are
+/// searched recursively. Any encoding is accepted; of variations, only the main line is read. Every game is replayed
+/// under --rules: legality of each move and, if two passes end the game, the score and owner of every point by count,
+/// next to the result that the file claims. The file's own data (result, komi, rules, ranks, date, event) is kept in
+/// separate columns.
 ///
-/// What is never invented: a result. Without two passes the board is not counted, whatever the file claims: the
-/// players agreed on dead stones, and strict rules know none. A resignation, a loss on time and a forfeit are kept as
-/// such; any other game without two passes is kept as unfinished.
+/// Results are never invented. Without two passes the board is not counted, whatever the file claims, because the
+/// players agreed on dead stones and strict rules have no such agreement. Resignations, losses on time and forfeits are
+/// kept as such; other games without two passes are kept as unfinished.
 ///
-/// Left out, with the reason, is a game that breaks a rule (a move on a stone, forbidden suicide or ko, a play after
-/// two passes, stones set up without liberty, a turn left out, a komi that is not in half points) or cannot be read.
+/// A game is rejected, with the reason, if it breaks a rule (a move onto a stone, forbidden suicide or ko, a play after
+/// two passes, setup stones without liberties, a missing turn, a komi that is not in half points) or cannot be read.
 /// Passes after the end are dropped. Handicap stones may be set up, played, or given by passes.
 ///
-/// Games are named by their content: importing a file again adds nothing, and a run that was stopped or killed goes on
-/// with the same command. Any number of imports may work on one store at the same moment, on the same files or others:
-/// each game is stored once, and the import that came second counts it as there already. The exit code is 1 when no game was kept or found in the store already, or a file could not be read.
+/// Games are identified by their content, so importing a file again adds nothing, and an import that was stopped or
+/// killed resumes when you run the same command again. Any number of imports may write to one store at the same time:
+/// each game is stored once, and every other import counts it as already present. The exit code is 1 if no game was
+/// kept or already present, or if a file could not be read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data import games.sgf --store data/imported
-  tengen data import ~/sgf archive.zip --store data/imported --rules tromp_taylor --report left-out.jsonl
+  tengen data import ~/sgf archive.zip --store data/imported \\
+      --report rejected.jsonl
   tengen data import old.sgf --dry-run --komi 7.5 --missing-turns pass --json")]
 pub(crate) struct Args {
     /// SGF files, archives of them, and folders
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
-    /// The store to import into: its folder, made if there is none, or address
+    /// The store to import into: a folder, created if needed, or an address
     #[arg(long, required_unless_present = "dry_run", value_name = "STORE")]
     store: Option<String>,
     /// The rule set to replay under
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
-    /// Points for White in halves, instead of what the files say [default: the file's, or 0 where it says nothing]
+    /// Points for White, in steps of one half, instead of the files' komi [default: the file's komi, or 0 if it has
+    /// none]
     #[arg(long, allow_hyphen_values = true)]
     komi: Option<Komi>,
-    /// What to do with a game in which one side plays twice in a row outside a handicap
+    /// How to handle a game in which one side plays twice in a row outside a handicap
     #[arg(long, value_enum, default_value_t = Missing::Refuse, value_name = "HOW")]
     missing_turns: Missing,
     /// Name of the collection inside the store: letters, digits, '.', '_', '-'
@@ -57,7 +61,7 @@ pub(crate) struct Args {
     /// Replay and report, but write no games
     #[arg(long)]
     dry_run: bool,
-    /// Write every game left out into this file, one JSON object a line [default: imports/ inside the store]
+    /// Write all rejected games into this file, one JSON object per line [default: imports/ inside the store]
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print one JSON object
@@ -65,16 +69,16 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What a turn becomes that a file leaves out.
+/// How to handle a turn that is missing from a file.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Missing {
-    /// Leave the game out
+    /// Reject the game
     Refuse,
-    /// Put a pass in, marked as a turn nobody chose
+    /// Insert a pass, marked as a turn that no player chose
     Pass,
 }
 
-/// What was done, as JSON.
+/// The command's JSON result.
 #[derive(Serialize)]
 struct Done<'a> {
     store: Option<&'a str>,
@@ -86,16 +90,16 @@ struct Done<'a> {
     report: &'a ImportReport,
     /// Files that could not be read or unpacked.
     unreadable: &'a [String],
-    /// Games left out, all of them.
+    /// All rejected games.
     left_out: &'a [Rejection],
-    /// Where the games left out are listed.
+    /// Path of the list of rejected games.
     report_file: Option<String>,
 }
 
-/// Imports.
+/// Imports the files.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let files = find_sources(&args.files)?;
-    let interrupt = Interrupt::listen("Stopping after this game; the same command goes on later…")?;
+    let interrupt = Interrupt::listen("Stopping after this game; run the same command to resume…")?;
     let (store, is_new) = open_store(&args)?;
     let mut unreadable = Vec::new();
     let report = take_files(&args, &files, store.as_ref(), &interrupt, &mut unreadable)?;
@@ -105,7 +109,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let folder = store.as_ref().and_then(Store::local_path);
     if let (true, true, Some(folder)) = (is_new, report.kept == 0, folder) {
-        // Made for nothing; a folder that holds something stays.
+        // Remove the store that was created for nothing; a folder with other contents stays.
         let _ = std::fs::remove_dir(folder);
     }
     let done = Done {
@@ -125,8 +129,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     verdict(&done)
 }
 
-/// The store, if there is one or is to be one, and whether its folder was made now. A dry run makes none and compares with
-/// the games that are there, if there are any.
+/// Opens the store and says whether its folder was just created. A dry run never creates a store, but compares with its
+/// games if there is one.
 fn open_store(args: &Args) -> anyhow::Result<(Option<Store>, bool)> {
     let Some(location) = &args.store else {
         return Ok((None, false));
@@ -135,13 +139,13 @@ fn open_store(args: &Args) -> anyhow::Result<(Option<Store>, bool)> {
         Ok(store) => Ok((Some(store), false)),
         Err(StoreError::Missing { .. }) if args.dry_run => Ok((None, false)),
         Err(StoreError::Missing { .. }) => Ok((Some(Store::open(location, Create::Always)?), true)),
-        // A place that holds nothing yet.
+        // An existing location that is still empty.
         Err(StoreError::NotAStore { .. }) => Ok((Some(Store::open(location, Create::Always)?), false)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Reads all files one after another.
+/// Reads all files in order.
 fn take_files(
     args: &Args,
     files: &[PathBuf],
@@ -194,7 +198,7 @@ fn style() -> indicatif::ProgressStyle {
         .expect("the template is fixed and valid")
 }
 
-/// Writes the games left out into a file, or into the store; where they stand, if there are any.
+/// Writes the list of rejected games to a file or into the store and returns its path, if there are any.
 fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportReport) -> anyhow::Result<Option<String>> {
     let mut lines = Vec::new();
     for rejection in &report.rejections {
@@ -208,7 +212,7 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
     let Some(store) = store.filter(|_| !lines.is_empty()) else {
         return Ok(None);
     };
-    // Named by its content: the same import again adds nothing.
+    // The name is a hash of the content, so the same import adds nothing.
     let path = format!("imports/{}.jsonl", &sha256_hex(&lines)[..16]);
     if store.size_of(&path)?.is_none() {
         store.put_new(&path, lines)?;
@@ -216,32 +220,32 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
     Ok(Some(format!("{}/{path}", store.location())))
 }
 
-/// Whether the command did what it was for.
+/// The error that the command ends with, if any.
 fn verdict(done: &Done<'_>) -> anyhow::Result<()> {
     let report = done.report;
     if !done.complete {
-        say("stopped before the end: the same command goes on where it was");
+        say("stopped early; run the same command again to resume");
     }
     if let Some(first) = done.unreadable.first() {
         let used = match report.games {
             0 => "nothing was imported",
-            _ => "the others were imported",
+            _ => "the other files were imported",
         };
         bail!(
-            "{} of the files cannot be read, {used}; the first: {first}",
-            done.unreadable.len()
+            "cannot read {}; {used}; the first: {first}",
+            counted(done.unreadable.len() as u64, "file")
         );
     }
     if report.kept + report.duplicates > 0 || !done.complete {
         return Ok(());
     }
     match report.rejections.first() {
-        Some(first) => bail!("no game can be kept; the first reason: {}", place(first)),
-        None => bail!("no game was found"),
+        Some(first) => bail!("every game was rejected; the first: {}", place(first)),
+        None => bail!("found no games"),
     }
 }
 
-/// A game left out, its place and the reason, in one line.
+/// A rejected game, its place and the reason, on one line.
 fn place(rejection: &Rejection) -> String {
     let Rejection {
         file,
@@ -267,54 +271,54 @@ fn print(done: &Done<'_>) {
         }
     };
     let target = match (done.dry_run, done.store) {
-        (false, _) if report.kept == 0 => "nothing new is imported".to_owned(),
+        (false, _) if report.kept == 0 => "nothing new to import".to_owned(),
         (false, Some(store)) => format!("imported into {store}"),
-        _ => "a dry run, nothing is written".to_owned(),
+        _ => "dry run, nothing written".to_owned(),
     };
     result(format!("{target}, under {}", done.rules));
     row("files read", report.files, "");
     row("files that cannot be read", done.unreadable.len() as u64, "");
-    row("files with characters in no encoding", report.damaged_texts, "");
+    row("files with undecodable characters", report.damaged_texts, "");
     row("games read", report.games, "");
-    let positions = format!("  ({} positions)", thousands(report.positions));
+    let positions = format!("  ({})", counted(report.positions, "position"));
     row("kept", report.kept, &positions);
-    row("there already", report.duplicates, "");
+    row("already present", report.duplicates, "");
     let rules: Vec<String> = report
         .illegal_by_rule
         .iter()
-        .map(|(rule, games)| format!("{rule} {games}"))
+        .map(|(rule, games)| format!("{rule} {}", thousands(*games)))
         .collect();
     row(
-        "illegal, left out",
+        "rejected as illegal",
         report.illegal,
         &format!("  ({})", rules.join(", ")),
     );
-    row("broken, left out", report.broken, "");
+    row("rejected as unreadable", report.broken, "");
     for (name, words) in RESULTS {
         row(words, report.results.get(name).copied().unwrap_or(0), "");
     }
-    row("passes put in for turns left out", report.added_passes, "");
-    row("passes after the end left out", report.dropped_passes, "");
+    row("passes inserted for missing turns", report.added_passes, "");
+    row("passes dropped after the end", report.dropped_passes, "");
     for file in done.unreadable.iter().take(SHOWN) {
-        result(format!("cannot be read: {file}"));
+        result(format!("cannot read {file}"));
     }
     for rejection in report.rejections.iter().take(SHOWN) {
-        result(format!("left out: {}", place(rejection)));
+        result(format!("rejected: {}", place(rejection)));
     }
     if let (Some(file), false) = (&done.report_file, report.rejections.is_empty()) {
         result(format!(
-            "all {} left out are in {file}",
-            thousands(report.rejections.len() as u64)
+            "{} listed in {file}",
+            counted(report.rejections.len() as u64, "rejected game")
         ));
     } else if report.rejections.len() > SHOWN {
         result(format!(
-            "and {} more: --report FILE lists them",
-            report.rejections.len() - SHOWN
+            "and {} more; use --report FILE to list them",
+            thousands((report.rejections.len() - SHOWN) as u64)
         ));
     }
 }
 
-/// Names of comparisons and what they mean, in the order of the table.
+/// Comparisons of results by name, with their row labels in table order.
 const RESULTS: [(&str, &str); 8] = [
     ("agrees", "  counted: the file's claim agrees"),
     ("other_margin", "  counted: same winner, other margin"),

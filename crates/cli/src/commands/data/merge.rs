@@ -1,4 +1,4 @@
-//! `tengen data merge`: small shards become large ones; several stores become one.
+//! `tengen data merge`: merges small shards into large ones, or several stores into one.
 
 use super::prune::totals;
 use super::retention::keep_positions;
@@ -6,15 +6,16 @@ use crate::output::{self, bars, usage};
 use indicatif::ProgressBar;
 use tengen_store::{CompactSettings, Create, Gather, Store};
 
-/// Compact the old games of a store into few large shards, or gather the games of several stores in one
+/// Compact a store's old games into few large shards, or gather the games of several stores
 ///
-/// With one STORE: small shards of generations outside the training window are merged, generation by generation. Says
-/// what it would do; only --yes does it. Runs and readers may go on meanwhile; killed at any moment, no game is lost or
-/// counted twice, and the same command again finishes the work.
+/// With one STORE: merges small shards of generations outside the training window, generation by generation. Without
+/// --yes, it only prints what it would do. Runs and readers may continue meanwhile. If the merge is killed, no game is
+/// lost or counted twice, and running the same command again finishes the work.
 ///
-/// With --into: the games of every STORE, checked one by one, are copied into a store of games alone, without models,
-/// matches' files or a run. A game whose id is there already is left out. The same command again goes on. Let no other
-/// merge into that store, nor an import, run at the same moment: a game that both bring would be there twice.
+/// With --into: checks the games of every STORE one by one and copies them into a store that only contains games,
+/// without models, match files or a run. A game whose id is already present is skipped. If interrupted, run the same
+/// command again to resume. Do not run another merge or import into that store at the same time: a game that both add
+/// would be stored twice.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data merge data/runs/nine
@@ -27,13 +28,13 @@ pub(crate) struct Args {
     /// Copy the games of all STOREs into this store
     #[arg(long, value_name = "STORE")]
     into: Option<String>,
-    /// Leave generations alone that have a game among the newest N positions [default: twice the run's window]
+    /// Keep generations that have a game among the newest N positions [default: twice the run's window]
     #[arg(long, value_name = "N", conflicts_with = "into")]
     keep_positions: Option<u64>,
-    /// Size that merged shards do not exceed, MiB
+    /// Maximum size of merged shards, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
     shard_mib: u64,
-    /// Do it
+    /// Make the changes
     #[arg(long, conflicts_with = "into")]
     yes: bool,
     /// Print one JSON object
@@ -41,12 +42,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Merges shards, or stores.
+/// Merges shards or stores.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match (&args.into, args.stores.as_slice()) {
         (Some(into), stores) => gather(stores, into, args.json),
         (None, [store]) => compact(&args, store),
-        (None, _) => Err(usage("several stores are gathered in one: say with --into in which")),
+        (None, _) => Err(usage("merging several stores needs --into STORE")),
     }
 }
 
@@ -69,17 +70,17 @@ fn compact(args: &Args, location: &str) -> anyhow::Result<()> {
         object["done"] = args.yes.into();
         return output::json(&object);
     }
-    let shards = output::thousands(report.merged.shards);
+    let shards = output::counted(report.merged.shards, "shard");
     match (args.yes, report.replaced.shards) {
-        (_, 0) => output::result("nothing to merge: no two neighbouring small shards outside the window"),
+        (_, 0) => output::result("nothing to merge: no two adjacent small shards outside the window"),
         (true, _) => output::result(format!(
-            "merged {} into {shards} shards of {} bytes",
+            "merged {} into {shards} of {} bytes in total",
             totals(report.replaced),
             output::thousands(report.merged.bytes)
         )),
         (false, _) => {
-            output::result(format!("would merge {} into {shards} shards", totals(report.replaced)));
-            output::say("nothing was changed; --yes does it");
+            output::result(format!("would merge {} into {shards}", totals(report.replaced)));
+            output::say("nothing was changed; use --yes to merge");
         }
     }
     Ok(())
@@ -93,7 +94,7 @@ fn gather(stores: &[String], into: &str, json: bool) -> anyhow::Result<()> {
     let target = Store::open(into, Create::Always)?;
     if target.run_info()?.is_some() {
         return Err(usage(format!(
-            "{into} is the store of a run; name a new one for the games"
+            "{into} is a run store; choose a separate store for the games"
         )));
     }
     let bar = bars().add(ProgressBar::new(0).with_message("shards"));
@@ -104,15 +105,15 @@ fn gather(stores: &[String], into: &str, json: bool) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let report = gather.finish();
     for (shard, reason) in &report.damaged {
-        output::say(format!("left out: {shard} is in quarantine: {reason}"));
+        output::say(format!("skipped {shard}, which is in quarantine: {reason}"));
     }
     if json {
         return output::json(&report);
     }
     output::result(format!(
-        "copied {} into {into}; {} games were there already",
+        "copied {} into {into}; already present: {}",
         totals(report.copied),
-        output::thousands(report.repeated_games)
+        output::counted(report.repeated_games, "game")
     ));
     Ok(())
 }

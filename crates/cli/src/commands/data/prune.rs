@@ -1,15 +1,16 @@
-//! `tengen data prune`: old self-play games make room.
+//! `tengen data prune`: deletes old self-play games to free space.
 
 use super::retention::keep_positions;
-use crate::output::{self, thousands};
+use crate::output::{self, counted, thousands};
 use serde::Serialize;
 use tengen_store::{Create, GameTotals, PrunePlan, Store};
 
-/// Drop whole generations of self-play games that lie far outside the training window
+/// Delete whole generations of self-play games that lie far outside the training window
 ///
-/// Says what would go and how much it frees; only --yes does it. Models, promotions, matches, checkpoints and datasets
-/// are never touched, and the newest generation always stays. What was dropped stays counted, so that a run goes on as
-/// before; it may even run meanwhile. Killed at any moment, the same command again finishes the work.
+/// Without --yes, it only prints what it would delete and how much space that frees. Models, promotions, matches,
+/// checkpoints and datasets are never touched, and the newest generation always stays. Deleted games still count, so a
+/// run continues as before, even while it is running. If pruning is killed, running the same command again finishes the
+/// work.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data prune data/runs/nine
@@ -18,10 +19,10 @@ use tengen_store::{Create, GameTotals, PrunePlan, Store};
 pub(crate) struct Args {
     /// The store: a folder or an address
     store: String,
-    /// Leave generations alone that have a game among the newest N positions [default: twice the run's window]
+    /// Keep generations that have a game among the newest N positions [default: twice the run's window]
     #[arg(long, value_name = "N")]
     keep_positions: Option<u64>,
-    /// Do it
+    /// Delete the games
     #[arg(long)]
     yes: bool,
     /// Print one JSON object
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What goes, or went.
+/// The command's JSON result: what was deleted, or would be.
 #[derive(Serialize)]
 struct Answer {
     done: bool,
@@ -46,7 +47,7 @@ struct Generation {
     totals: GameTotals,
 }
 
-/// Prunes, or says what it would do.
+/// Prunes the store, or prints what it would delete.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let keep_positions = keep_positions(&store, args.keep_positions)?;
@@ -78,7 +79,7 @@ fn answer(plan: &PrunePlan, keep_positions: u64, done: bool) -> Answer {
 fn print(plan: &PrunePlan, keep_positions: u64, done: bool) {
     let (Some(first), Some(last)) = (plan.generations.first(), plan.generations.last()) else {
         output::result(format!(
-            "nothing to drop: every generation has a game among the newest {} positions, or is the newest",
+            "nothing to prune: every generation has a game among the newest {} positions, or is the newest",
             thousands(keep_positions)
         ));
         return;
@@ -92,25 +93,25 @@ fn print(plan: &PrunePlan, keep_positions: u64, done: bool) {
     }
     let verb = if done { "freed" } else { "would free" };
     output::result(format!(
-        "{verb} {} generations ({} to {}): {}",
-        plan.generations.len(),
+        "{verb} {} ({} to {}): {}",
+        counted(plan.generations.len() as u64, "generation"),
         first.generation,
         last.generation,
         totals(plan.freed())
     ));
-    output::result(format!("left: {}", totals(plan.kept)));
+    output::result(format!("remaining: {}", totals(plan.kept)));
     if !done {
-        output::say("nothing was changed; --yes does it");
+        output::say("nothing was changed; use --yes to prune");
     }
 }
 
-/// Totals in words.
+/// Totals as text.
 pub(super) fn totals(totals: GameTotals) -> String {
     format!(
-        "{} games, {} positions, {} shards, {} bytes",
-        thousands(totals.games),
-        thousands(totals.positions),
-        thousands(totals.shards),
-        thousands(totals.bytes)
+        "{}, {}, {}, {}",
+        counted(totals.games, "game"),
+        counted(totals.positions, "position"),
+        counted(totals.shards, "shard"),
+        counted(totals.bytes, "byte")
     )
 }

@@ -1,4 +1,4 @@
-//! `tengen data sample`: random games or positions of a store, for a look or as a small dataset.
+//! `tengen data sample`: random games or positions of a store, shown or written as a small dataset.
 
 use super::export::{Format, Row, report, with_progress};
 use super::filters::Filters;
@@ -13,27 +13,28 @@ use tengen_rules::{Move, Position, Size, format_point};
 use tengen_sgf::write_sgf;
 use tengen_store::{Create, Store};
 
-/// Moves of a policy that people are shown.
+/// Number of policy moves shown.
 const BEST_MOVES: usize = 5;
 
-/// Draw random games or positions of a store and show them
+/// Choose random games or positions of a store and show them
 ///
-/// Every game or position that passes the filters has the same chance; the same --seed draws the same ones. Positions are
-/// drawn as diagrams (X is Black, O is White, ! is empty and refused) beside the owners at the end of the game (x Black,
-/// o White), with the search's opinion and the game's result. With --out they become a small dataset, as `tengen data export`
-/// writes it.
+/// Every game or position that passes the filters is equally likely; the same --seed chooses the same ones. Positions
+/// are shown as diagrams (X is Black, O is White, ! is empty but illegal) next to the owners at the end of the game (x
+/// Black, o White), with the search's evaluation and the game's result. With --out, they become a small dataset, as
+/// `tengen data export` writes it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data sample data/runs/demo
   tengen data sample data/runs/demo -n 20 --full-search --seed 7 --json
-  tengen data sample data/runs/demo --what games -n 100 --out data/hundred --format sgf")]
+  tengen data sample data/runs/demo --what games -n 100 --out data/hundred \\
+      --format sgf")]
 pub(crate) struct Args {
     /// The store: its folder or address
     store: String,
-    /// How many
+    /// Number of samples
     #[arg(short = 'n', long, default_value_t = 3, value_parser = crate::arguments::count)]
     number: u32,
-    /// What is drawn
+    /// What to sample
     #[arg(long, value_enum, default_value_t = Row::Positions)]
     what: Row,
     /// Write a dataset to this new or empty folder instead of showing anything
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Draws games or positions.
+/// Samples games or positions.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let (what, count, filter) = (args.what.what(), u64::from(args.number), args.filters.filter());
@@ -67,9 +68,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         return report(&dataset, args.json);
     }
     if what == What::Games && filter.full_search_only {
-        return Err(output::usage(
-            "only positions can be chosen by their search: leave --full-search out",
-        ));
+        return Err(output::usage("--full-search only applies to positions; remove it"));
     }
     let (objects, texts) = draw(&store, (what, count), &filter)?;
     match (args.json, what) {
@@ -80,7 +79,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The drawn games or positions, for programs and for people.
+/// The sampled games or positions, as JSON and as text.
 fn draw(store: &Store, wanted: (What, u64), filter: &DatasetFilter) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     let interrupt = Interrupt::listen("Stopping…")?;
     let (mut objects, mut texts) = (Vec::new(), Vec::new());
@@ -111,7 +110,7 @@ fn game_object(sampled: &Sampled<'_>) -> Value {
     object.into()
 }
 
-/// What is the same for every position of a game. Names and meanings are those of the columns of a dataset.
+/// Fields shared by all positions of a game. Names and meanings match the columns of a dataset.
 fn about_game(sampled: &Sampled<'_>) -> Map<String, Value> {
     let game = sampled.game;
     let object = json!({
@@ -181,7 +180,7 @@ fn position_text(sampled: &Sampled<'_>, position: &Position, ply: usize, turn: &
     )];
     let owners = owners(game).unwrap_or_default();
     for (number, line) in diagram(position).lines().enumerate() {
-        // The first and the last line are letters; the owners stand beside the rows between them.
+        // The first and the last line are letters; the owners go next to the rows between them.
         let owners = number.checked_sub(1).and_then(|row| owners.get(row));
         let owners = owners.map_or_else(String::new, |row| row.chars().flat_map(|owner| [' ', owner]).collect());
         lines.push(
@@ -202,13 +201,13 @@ fn position_text(sampled: &Sampled<'_>, position: &Position, ply: usize, turn: &
     lines.join("\n")
 }
 
-/// The move and what the search thought of it.
+/// The move and the search's evaluation.
 fn opinion(size: Size, turn: &PlyRecord) -> String {
     let mut text = turn.mv.format(size);
     if turn.root_visits > 0 {
         let (value, margin, visits) = (turn.root_value, turn.root_margin, turn.root_visits);
         text.push_str(&format!(
-            "; the mover's value {value:+.2}, expected margin {margin:+.1}, {visits} visits"
+            "; mover's value {value:+.2}, expected margin {margin:+.1}, {visits} visits"
         ));
     }
     let mut policy = turn.policy.clone();
@@ -216,7 +215,7 @@ fn opinion(size: Size, turn: &PlyRecord) -> String {
     if !policy.is_empty() {
         let best = policy.iter().take(BEST_MOVES);
         let best: Vec<_> = best
-            .map(|&(index, p)| format!("{} {:.0} %", move_text(size, index), 100.0 * p))
+            .map(|&(index, p)| format!("{} {:.0}%", move_text(size, index), 100.0 * p))
             .collect();
         text.push_str(&format!("; policy {}", best.join(", ")));
     }
@@ -227,7 +226,7 @@ fn move_text(size: Size, index: u16) -> String {
     Move::from_index(size, usize::from(index)).map_or_else(|| "?".to_owned(), |mv| mv.format(size))
 }
 
-/// The owners at the end row by row from the top: `x` Black, `o` White, `.` neither; `None` without a score.
+/// The final owners row by row from the top: `x` Black, `o` White, `.` neither; `None` without a score.
 fn owners(game: &GameRecord) -> Option<Vec<String>> {
     let letter = |owner: &i8| match owner {
         1 => 'x',

@@ -1,4 +1,4 @@
-//! `tengen data solve`: a dataset of tiny boards with exact values.
+//! `tengen data solve`: writes a dataset of tiny boards with exact values.
 
 use super::export::{Format, report, usage_or_failure};
 use crate::arguments;
@@ -9,39 +9,41 @@ use std::path::PathBuf;
 use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
 use tengen_rules::{Rules, Size};
 
-/// The largest boards that are tried; see `tengen rules solve`.
+/// The largest boards to try; see `tengen rules solve`.
 const MOST_POINTS: usize = 16;
 
 /// Write a dataset of tiny boards with exact values and best moves
 ///
-/// Lists every state that can be reached from the empty board within --plies turns and gives for each the exact margin of best
-/// play, the exact margin after every move, and all best moves, under superko with the whole history. A state is the grid, the
-/// side to move, the passes and all earlier grids; mirror images are one row. The states one turn further are solved by
-/// exhaustive search, the others follow. The dataset appears whole at DIR/v1 with README.md and MANIFEST.json, or not at all.
+/// Lists every state that can be reached from the empty board within --plies turns, with the exact margin of best play,
+/// the exact margin after every move, and all best moves, under superko with the whole history. A state consists of the
+/// grid, the side to move, the passes and all earlier grids; symmetric states share one row. Exhaustive search solves
+/// the states one turn beyond the last; the others follow from them. The dataset appears at DIR/v1 with README.md and
+/// MANIFEST.json, complete or not at all.
 ///
-/// Boards of up to 6 points are a matter of seconds, 3x3 with two plies of a minute of processor time; larger ones mostly meet
-/// the limit, and then nothing is written.
+/// Boards of up to 6 points take seconds, 3x3 with two plies a minute of CPU time; larger boards usually reach the
+/// limit, and then nothing is written.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data solve --size 3x3 --out data/solved-3x3
-  tengen data solve --size 2x2,1x3,1x4 --plies 6 --format npz --out data/tiny --json")]
+  tengen data solve --size 2x2,1x3,1x4 --plies 6 --format npz --out data/tiny \\
+      --json")]
 pub(crate) struct Args {
     /// The boards: 3 is 3x3, 1x5 is 1 wide and 5 high
     #[arg(long = "size", required = true, value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<Size>,
-    /// States after at most so many turns; one more turn multiplies them by the number of moves
+    /// States after at most this many turns; each further turn multiplies them by the number of moves
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     plies: u32,
-    /// The rule set; one with positional superko that ends with two passes
+    /// The rule set: one with positional superko where two passes end the game
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
-    /// The folder of the dataset: a new or empty one; the files go to DIR/v1
+    /// The dataset's folder, new or empty; the files go to DIR/v1
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The format of the files: parquet or npz
+    /// The file format: parquet or npz
     #[arg(long, value_enum, default_value_t = Format::Parquet)]
     format: Format,
-    /// Give up when the search of one state has seen so many positions; a million take seconds and up to 90 MB
+    /// Give up when the search of one state exceeds this many positions; a million take seconds and up to 90 MB
     #[arg(long, default_value_t = 10_000_000, value_name = "COUNT", value_parser = arguments::count)]
     most_nodes: u32,
     /// Print one JSON object
@@ -49,14 +51,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Solves boards and writes the dataset.
+/// Solves the boards and writes the dataset.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if args.format == Format::Sgf {
-        return Err(output::usage("solved positions are no games: take parquet or npz"));
+        return Err(output::usage("solved positions are not games; use parquet or npz"));
     }
     if let Some(size) = args.sizes.iter().find(|size| size.area() > MOST_POINTS) {
         return Err(output::usage(format!(
-            "{size} is too large to be solved; boards of up to {MOST_POINTS} points can be tried"
+            "{size} is too large to solve; the limit is {MOST_POINTS} points"
         )));
     }
     let options = SolveOptions {
@@ -66,9 +68,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         most_nodes: args.most_nodes.into(),
         format: args.format.file_format(),
     };
-    let interrupt = Interrupt::listen("Stopping; nothing is left half-written…")?;
+    let interrupt = Interrupt::listen("Stopping without leaving a partial dataset…")?;
     let bar = output::bars().add(ProgressBar::new(0));
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} states solved, {eta} left");
+    let style = ProgressStyle::with_template("{msg} [{bar:40}] {human_pos}/{human_len} states solved, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let mut watch = |progress: SolveProgress| {
         bar.set_length(progress.all);

@@ -1,4 +1,4 @@
-//! `tengen data stats`: what the games of a store look like together.
+//! `tengen data stats`: statistics over the games of a store.
 
 use super::filters::Filters;
 use crate::output;
@@ -7,15 +7,15 @@ use tengen_datasets::{StoreStats, stats};
 use tengen_records::{GameStats, OpeningNode, OpeningTree, Others, TreeShape};
 use tengen_store::{Create, Store};
 
-/// Komis and generations that the table shows; the JSON has all.
+/// Maximum number of komi values and generations in the tables; the JSON has all of them.
 const ROWS: usize = 12;
 
-/// Figures over the games of a store: lengths, results by komi, openings, unfinished games
+/// Show statistics over a store's games: lengths, results by komi, openings, unfinished games
 ///
-/// Reads and checks every shard, several at once. Prints tables of game lengths, ends, results by komi, how the games
-/// of each generation look, the tree of first moves (mirror images taken together), the entropy of the policy targets
-/// from the start to the end of games, superko bans, suicides, and bytes per position on disk. Damaged shards are
-/// quarantined, left out and counted.
+/// Reads and checks every shard, several at once. Prints tables of game lengths, game ends, results by komi, figures
+/// for each generation, the tree of first moves (symmetric moves merged), the entropy of the policy targets over the
+/// course of a game, superko bans, suicides, and bytes per position on disk. Damaged shards are quarantined, skipped
+/// and counted.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data stats data/runs/demo
@@ -23,14 +23,14 @@ const ROWS: usize = 12;
   tengen data stats data/runs/demo --generations 10..99 --depth 6 --branches 2
   tengen data stats data/runs/demo --match gate-000004-against-000003")]
 pub(crate) struct Args {
-    /// The store: its folder
+    /// The store: a folder
     store: String,
     #[command(flatten)]
     filters: Filters,
-    /// Plies of the tree of first moves
+    /// Depth of the tree of first moves, in plies
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=12))]
     depth: u32,
-    /// Branches of each of its nodes, the most frequent ones
+    /// Number of branches per node, most frequent first
     #[arg(long, default_value_t = 4, value_parser = crate::arguments::count)]
     branches: u32,
     /// Print one JSON object
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the figures.
+/// Prints the statistics.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;
@@ -65,13 +65,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn print_store(stats: &StoreStats) {
-    let (games, positions) = (
-        output::thousands(stats.games.games),
-        output::thousands(stats.games.positions),
-    );
     output::result(format!(
-        "{games} games, {positions} positions, {} shards",
-        output::thousands(stats.shards)
+        "{}, {}, {}",
+        output::counted(stats.games.games, "game"),
+        output::counted(stats.games.positions, "position"),
+        output::counted(stats.shards, "shard")
     ));
     output::result(format!(
         "{} bytes on disk, {:.1} per position",
@@ -79,12 +77,12 @@ fn print_store(stats: &StoreStats) {
         stats.bytes_per_position
     ));
     if stats.pruned.games > 0 {
-        output::result(format!("pruned before: {}", super::prune::totals(stats.pruned)));
+        output::result(format!("pruned earlier: {}", super::prune::totals(stats.pruned)));
     }
     if stats.quarantined > 0 {
         output::result(format!(
-            "{} damaged shards are in quarantine and left out",
-            stats.quarantined
+            "skipped {} in quarantine",
+            output::counted(stats.quarantined as u64, "damaged shard")
         ));
     }
 }
@@ -92,22 +90,22 @@ fn print_store(stats: &StoreStats) {
 fn print_games(games: &GameStats) {
     let plies = &games.plies;
     output::result(format!(
-        "length in plies: mean {:.1}, median {}, nine in ten at most {}, from {} to {}",
+        "length in plies: mean {:.1}, median {}, 90% at most {}, from {} to {}",
         plies.mean, plies.median, plies.p90, plies.min, plies.max
     ));
     let ends: Vec<String> = games
         .end_reasons
         .iter()
-        .map(|(end, count)| format!("{end} {count}"))
+        .map(|(end, count)| format!("{end} {}", output::thousands(*count)))
         .collect();
     output::result(format!(
-        "ends: {}; without a result {:.2} %",
+        "ends: {}; without a result {:.2}%",
         ends.join(", "),
         100.0 * games.unfinished_share
     ));
     let per_game = |count: u64| count as f64 / games.games as f64;
     output::result(format!(
-        "passes {}, suicides {} ({:.3} a game), points refused by superko {} ({:.3} a game)",
+        "passes {}, suicides {} ({:.3} per game), points banned by superko {} ({:.3} per game)",
         output::thousands(games.passes),
         output::thousands(games.suicides),
         per_game(games.suicides),
@@ -129,7 +127,7 @@ fn print_games(games: &GameStats) {
     }
 }
 
-/// The entropy of the policy targets along games.
+/// The entropy of the policy targets over the course of games.
 fn print_entropies(games: &GameStats) {
     let shown: Vec<String> = games
         .entropy_by_ply
@@ -142,7 +140,7 @@ fn print_entropies(games: &GameStats) {
     }
 }
 
-/// The komis with most games.
+/// The most frequent komi values.
 fn print_komis(games: &GameStats) {
     output::result(format!(
         "\n{:<20} {:>8} {:>8} {:>8} {:>8} {:>12}",
@@ -193,7 +191,7 @@ fn print_generations(games: &GameStats) {
 fn print_openings(size: &str, tree: &OpeningTree) {
     let entropies: Vec<String> = tree.entropy_bits.iter().map(|bits| format!("{bits:.2}")).collect();
     output::result(format!(
-        "\nfirst moves on {size}, {} games, mirror images together; entropy of 1, 2, … plies: {} bits",
+        "\nfirst moves on {size}, {} games, symmetric moves merged; entropy after 1, 2, … plies: {} bits",
         output::thousands(tree.games),
         entropies.join(", ")
     ));

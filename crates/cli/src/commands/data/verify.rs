@@ -1,19 +1,19 @@
-//! `tengen data verify`: is everything in a store what it says it is?
+//! `tengen data verify`: checks the integrity of everything in a store.
 
 use crate::output;
 use anyhow::bail;
 use tengen_store::{Create, Store, VerifyReport};
 
-/// Check every file of a store anew: hashes, schema, and every game replayed under its rules
+/// Check every file of a store: hashes, schema, and every game replayed under its rules
 ///
-/// Reads everything and changes nothing. Prints what was checked and every file that is not what it must be, with
-/// the reason. Exits with 1 when something is wrong that is not in quarantine already.
+/// Reads everything and changes nothing. Prints what was checked, and every bad file with the reason. Exits with 1 if
+/// anything is wrong that is not already in quarantine.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data verify data/runs/demo
   tengen data verify data/runs/demo --json")]
 pub(crate) struct Args {
-    /// The store: its folder
+    /// The store: a folder
     store: String,
     /// Print one JSON object
     #[arg(long)]
@@ -41,35 +41,32 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         true => Ok(()),
         false => {
             let wrong = report.damaged.iter().filter(|damage| !damage.quarantined).count();
-            bail!("{wrong} files of the store at {} are not what they must be", args.store)
+            bail!("the store at {} is damaged; bad files: {wrong}", args.store)
         }
     }
 }
 
 fn print(report: &VerifyReport) {
     output::result(format!(
-        "checked {} shards with {} games and {} positions ({} bytes), {} models, {} promotions, {} matches, \
-         {} checkpoints, {} datasets",
-        output::thousands(report.shards),
-        output::thousands(report.games),
-        output::thousands(report.positions),
+        "checked {} with {} and {} ({} bytes), {}, {}, {}, {}, {}",
+        output::counted(report.shards, "shard"),
+        output::counted(report.games, "game"),
+        output::counted(report.positions, "position"),
         output::thousands(report.bytes),
-        report.models,
-        report.promotions,
-        report.matches,
-        report.checkpoints,
-        report.datasets
+        output::counted(report.models, "model"),
+        output::counted(report.promotions, "promotion"),
+        output::counted(report.matches, "match"),
+        output::counted(report.checkpoints, "checkpoint"),
+        output::counted(report.datasets, "dataset")
     ));
     for damage in &report.damaged {
         let kind = if damage.quarantined { "in quarantine" } else { "WRONG" };
         output::result(format!("{kind}: {}: {}", damage.path, damage.reason));
     }
     for path in &report.strangers {
-        output::result(format!(
-            "not counted: {path} was never finished or is no file of a store"
-        ));
+        output::result(format!("not counted: {path} is unfinished or not part of a store"));
     }
     if report.is_sound() {
-        output::result("everything else is what it says it is");
+        output::result("everything else is intact");
     }
 }

@@ -1,4 +1,4 @@
-//! What libtorch is and how fast it is here.
+//! The libtorch build in use and its speed on this machine.
 
 use super::system::loaded_library;
 use crate::output;
@@ -11,12 +11,12 @@ use tengen_rules::Size;
 /// libtorch and its measured speed.
 #[derive(Serialize)]
 pub(super) struct Torch {
-    /// What libtorch says about itself.
+    /// Version and capabilities, as libtorch reports them.
     #[serde(flatten)]
     info: LibtorchInfo,
-    /// Where its library lies.
+    /// Path of the loaded library.
     path: String,
-    /// Evaluations per second, one thread for the processor.
+    /// Evaluations per second; the CPU runs one thread.
     measured: Vec<Speed>,
 }
 
@@ -31,17 +31,17 @@ struct Speed {
     evaluations_per_second: f64,
 }
 
-/// Networks that are measured, and the boards they are usual on.
+/// The networks to measure, and the board size each is typically used on.
 const NETWORKS: [(&str, usize); 2] = [("b4c32", 5), ("b6c96", 9)];
 
-/// Batch sizes on the processor.
+/// Batch sizes measured on the CPU.
 const CPU_BATCHES: [usize; 4] = [1, 8, 64, 256];
 
-/// Batch sizes on a GPU.
+/// Batch sizes measured on a GPU.
 const CUDA_BATCHES: [usize; 4] = [1, 64, 1024, 4096];
 
 impl Torch {
-    /// Looks and measures for about this long.
+    /// Inspects libtorch and measures for about this many seconds.
     pub(super) fn measure(seconds: f64) -> anyhow::Result<Torch> {
         let info = LibtorchInfo::collect();
         let devices: &[_] = match info.cuda_available {
@@ -70,15 +70,15 @@ impl Torch {
         Ok(Torch { info, path, measured })
     }
 
-    /// What follows for the user.
+    /// Advice that follows from the measurements.
     pub(super) fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         for (network, _) in NETWORKS {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
             let factor = bf16 / fp32.max(1e-9);
             advice.push(match factor > 1.15 {
-                true => format!("bf16 is {factor:.1} times as fast as fp32 for {network}: use --dtype bf16 for it."),
-                false => format!("bf16 gains nothing for {network} here ({factor:.2} times fp32): stay with fp32."),
+                true => format!("bf16 is {factor:.1} times as fast as fp32 for {network}; use --dtype bf16 for it."),
+                false => format!("bf16 brings no gain for {network} here ({factor:.2} times fp32); stay with fp32."),
             });
         }
         match &self.info.cuda_problem {
@@ -86,7 +86,7 @@ impl Torch {
             None => {
                 let factor = self.best("cuda", "b6c96", "bf16") / self.best("cpu", "b6c96", "bf16").max(1e-9);
                 advice.push(format!(
-                    "The GPU evaluates b6c96 {factor:.0} times as fast as one core: use --device cuda --dtype bf16 and \
+                    "The GPU evaluates b6c96 {factor:.0} times as fast as one core; use --device cuda --dtype bf16 and \
                      groups of 256 games or more."
                 ));
             }
@@ -94,7 +94,7 @@ impl Torch {
         advice
     }
 
-    /// The best of all batch sizes, evaluations per second.
+    /// The highest rate over all batch sizes, in evaluations per second.
     fn best(&self, device: &str, network: &str, dtype: &str) -> f64 {
         let rows = self
             .measured
@@ -103,25 +103,25 @@ impl Torch {
         rows.map(|speed| speed.evaluations_per_second).fold(0.0, f64::max)
     }
 
-    /// Prints it for people.
+    /// Prints the findings as text.
     pub(super) fn print(&self) {
         let info = &self.info;
         output::result(format!("libtorch    {} at {}", info.version, self.path));
         let onednn = if info.onednn { "with" } else { "without" };
         let bf16 = if info.fast_bf16 {
-            "computes bf16 itself"
+            "computes bf16 natively"
         } else {
             "emulates bf16"
         };
         output::result(format!(
-            "kernels     {} {onednn} oneDNN; the processor {bf16}",
+            "kernels     {} {onednn} oneDNN; the CPU {bf16}",
             info.cpu_capability
         ));
         match &info.cuda_problem {
-            None => output::result(format!("CUDA        {} GPUs", info.gpus)),
+            None => output::result(format!("CUDA        {}", output::counted(info.gpus as u64, "GPU"))),
             Some(problem) => output::result(format!("CUDA        none: {problem}")),
         }
-        output::result("\nevaluations per second (processor: one thread)");
+        output::result("\nevaluations per second (CPU: one thread)");
         output::result(format!(
             "{:<8} {:<6} {:<6} {:<6} {:>7} {:>14}",
             "network", "board", "device", "dtype", "batch", "per second"

@@ -1,4 +1,4 @@
-//! What the machine and the process are, without libtorch.
+//! The machine and the process, apart from libtorch.
 
 use crate::output;
 use serde::Serialize;
@@ -7,19 +7,19 @@ use std::fs;
 /// The machine and the process.
 #[derive(Serialize)]
 pub(super) struct System {
-    /// The processor's name; `unknown` where the system does not say.
+    /// The CPU's name; `unknown` if the system does not report it.
     cpu: String,
-    /// Threads that can run at the same time.
+    /// Number of threads that can run at the same time.
     cores: usize,
-    /// Memory in bytes; 0 where the system does not say.
+    /// Memory in bytes; 0 if the system does not report it.
     memory_bytes: u64,
-    /// Which allocator serves libtorch's C++ too.
+    /// The allocator that serves libtorch's C++ code too.
     allocator: Allocator,
-    /// Whether the program was built with optimisation.
+    /// Whether this is an optimized build.
     optimised: bool,
 }
 
-/// Who answers a call of `malloc` from a shared library.
+/// The provider of `malloc` for shared libraries.
 #[derive(Serialize, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Allocator {
@@ -27,12 +27,12 @@ enum Allocator {
     Mimalloc,
     /// The library at this path, such as the system's C library.
     Library(String),
-    /// It could not be found out.
+    /// It could not be determined.
     Unknown,
 }
 
 impl System {
-    /// Looks around.
+    /// Inspects the system.
     pub(super) fn look() -> System {
         let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
         let memory = field("/proc/meminfo", "MemTotal").and_then(|text| text.strip_suffix("kB")?.trim().parse().ok());
@@ -45,29 +45,33 @@ impl System {
         }
     }
 
-    /// What follows for the user.
+    /// Advice that follows from the findings.
     pub(super) fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         if !self.optimised {
-            advice.push("This is a debug build: build with --release for anything but tests.".to_owned());
+            advice.push("This is a debug build: use a release build for anything but tests.".to_owned());
         }
         if let Allocator::Library(path) = &self.allocator {
             advice.push(format!(
-                "Memory comes from {path} and not from mimalloc, which made inference up to 1.9 times as fast: start \
-                 tengen without LD_PRELOAD, linked as its build does it."
+                "Memory comes from {path} instead of mimalloc, which made inference up to 1.9 times as fast; start \
+                 tengen without LD_PRELOAD and linked as its build links it."
             ));
         }
         let cores = self.cores;
         advice.push(format!(
-            "For self-play on the processor use {cores} workers, one for each core (workers = 0 does so by itself)."
+            "For self-play on the CPU, use {cores} workers, one per core (workers = 0 does that automatically)."
         ));
         advice
     }
 
-    /// Prints it for people.
+    /// Prints the findings as text.
     pub(super) fn print(&self) {
         output::result(format!("tengen      {}", env!("CARGO_PKG_VERSION")));
-        output::result(format!("processor   {}, {} cores", self.cpu, self.cores));
+        output::result(format!(
+            "CPU         {}, {}",
+            self.cpu,
+            output::counted(self.cores as u64, "core")
+        ));
         output::result(format!(
             "memory      {:.1} GiB",
             self.memory_bytes as f64 / f64::from(1 << 30)
@@ -80,7 +84,7 @@ impl System {
     }
 }
 
-/// The first value of `name: value` lines in one of the system's files.
+/// The first value in the `name: value` lines of a system file.
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let value = text
@@ -90,7 +94,7 @@ fn field(path: &str, name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Finds the file whose `malloc` comes first for shared libraries.
+/// Finds the file whose `malloc` shared libraries resolve to.
 fn allocator() -> Allocator {
     let found = malloc_address().and_then(file_at);
     let program = std::env::current_exe().ok();
@@ -124,7 +128,7 @@ fn file_at(address: usize) -> Option<String> {
     })
 }
 
-/// The file of a library that is loaded, by the beginning of its name.
+/// The file of a loaded library, found by the start of its name.
 #[cfg(feature = "torch")]
 pub(super) fn loaded_library(name: &str) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
@@ -139,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_programs_own_allocator_answers() {
+    fn the_programs_own_allocator_is_in_use() {
         assert_eq!(allocator(), Allocator::Mimalloc);
     }
 

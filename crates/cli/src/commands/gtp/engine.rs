@@ -1,7 +1,7 @@
-//! The mind behind the GTP session: a search with a network or without, or the random player.
+//! The engine behind the GTP session: a search with or without a network, or the random player.
 
-use super::manner::Manner;
-use super::thinking::{AHEAD_BYTES, Stop, TREE_BYTES, Thinking};
+use super::game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
+use super::play_options::PlayOptions;
 use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
 use crate::output;
@@ -16,57 +16,63 @@ use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
 use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
 
-/// Visits of a move where neither visits nor a time are given.
-const USUAL_VISITS: u32 = 100;
+/// Visits per move if neither visits nor a time limit is set.
+const DEFAULT_VISITS: u32 = 100;
 
-/// How long a live analysis thinks before it looks for the next line.
+/// How long a live analysis searches before it checks for the next line.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// Visits behind the status of stones.
+/// Visits spent on determining the status of stones.
 const STATUS_VISITS: u32 = 32;
 
-/// Random games behind the status of stones.
+/// Random games played to determine the status of stones.
 const STATUS_GAMES: u32 = 400;
 
 /// What chooses the moves.
-pub(super) enum Mind {
-    /// The random player of matches.
+pub(super) enum MoveSource {
+    /// The random player that matches use.
     Random,
-    /// Search over a predictor.
+    /// A search over a predictor.
     Network(Box<dyn Predictor>),
 }
 
 /// Chooses moves for a [`tengen_gtp::Session`].
-pub(super) struct Thinker {
-    mind: Mind,
+pub(super) struct TengenEngine {
+    source: MoveSource,
     name: String,
-    manner: Manner,
+    options: PlayOptions,
     seed: u64,
     rng: Rng,
-    thinking: Thinking,
+    game_search: GameSearch,
     training: Training,
     warnings: Vec<String>,
-    /// For each color the ply of its last hopeless turn, and how many there were in a row.
+    /// For each color, the ply of its last hopeless turn and the number of hopeless turns in a row.
     hopeless: [(usize, u32); 2],
 }
 
-impl Thinker {
-    /// A player that goes by this name and plays in this manner.
-    pub(super) fn new(mind: Mind, training: Training, name: String, manner: Manner, seed: u64) -> Thinker {
-        Thinker {
-            mind,
+impl TengenEngine {
+    /// An engine with this name and these play options.
+    pub(super) fn new(
+        source: MoveSource,
+        training: Training,
+        name: String,
+        options: PlayOptions,
+        seed: u64,
+    ) -> TengenEngine {
+        TengenEngine {
+            source,
             training,
             warnings: Vec::new(),
             hopeless: [(0, 0); 2],
             name,
-            manner,
+            options,
             seed,
             rng: rng::stream(seed, &[]),
-            thinking: Thinking::new(),
+            game_search: GameSearch::new(),
         }
     }
 
-    /// The move of the random player of matches, who spares his own eyes.
+    /// A move of the random player, which spares its own eyes.
     fn random_move(&mut self, turn: &Turn<'_>) -> Result<Move, EngineError> {
         let seed = rng::bits(&mut self.rng);
         let turn = tengen_evaluator::Turn {
@@ -83,18 +89,18 @@ impl Thinker {
         }
     }
 
-    /// Where the search of this turn ends: at the given visits and seconds, within the budget of the clock.
+    /// When the search for this turn ends: at the configured visits and seconds, within the clock's budget.
     fn stop(&self, turn: &Turn<'_>, start: Instant) -> Stop {
         let budget = turn.clock.budget(turn.color(), own_moves_to_come(turn.position));
-        let seconds = [budget, self.manner.seconds].into_iter().flatten().reduce(f64::min);
-        let usual = if seconds.is_some() { u32::MAX } else { USUAL_VISITS };
+        let seconds = [budget, self.options.seconds].into_iter().flatten().reduce(f64::min);
+        let usual = if seconds.is_some() { u32::MAX } else { DEFAULT_VISITS };
         Stop {
-            visits: self.manner.visits.unwrap_or(usual),
+            visits: self.options.visits.unwrap_or(usual),
             at: seconds.map(|seconds| start + Duration::from_secs_f64(seconds.min(1e7))),
         }
     }
 
-    /// The move a search finds, with all it knows.
+    /// The move that the search chooses, with its analysis.
     fn search_move(
         &mut self,
         turn: &Turn<'_>,
@@ -102,7 +108,7 @@ impl Thinker {
         watcher: Option<Watcher<'_>>,
     ) -> Result<(Move, PositionAnalysis), EngineError> {
         let stop = self.stop(turn, start);
-        let Mind::Network(predictor) = &mut self.mind else {
+        let MoveSource::Network(predictor) = &mut self.source else {
             return Err(no_search());
         };
         let mut reported = start;
@@ -115,12 +121,12 @@ impl Thinker {
             }
         };
         let search = self
-            .thinking
-            .think(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
+            .game_search
+            .search(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
         let best = search.result().best;
         let ply = turn.position.ply();
         let drawn = self
-            .manner
+            .options
             .temperature
             .draw(&search.result(), turn.position.size(), ply, &mut self.rng);
         Ok((
@@ -129,37 +135,38 @@ impl Thinker {
         ))
     }
 
-    /// Whether this turn is the last of enough hopeless ones in a row. The chance to win is that after the move chosen.
+    /// Whether to resign, because this turn completes the required number of hopeless turns in a row. The win
+    /// probability is that after the chosen move.
     fn gives_up(&mut self, turn: &Turn<'_>, analysis: &PositionAnalysis, mv: Move) -> bool {
-        let Some(resign) = self.manner.resign.filter(|_| turn.will_be_played && !turn.cleanup) else {
+        let Some(resign) = self.options.resign.filter(|_| turn.will_be_played && !turn.cleanup) else {
             return false;
         };
         let chosen = analysis.moves.iter().find(|candidate| candidate.mv == mv);
         let winrate = chosen.map_or(analysis.winrate, |candidate| candidate.winrate);
         let ply = turn.position.ply();
         let (last, turns) = &mut self.hopeless[turn.color().index()];
-        // A game that was taken back or begun anew is another one.
+        // After an undo or a restart the streak begins again.
         let before = if *last < ply { *turns } else { 0 };
         (*last, *turns) = (ply, if winrate < resign.below { before + 1 } else { 0 });
         *turns >= resign.turns
     }
 }
 
-impl Engine for Thinker {
+impl Engine for TengenEngine {
     fn name(&self) -> String {
         self.name.clone()
     }
 
     fn version(&self) -> String {
-        let mind = match &self.mind {
-            Mind::Random => "random".to_owned(),
-            Mind::Network(predictor) => predictor.name(),
+        let source = match &self.source {
+            MoveSource::Random => "random".to_owned(),
+            MoveSource::Network(predictor) => predictor.name(),
         };
-        format!("{} ({mind})", env!("CARGO_PKG_VERSION"))
+        format!("{} ({source})", env!("CARGO_PKG_VERSION"))
     }
 
     fn new_game(&mut self, _size: Size) {
-        self.thinking.new_game();
+        self.game_search.new_game();
         self.hopeless = [(0, 0); 2];
     }
 
@@ -176,14 +183,14 @@ impl Engine for Thinker {
     }
 
     fn thinks_ahead(&self) -> bool {
-        self.manner.ponder && self.can_analyze()
+        self.options.ponder && self.can_analyze()
     }
 
     fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError> {
         let start = Instant::now();
-        let (mut mv, analysis) = match self.mind {
-            Mind::Random => (self.random_move(turn)?, None),
-            Mind::Network(_) => {
+        let (mut mv, analysis) = match self.source {
+            MoveSource::Random => (self.random_move(turn)?, None),
+            MoveSource::Network(_) => {
                 let (mv, analysis) = self.search_move(turn, start, watcher)?;
                 (mv, Some(analysis))
             }
@@ -199,7 +206,7 @@ impl Engine for Thinker {
             });
         }
         let nears_the_end = mv == Move::Pass || turn.position.last_move() == Some(Move::Pass);
-        if (self.manner.finish || turn.cleanup) && nears_the_end {
+        if (self.options.finish || turn.cleanup) && nears_the_end {
             mv = finishing_move(turn.position, mv, self.seed);
         }
         Ok(Genmove {
@@ -210,25 +217,25 @@ impl Engine for Thinker {
     }
 
     fn can_analyze(&self) -> bool {
-        matches!(self.mind, Mind::Network(_))
+        matches!(self.source, MoveSource::Network(_))
     }
 
     fn ponder(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<Pondered, EngineError> {
-        let Mind::Network(predictor) = &mut self.mind else {
+        let MoveSource::Network(predictor) = &mut self.source else {
             return Err(no_search());
         };
         let allowed = root_moves(turn.position, &request.restrictions);
         let about = (turn.position, turn.komi);
-        // With pondering on, the tree grows for as long as the opponent is away.
-        let most_bytes = if self.manner.ponder { AHEAD_BYTES } else { TREE_BYTES };
+        // With pondering on, the tree keeps growing during the opponent's turn.
+        let most_bytes = if self.options.ponder { PONDER_BYTES } else { TREE_BYTES };
         let limits = (MOMENT, most_bytes);
-        let more = self.thinking.ponder(predictor.as_mut(), about, allowed, limits)?;
+        let more = self.game_search.ponder(predictor.as_mut(), about, allowed, limits)?;
         Ok(if more { Pondered::More } else { Pondered::Enough })
     }
 
     fn analysis(&mut self, turn: &Turn<'_>, request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
         let color = turn.color();
-        let Some(search) = self.thinking.at(turn.position, turn.komi) else {
+        let Some(search) = self.game_search.at(turn.position, turn.komi) else {
             return Ok(PositionAnalysis::default());
         };
         let mut candidates = search.candidates();
@@ -240,11 +247,11 @@ impl Engine for Thinker {
         Ok(analysis)
     }
 
-    /// The mean of what random games and, where there is a network that says so, the search expect.
+    /// The mean of the ownership from random games and, if the network predicts ownership, from the search.
     fn ownership(&mut self, turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
         let sign = if turn.color() == Color::Black { 1.0 } else { -1.0 };
         let mut expected = playout_ownership(turn.position, STATUS_GAMES, self.seed);
-        let Mind::Network(predictor) = &mut self.mind else {
+        let MoveSource::Network(predictor) = &mut self.source else {
             return Ok(Some(expected));
         };
         let stop = Stop {
@@ -252,7 +259,7 @@ impl Engine for Thinker {
             at: None,
         };
         let about = (turn.position, turn.komi);
-        let search = self.thinking.think(predictor.as_mut(), about, stop, &mut |_| {})?;
+        let search = self.game_search.search(predictor.as_mut(), about, stop, &mut |_| {})?;
         let searched = search.result().ownership.unwrap_or_default();
         for (value, searched) in expected.iter_mut().zip(searched) {
             *value = (*value + sign * searched) / 2.0;
@@ -261,19 +268,19 @@ impl Engine for Thinker {
     }
 
     fn forget(&mut self) {
-        self.thinking.forget();
+        self.game_search.forget();
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        self.manner.parameters()
+        self.options.parameters()
     }
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
-        self.manner.set(name, value).map_err(EngineError::Failed)
+        self.options.set(name, value).map_err(EngineError::Failed)
     }
 
     fn raw_network(&mut self, turn: &Turn<'_>, symmetry: usize) -> Result<RawNetwork, EngineError> {
-        let Mind::Network(predictor) = &mut self.mind else {
+        let MoveSource::Network(predictor) = &mut self.source else {
             return Err(no_search());
         };
         raw::judge(predictor.as_mut(), turn, symmetry)
@@ -301,7 +308,7 @@ fn no_search() -> EngineError {
     EngineError::Unsupported("a search".to_owned())
 }
 
-/// How many moves a player may still have to make: half of what is left when the board fills up, and never just the last.
+/// Estimated number of moves this player still has to make: half of the points not yet played, but at least a minimum.
 fn own_moves_to_come(position: &Position) -> usize {
     let area = position.size().area();
     (area.saturating_sub(position.ply()) / 2).max(area / 8) + 2

@@ -1,11 +1,11 @@
-//! `kata-raw-nn`: what the network says of a position, without a search.
+//! `kata-raw-nn`: the network's raw output for a position, without a search.
 
 use tengen_encoding::Features;
 use tengen_gtp::{EngineError, RawNetwork, Turn};
 use tengen_rules::{Color, Point, Symmetry};
 use tengen_search::{Batch, Prediction, Predictor};
 
-/// The network's judgement of a position shown under a symmetry of the square, by its number from 0 to 7.
+/// The network's output for a position transformed by a symmetry of the board, given by its number from 0 to 7.
 pub(super) fn judge(
     predictor: &mut dyn Predictor,
     turn: &Turn<'_>,
@@ -14,7 +14,7 @@ pub(super) fn judge(
     let size = turn.position.size();
     let found = Symmetry::all(size).iter().find(|known| known.index() == symmetry);
     let Some(&shown_under) = found else {
-        return Err(EngineError::Unsupported(format!("the symmetry {symmetry} of {size}")));
+        return Err(EngineError::Unsupported(format!("symmetry {symmetry} on {size}")));
     };
     let features = Features::of(turn.position, turn.komi).transformed(shown_under);
     let mut batch = Batch::new();
@@ -26,7 +26,7 @@ pub(super) fn judge(
     Ok(by_white(turn, shown_under, batch.prediction(row)))
 }
 
-/// A prediction of the image of a position, turned back and seen by White.
+/// Transforms the prediction of a transformed position back and converts it to White's viewpoint.
 fn by_white(turn: &Turn<'_>, symmetry: Symmetry, seen: Prediction<'_>) -> RawNetwork {
     let size = turn.position.size();
     let image = |point: Point| symmetry.apply(size, point).index();

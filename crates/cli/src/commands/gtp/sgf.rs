@@ -1,4 +1,4 @@
-//! `loadsgf` and `printsgf`: the main line of a game file, and the game of a session as one.
+//! `loadsgf` and `printsgf`: reads the main line of a game file and writes the session's game as SGF.
 
 use crate::output::say;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use tengen_sgf::{SgfTree, read_sgf_bytes};
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
-    let mut games = read_sgf_bytes(&bytes).with_context(|| format!("{path} is no SGF"))?;
+    let mut games = read_sgf_bytes(&bytes).with_context(|| format!("{path} is not an SGF file"))?;
     let game = games.swap_remove(0);
     let played = move_number.map_or(game.moves.len(), |number| number.saturating_sub(1));
     Ok(LoadedGame {
@@ -23,7 +23,7 @@ pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<Loa
     })
 }
 
-/// The rules that a file names, where they can be played here; says on stderr what becomes of the name.
+/// The rules that a file names, if Tengen supports them; reports on stderr whether they are adopted.
 fn rules_of(name: &str) -> Option<Rules> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let read = words.join("_").parse::<Rules>().map_err(|error| error.to_string());
@@ -33,19 +33,17 @@ fn rules_of(name: &str) -> Option<Rules> {
     });
     match playable {
         Ok(rules) => {
-            say(format!("the rules are {rules} from now on, as the file says"));
+            say(format!("using the file's rules: {rules}"));
             Some(rules)
         }
         Err(reason) => {
-            say(format!(
-                "the file's rules are not followed, the session's stay: {reason}"
-            ));
+            say(format!("keeping the session's rules, not the file's: {reason}"));
             None
         }
     }
 }
 
-/// The game as SGF, written into a file where one is named.
+/// The game as SGF, or an empty string after writing it to `path`.
 pub(super) fn save(game: &Game, result: &str, path: Option<&str>) -> anyhow::Result<String> {
     let text = text_of(game, result);
     let Some(path) = path else { return Ok(text) };
@@ -59,7 +57,7 @@ fn text_of(game: &Game, result: &str) -> String {
     if !result.is_empty() {
         tree.add("RE", [result]);
     }
-    // Handicap stones are turns in a session; files have them on the board.
+    // Handicap stones are turns in a session but setup stones in a file.
     let (given, played) = game.turns().split_at(game.handicap_turns());
     let mut start = game.start();
     start.stones[Color::Black.index()] = start.stones[Color::Black.index()] | points_of(given);

@@ -1,4 +1,4 @@
-//! The score so far, while a match is played.
+//! The running score of a match.
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tengen_evaluator::{ConfidenceSequence, EloEstimate, GameScore, MatchConfig, Pentanomial};
 
-/// How often a line is written where nobody watches a progress bar.
+/// How often to print a line when stderr is not a terminal.
 const EVERY: Duration = Duration::from_secs(30);
-/// How often the words behind the bar are renewed.
+/// How often to update the text next to the progress bar.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A bar with the running score, or a line now and then where stderr is no terminal.
+/// A progress bar with the running score, or occasional lines when stderr is not a terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
     tally: Tally,
@@ -19,9 +19,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Nothing played yet.
+    /// Progress at the start of a match.
     pub(super) fn new(config: &MatchConfig) -> Progress {
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} games  {msg}  {elapsed} (left {eta})");
+        let style =
+            ProgressStyle::with_template("{bar:24} {human_pos}/{human_len} games  {msg}  {elapsed} (left {eta})");
         let bar = ProgressBar::new(config.games as u64);
         let bar = output::bars().add(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
         Progress {
@@ -31,7 +32,7 @@ impl Progress {
         }
     }
 
-    /// Takes note of a game.
+    /// Counts a game and updates the display.
     pub(super) fn show(&mut self, game: &GameScore) {
         self.tally.add(game);
         self.bar.inc(1);
@@ -42,11 +43,15 @@ impl Progress {
         self.last = Instant::now();
         match output::interactive() {
             true => self.bar.set_message(self.tally.text()),
-            false => output::say(format!("{} games: {}", self.bar.position(), self.tally.text())),
+            false => output::say(format!(
+                "{}: {}",
+                output::counted(self.bar.position(), "game"),
+                self.tally.text()
+            )),
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -59,7 +64,7 @@ struct Tally {
     ties: u64,
     losses: u64,
     pairs: Pentanomial,
-    /// A's points in the first finished game of pairs whose other game is still played.
+    /// A's points in the finished game of pairs whose other game is still in progress.
     half_pairs: BTreeMap<usize, f64>,
 }
 
@@ -83,7 +88,7 @@ impl Tally {
         let a = self.wins as f64 + self.ties as f64 / 2.0;
         let b = self.losses as f64 + self.ties as f64 / 2.0;
         let estimate = EloEstimate::of(self.wins, self.ties, self.losses, &self.pairs);
-        // Whoever watches a match looks at any time: only these bounds hold then.
+        // A running match may be looked at anytime, so only the always-valid bounds apply.
         let bounds = ConfidenceSequence::of(&self.pairs);
         let bound = |elo: Option<f64>, none: &str| elo.map_or(none.to_owned(), |elo| format!("{elo:+.0}"));
         let (low, high) = (bound(bounds.elo_low, "−∞"), bound(bounds.elo_high, "+∞"));

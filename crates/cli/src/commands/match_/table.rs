@@ -1,13 +1,13 @@
-//! A match as tables for people.
+//! Formats a match as tables.
 
 use crate::output;
 use crate::table::{Align, Table};
 use tengen_evaluator::{ConfidenceSequence, MatchResult, SprtState, WinTieLoss};
 
-/// Most faults that are told one by one.
-const FAULTS_TOLD: usize = 5;
+/// Maximum number of faults listed individually.
+const FAULTS_SHOWN: usize = 5;
 
-/// Prints who won how much, how sure that is, and what did not go its usual way.
+/// Prints the scores, the statistics and anything unusual.
 pub(super) fn print(result: &MatchResult, markdown: bool) {
     output::result(format!("{}\n", heading(result)));
     output::result(scores(result).text(markdown));
@@ -19,9 +19,10 @@ pub(super) fn print(result: &MatchResult, markdown: bool) {
 fn heading(result: &MatchResult) -> String {
     let config = &result.config;
     let paired = result.pentanomial.pairs() > 0;
+    let games = output::counted(result.games as u64, "game");
     let games = match paired {
-        true => format!("{} games in pairs", result.games),
-        false => format!("{} games", result.games),
+        true => format!("{games} in pairs"),
+        false => games,
     };
     format!(
         "{} against {}: {}, komi {}, {}, {games}, openings {}, seed {}",
@@ -29,7 +30,7 @@ fn heading(result: &MatchResult) -> String {
     )
 }
 
-/// One row for each player, as in a paper.
+/// One row for each player.
 fn scores(result: &MatchResult) -> Table {
     let mut table = Table::new("player", Align::Left)
         .column("as Black", Align::Right)
@@ -62,7 +63,7 @@ fn scores(result: &MatchResult) -> Table {
             counts(&white),
             counts(&all),
             points.to_string(),
-            format!("{share:.1} %"),
+            format!("{share:.1}%"),
             faults.to_string(),
         ]);
     }
@@ -73,13 +74,13 @@ fn counts(counts: &WinTieLoss) -> String {
     format!("{}–{}–{}", counts.wins, counts.ties, counts.losses)
 }
 
-/// What the scores say, one statement in a row.
+/// One row for each statistic.
 fn statistics(result: &MatchResult) -> Table {
     let estimate = &result.estimate;
     let mut table = Table::new("statistic", Align::Left).column("value", Align::Left);
     let mut row = |what: &str, value: String| table.row(vec![what.to_owned(), value]);
     row(
-        "Elo difference, 95 % interval",
+        "Elo difference, 95% interval",
         format!(
             "{} ({} to {})",
             elo(estimate.elo),
@@ -87,7 +88,7 @@ fn statistics(result: &MatchResult) -> Table {
             elo(estimate.elo_high)
         ),
     );
-    row("95 % bounds at any time", bounds(&result.any_time));
+    row("95% always-valid bounds", bounds(&result.any_time));
     row("likelihood of superiority", format!("{:.3}", estimate.los));
     if result.pentanomial.pairs() > 0 {
         let [none, half, one, more, two] = result.pentanomial.counts;
@@ -104,7 +105,7 @@ fn statistics(result: &MatchResult) -> Table {
     }
     let (a, b) = (result.a_full_board_wins, result.b_full_board_wins);
     if a + b > 0 {
-        row("games won with the whole board", format!("{a}, by the other {b}"));
+        row("games won with the whole board", format!("{a}, opponent {b}"));
     }
     row("mean length", format!("{:.0} plies", result.mean_plies));
     table
@@ -137,33 +138,37 @@ fn sprt(result: &MatchResult) -> Option<String> {
     ))
 }
 
-/// Says what did not go its usual way.
+/// Prints anything unusual: unfinished, void and resigned games, faults, an early stop.
 fn exceptions(result: &MatchResult) {
     for (count, one, more) in [
         (
             result.unfinished,
-            "game met the ply limit and has no result",
-            "games met the ply limit and have no result",
+            "game reached the ply limit and has no result",
+            "games reached the ply limit and have no result",
         ),
         (result.void, "game does not count", "games do not count"),
         (result.resigned, "game was resigned", "games were resigned"),
     ] {
         if count > 0 {
-            output::result(format!("\n{count} {}", if count == 1 { one } else { more }));
+            let count_text = output::thousands(count as u64);
+            output::result(format!("\n{count_text} {}", if count == 1 { one } else { more }));
         }
     }
-    for report in result.fault_reports.iter().take(FAULTS_TOLD) {
+    for report in result.fault_reports.iter().take(FAULTS_SHOWN) {
         let name = if report.player == "a" { &result.a } else { &result.b };
         output::result(format!(
             "\ngame {}, {name}, ply {}: {}",
             report.game, report.ply, report.fault.reason
         ));
     }
-    let left = result.fault_reports.len().saturating_sub(FAULTS_TOLD);
+    let left = result.fault_reports.len().saturating_sub(FAULTS_SHOWN);
     if left > 0 {
-        output::result(format!("\nand {left} more faults: see result.json or --json"));
+        output::result(format!(
+            "\n{} not shown; see result.json or --json",
+            output::counted(left as u64, "more fault")
+        ));
     }
     if result.stopped {
-        output::result("\nthe match was stopped before its end");
+        output::result("\nthe match was stopped early");
     }
 }

@@ -1,4 +1,4 @@
-//! `tengen rules perft|positions|games`: numbers that prove a rules core.
+//! `tengen rules perft|positions|games`: exact counts that verify a rules core.
 
 use crate::{arguments, output};
 use serde_json::json;
@@ -6,12 +6,12 @@ use tengen_rules::{Position, Rules, Size};
 
 /// Count the legal turn sequences of every length from the empty board
 ///
-/// Prints one count per length: passes count as turns, and no sequence goes on after two passes in a row. The counts
-/// are the usual regression figures of a rules core.
+/// Prints one count per length. Passes count as turns, and no sequence continues after two passes in a row. These
+/// counts are the usual regression test of a rules core.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules perft --size 3x3 --depth 5          1, 10, 91, 738, 5281, 33384
-  tengen rules perft --size 2x2 --depth 6 --json   {\"counts\":[1,5,21,68,156,316,604],…}")]
+  tengen rules perft --size 2x2 --depth 6 --json")]
 pub(crate) struct Perft {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, value_parser = arguments::size)]
@@ -44,10 +44,10 @@ pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Count the legal positions of a board, exactly
+/// Count the legal positions of a board exactly
 ///
-/// Prints the number of ways to put stones on the board so that every chain has a liberty. Works row by row over
-/// the states of one border, so that 9x9 takes seconds to minutes; the sides may be swapped.
+/// Prints the number of ways to put stones on the board so that every chain has a liberty. Works row by row over the
+/// states of one border, so 9x9 takes seconds to minutes; swapping width and height gives the same count.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules positions --size 3x3          12675
@@ -56,15 +56,15 @@ pub(crate) struct Positions {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, value_parser = arguments::size)]
     size: Size,
-    /// Print one JSON object; the count is a string, for it may be longer than any machine number
+    /// Print one JSON object; the count is a string because it may exceed any machine integer
     #[arg(long)]
     json: bool,
 }
 
-/// Count the complete games of a tiny board, exactly
+/// Count the complete games of a tiny board exactly
 ///
-/// Prints the number of turn sequences from the empty board that end with two passes in a row. Even tiny boards
-/// have many: 1x4 has 2,098,407,841 and takes half a minute, 2x2 has 386,356,909,593 and takes an hour or more.
+/// Prints the number of turn sequences from the empty board that end with two passes in a row. Even tiny boards have
+/// many: 1x4 has 2,098,407,841 and takes half a minute; 2x2 has 386,356,909,593 and takes an hour or more.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules games --size 1x3          907
@@ -76,7 +76,7 @@ pub(crate) struct Games {
     /// The rule set
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
-    /// Print one JSON object; the count is a string, for it may be longer than any machine number
+    /// Print one JSON object; the count is a string because it may exceed any machine integer
     #[arg(long)]
     json: bool,
 }
@@ -87,14 +87,14 @@ pub(crate) fn positions(args: Positions) -> anyhow::Result<()> {
     print_count(args.json, count, args.size, None)
 }
 
-/// The largest boards whose games are counted: 2x2 takes about an hour, the next board would take years.
+/// The largest boards whose games are counted: 2x2 takes about an hour, the next size would take years.
 const MOST_POINTS_OF_GAMES: usize = 4;
 
 /// Counts complete games.
 pub(crate) fn games(args: Games) -> anyhow::Result<()> {
     if args.size.area() > MOST_POINTS_OF_GAMES {
         return Err(output::usage(format!(
-            "{} has too many games to be counted one by one; boards of up to {MOST_POINTS_OF_GAMES} points can be",
+            "{} has too many games to count one by one; the limit is {MOST_POINTS_OF_GAMES} points",
             args.size
         )));
     }
@@ -103,7 +103,7 @@ pub(crate) fn games(args: Games) -> anyhow::Result<()> {
     print_count(args.json, count, args.size, Some(&rules))
 }
 
-/// Prints one exact count, a decimal string of any length.
+/// Prints one exact count, given as a decimal string of any length.
 fn print_count(json: bool, count: String, size: Size, rules: Option<&str>) -> anyhow::Result<()> {
     if !json {
         output::result(count);

@@ -1,4 +1,4 @@
-//! `tengen rules score`: a game file replayed under exact rules and counted.
+//! `tengen rules score`: replays a game file under exact rules and counts the result.
 
 use super::show::{color_name, lead};
 use crate::output;
@@ -10,24 +10,26 @@ use tengen_sgf::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
 
 /// Replay the games of an SGF file under exact rules and count them
 ///
-/// Prints for every game whether all its moves are legal, the first breach with its reason if not, the area of both
-/// sides on the last board as it stands, and the result by count beside the result that the file claims. Under territory
-/// scoring a search decides which chains are independently alive; chains it cannot decide are named instead of a result,
-/// as it tries every sequence and so settles small or nearly filled boards only. A game that the rules call a tie because
-/// a long cycle came round is a tie whatever the board and komi. Only main lines are read, in any encoding, with stones
-/// set up and handicaps. A game that cannot be read is named with its line and column, the others are judged all the
-/// same, and the exit code is 1.
+/// Prints for every game whether all its moves are legal, otherwise the first illegal move with the reason, the area of
+/// both sides on the last board as it stands, and the result by count next to the result that the file claims.
+///
+/// Under territory scoring, a search decides which chains are independently alive. It tries every sequence, so it only
+/// settles small or nearly filled boards; if it cannot decide some chains, they are listed instead of a result. A game
+/// that the rules call a tie because of a long cycle is a tie regardless of board and komi.
+///
+/// Only main lines are read, in any encoding, with setup stones and handicaps. If a game cannot be read, its line and
+/// column are printed, the other games are still checked, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules score game.sgf
   tengen rules score game.sgf --rules aga --komi 7.5 --json")]
 pub(crate) struct Args {
-    /// The game file; it may hold many games
+    /// The game file; it may contain many games
     file: PathBuf,
     /// The rule set
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
-    /// Points for White in halves, instead of what the file says
+    /// Points for White, in steps of one half, instead of the file's komi
     #[arg(long, allow_hyphen_values = true)]
     komi: Option<Komi>,
     /// Print one JSON object
@@ -35,47 +37,47 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What was found out about one game.
+/// The findings about one game.
 #[derive(Serialize)]
 struct Scored {
-    /// Number of the game in the file, counted from 1.
+    /// Number of the game in the file, starting at 1.
     game: usize,
     size: String,
     rules: String,
     /// Points for White.
     komi: f32,
-    /// Turns replayed, up to the first breach.
+    /// Turns replayed, up to the first illegal move.
     turns: usize,
     /// Whether every move is legal.
     legal: bool,
-    /// The first move that breaks the rules.
+    /// The first illegal move.
     breach: Option<Breach>,
-    /// Whether the rules say that the game is over.
+    /// Whether the game is over under the rules.
     over: bool,
-    /// Whether it is over because a long cycle tied it; the board is not counted then.
+    /// Whether a long cycle tied the game; the board is not counted then.
     tied_by_cycle: bool,
     black_area: usize,
     white_area: usize,
-    /// Black minus White after komi in points, by the rules' count; none where a chain's life is not decided, and where a
-    /// long cycle tied the game.
+    /// Black minus White after komi in points, counted under the rules; `None` if a chain's life is undecided or a long
+    /// cycle tied the game.
     margin: Option<f32>,
     /// The result by count, such as `B+3.5`, `W+1` or `0`.
     result: Option<String>,
-    /// One stone of each chain whose life would have to be known for the count and is not decided.
+    /// One stone of each chain whose undecided life affects the count.
     undecided: Vec<String>,
-    /// What the file says.
+    /// The result that the file claims.
     claimed: Option<String>,
 }
 
-/// A move that breaks the rules.
+/// An illegal move.
 #[derive(Serialize)]
 struct Breach {
-    /// Number of the turn, counted from 1.
+    /// Number of the turn, starting at 1.
     turn: usize,
     color: &'static str,
     r#move: String,
     reason: String,
-    /// Where the move stands in the file, counted from 1.
+    /// Line of the move in the file, starting at 1.
     line: u32,
     column: u32,
 }
@@ -83,14 +85,14 @@ struct Breach {
 /// A game that cannot be read.
 #[derive(Serialize)]
 struct Broken {
-    /// Number of the game in the file, counted from 1.
+    /// Number of the game in the file, starting at 1.
     game: usize,
     line: u32,
     column: u32,
     reason: String,
 }
 
-/// Replays and counts.
+/// Replays and counts the games.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
     let text = SgfText::decode(&bytes).text;
@@ -108,7 +110,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         }
     }
     if scored.is_empty() && broken.is_empty() {
-        read_sgf(&text).with_context(|| format!("{} is no SGF", args.file.display()))?;
+        read_sgf(&text).with_context(|| format!("{} is not an SGF file", args.file.display()))?;
     }
     match args.json {
         true => output::json(&serde_json::json!({ "file": args.file, "games": scored, "broken": broken }))?,
@@ -121,11 +123,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Names every broken game with its place.
+/// Lists every unreadable game with its place.
 fn cannot_read(args: &Args, broken: &[Broken], all: usize) -> String {
     let mut text = format!(
-        "{} of {all} games of {} cannot be read",
+        "cannot read {} of {} in {}",
         broken.len(),
+        output::counted(all as u64, "game"),
         args.file.display()
     );
     for Broken {
@@ -140,11 +143,11 @@ fn cannot_read(args: &Args, broken: &[Broken], all: usize) -> String {
     text
 }
 
-/// Replays one game as far as it is legal.
+/// Replays one game up to its first illegal move.
 fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError> {
     let komi = args.komi.or(game.komi).unwrap_or(Komi::from_half_points(0));
     let mut position = Position::starting(game.size, args.rules, &game.start())
-        .map_err(|reason| game.error_at_setup(format!("the stones set up at the start are no position: {reason}")))?;
+        .map_err(|reason| game.error_at_setup(format!("the setup stones do not form a legal position: {reason}")))?;
     let breach = replay(&mut position, game);
     let area = position.area();
     let tied_by_cycle = position.is_tied_by_cycle();
@@ -178,7 +181,7 @@ fn score(args: &Args, number: usize, game: &SgfGame) -> Result<Scored, SgfError>
     })
 }
 
-/// One stone of each chain that the search cannot call alive or not.
+/// One stone of each chain whose life the search cannot decide.
 fn undecided(position: &Position) -> Vec<String> {
     let (_, mut rest) = position.independently_alive(LIFE_NODES);
     let mut names = Vec::new();
@@ -189,7 +192,7 @@ fn undecided(position: &Position) -> Vec<String> {
     names
 }
 
-/// Plays the moves up to the first that breaks the rules.
+/// Plays the moves up to the first illegal one.
 fn replay(position: &mut Position, game: &SgfGame) -> Option<Breach> {
     for (&(color, mv), place) in game.moves.iter().zip(&game.places) {
         let reason = match color == position.to_move() {
@@ -211,7 +214,7 @@ fn replay(position: &mut Position, game: &SgfGame) -> Option<Breach> {
     None
 }
 
-/// A result by count in SGF's words.
+/// A counted result in SGF notation.
 fn result_text(margin: f32) -> String {
     match margin {
         m if m > 0.0 => format!("B+{m}"),
@@ -220,7 +223,7 @@ fn result_text(margin: f32) -> String {
     }
 }
 
-/// Prints one game for people.
+/// Prints one game as text.
 fn print(scored: &Scored) {
     let Scored {
         game,
@@ -229,16 +232,19 @@ fn print(scored: &Scored) {
         turns,
         ..
     } = scored;
-    output::result(format!("game {game}: {size} under {rules}, {turns} turns"));
+    output::result(format!(
+        "game {game}: {size} under {rules}, {}",
+        output::counted(*turns as u64, "turn")
+    ));
     match &scored.breach {
         None => output::result("  every move is legal"),
         Some(breach) => output::result(format!(
-            "  turn {}, {} {}, breaks the rules: {}; counted before it (line {}, column {})",
+            "  turn {}, {} {}, is illegal: {}; counted before it (line {}, column {})",
             breach.turn, breach.color, breach.r#move, breach.reason, breach.line, breach.column
         )),
     }
     if !scored.over {
-        output::result("  the game is not over by the rules; the board is counted as it stands");
+        output::result("  the game is not over under the rules; the board is counted as it stands");
     }
     output::result(format!(
         "  area: Black {}, White {}",
@@ -247,7 +253,7 @@ fn print(scored: &Scored) {
     let claimed = scored.claimed.as_deref().unwrap_or("nothing");
     match (scored.margin, &scored.result) {
         (None, Some(result)) => output::result(format!(
-            "  a long cycle has tied the game ({result}; the file claims {claimed})"
+            "  a long cycle tied the game ({result}; the file claims {claimed})"
         )),
         (Some(margin), Some(result)) => {
             output::result(format!(
@@ -257,7 +263,7 @@ fn print(scored: &Scored) {
             ));
         }
         _ => output::result(format!(
-            "  no result: these rules count territory, and whether the chains at {} are alive is not decided",
+            "  no result: these rules count territory, and it is undecided whether the chains at {} are alive",
             scored.undecided.join(", ")
         )),
     }

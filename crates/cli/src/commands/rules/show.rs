@@ -1,30 +1,30 @@
-//! `tengen rules show`: a board as a diagram, with the points the side to move may not play and why.
+//! `tengen rules show`: a board as a diagram with the points that the side to move may not play, and why.
 
 use crate::{arguments, output};
 use anyhow::bail;
 use serde_json::json;
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size, format_point};
 
-/// Draw the board after some moves, with every point that may not be played and the rule that refuses it
+/// Draw the board after some moves, and explain why each forbidden point may not be played
 ///
-/// Prints the diagram (X is Black, O is White, . is empty, ! is empty and refused), the side to move, the area of
-/// both sides as the board stands, and the refused points with their reasons.
+/// Prints the diagram (X is Black, O is White, . is empty, ! is empty but illegal), the side to move, the area of both
+/// sides as the board stands, and the illegal points with the reasons.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules show --size 5 --moves \"C3 C4 D4 pass\"
-  tengen rules show --size 2 --moves \"A1 B1 B2\"          A2 and B1 are refused to White
+  tengen rules show --size 2 --moves \"A1 B1 B2\"     White may not play A2 or B1
   tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
     size: Size,
-    /// Moves from the empty board, Black first, in turn: points such as C3, or pass
+    /// Moves from the empty board, alternating from Black: points such as C3, or pass
     #[arg(long, default_value = "", hide_default_value = true, value_name = "MOVES")]
     moves: String,
     /// The rule set
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
-    /// Points for White, in halves
+    /// Points for White, in steps of one half
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     komi: Komi,
     /// Print one JSON object
@@ -36,11 +36,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
     replay(&mut position, &args.moves)?;
-    let refused = refused_points(&position);
+    let illegal_points = illegal_points(&position);
     let area = position.area();
     let margin = position.margin(args.komi);
     if args.json {
-        let illegal: Vec<_> = refused
+        let illegal: Vec<_> = illegal_points
             .iter()
             .map(|(point, reason)| json!({ "point": point, "reason": reason }))
             .collect();
@@ -59,31 +59,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         }));
     }
     output::result(diagram(&position));
-    let turns = position.ply();
+    let turns = output::counted(position.ply() as u64, "turn");
     match position.is_over() {
         true if position.is_tied_by_cycle() => {
-            output::result(format!("after {turns} turns a long cycle has tied the game"));
+            output::result(format!("after {turns}, a long cycle tied the game"));
         }
-        true => output::result(format!("after {turns} turns the game is over")),
-        false => output::result(format!(
-            "after {turns} turns, {} to move",
-            color_name(position.to_move())
-        )),
+        true => output::result(format!("after {turns}, the game is over")),
+        false => output::result(format!("after {turns}, {} to move", color_name(position.to_move()))),
     }
     let (black, white) = (area.black.len(), area.white.len());
     output::result(format!(
-        "area as it stands: Black {black}, White {white}, neither {}; with komi {} {}",
+        "area as it stands: Black {black}, White {white}, neither {}; with komi {}, {}",
         args.size.area() - black - white,
         args.komi,
         lead(margin.points()),
     ));
-    for (point, reason) in refused {
-        output::result(format!("{point} is refused: {reason}"));
+    for (point, reason) in illegal_points {
+        output::result(format!("{point} is illegal: {reason}"));
     }
     Ok(())
 }
 
-/// Plays moves written in turn, separated by blanks or commas.
+/// Plays alternating moves, separated by blanks or commas.
 pub(super) fn replay(position: &mut Position, moves: &str) -> anyhow::Result<()> {
     for text in moves.split([' ', ',', '\t', '\n']).filter(|text| !text.is_empty()) {
         let turn = position.ply() + 1;
@@ -101,8 +98,8 @@ pub(super) fn replay(position: &mut Position, moves: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The empty points the side to move may not play, with their reasons, in reading order.
-fn refused_points(position: &Position) -> Vec<(String, String)> {
+/// The empty points that the side to move may not play, with the reasons, in reading order.
+fn illegal_points(position: &Position) -> Vec<(String, String)> {
     if position.is_over() {
         return Vec::new();
     }
@@ -120,7 +117,7 @@ fn refused_points(position: &Position) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The board as text with coordinates; refused points are marked.
+/// The board as text with coordinates; illegal points are marked.
 pub(crate) fn diagram(position: &Position) -> String {
     let size = position.size();
     let letters: Vec<String> = "ABCDEFGHJKLMNOPQRST"
@@ -131,8 +128,8 @@ pub(crate) fn diagram(position: &Position) -> String {
     let header = format!("   {}", letters.join(" "));
     let legal = position.legal_points();
     let mut lines = vec![header.clone()];
-    let refused = |point| !position.is_over() && !legal.contains(point);
-    for (row, text) in rows(position, &refused).iter().enumerate() {
+    let is_illegal = |point| !position.is_over() && !legal.contains(point);
+    for (row, text) in rows(position, &is_illegal).iter().enumerate() {
         let number = size.height() - row;
         let cells: Vec<String> = text.chars().map(String::from).collect();
         lines.push(format!("{number:>2} {} {number}", cells.join(" ")));
@@ -141,7 +138,7 @@ pub(crate) fn diagram(position: &Position) -> String {
     lines.join("\n")
 }
 
-/// The board's rows from the top: `X`, `O`, `.`, and `!` for empty points that `marked` says.
+/// The board's rows from the top: `X`, `O`, `.`, and `!` for empty points where `marked` is true.
 pub(crate) fn rows(position: &Position, marked: &dyn Fn(tengen_rules::Point) -> bool) -> Vec<String> {
     let size = position.size();
     let cell = |point| match position.at(point) {
@@ -162,11 +159,11 @@ pub(crate) fn color_name(color: Color) -> &'static str {
     }
 }
 
-/// A margin in points, Black minus White, in words.
+/// A margin in points, Black minus White, as text.
 pub(super) fn lead(margin: f32) -> String {
     match margin {
         m if m > 0.0 => format!("Black is ahead by {m}"),
         m if m < 0.0 => format!("White is ahead by {}", -m),
-        _ => "nobody is ahead".to_owned(),
+        _ => "neither side is ahead".to_owned(),
     }
 }

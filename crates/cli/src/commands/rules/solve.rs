@@ -1,4 +1,4 @@
-//! `tengen rules solve`: best play on tiny boards.
+//! `tengen rules solve`: perfect play on tiny boards.
 
 use super::show::{color_name, lead, replay};
 use crate::{arguments, output};
@@ -6,28 +6,28 @@ use anyhow::bail;
 use serde_json::json;
 use tengen_rules::{Position, Size, SolveError};
 
-/// The largest boards that are tried: with more points no limit that anybody can wait for is enough.
+/// The largest boards to try; larger ones need more positions than anyone can wait for.
 const MOST_POINTS: usize = 16;
 
-/// Find the margin of best play on a tiny board, exactly
+/// Find the margin of perfect play on a tiny board
 ///
-/// Searches all that matters under Tromp-Taylor rules with the whole history, so that positional superko is exact, and
-/// prints the margin of best play for both sides, one line of such play up to the two passes, and how many positions
-/// were searched. Boards up to 3x3 are a matter of seconds; larger ones mostly reach the limit first, and the command
-/// then fails with the bounds it has proved.
+/// Searches exhaustively under Tromp-Taylor rules with the whole history, so that positional superko is exact. Prints
+/// the margin of perfect play by both sides, one such line of play up to the two passes, and the number of positions
+/// searched. Boards up to 3x3 take seconds; larger ones usually reach the limit first, and the command then fails with
+/// the bounds proved so far.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules solve --size 2x2                    Black is ahead by 1
-  tengen rules solve --size 3x3 --json             {\"margin\":9,\"line\":[\"B2\",\"pass\",\"pass\"],…}
-  tengen rules solve --size 3x3 --moves \"A1 B2\"    the same after some moves")]
+  tengen rules solve --size 3x3 --json
+  tengen rules solve --size 3x3 --moves \"A1 B2\"    the same after two moves")]
 pub(crate) struct Args {
     /// The board: 3 is 3x3, 1x5 is 1 wide and 5 high
     #[arg(long, value_parser = arguments::size)]
     size: Size,
-    /// Moves from the empty board, Black first, in turn: points such as B2, or pass
+    /// Moves from the empty board, alternating from Black: points such as B2, or pass
     #[arg(long, default_value = "", hide_default_value = true, value_name = "MOVES")]
     moves: String,
-    /// Give up after so many positions; a million take seconds and up to 90 MB
+    /// Give up after this many positions; a million take seconds and up to 90 MB
     #[arg(long, default_value_t = 10_000_000, value_name = "COUNT", value_parser = arguments::count)]
     most_nodes: u32,
     /// Print one JSON object
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.size.area() > MOST_POINTS {
         return Err(output::usage(format!(
-            "{} is too large to be solved; boards of up to {MOST_POINTS} points can be tried",
+            "{} is too large to solve; the limit is {MOST_POINTS} points",
             args.size
         )));
     }
@@ -48,8 +48,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let solution = match tengen_rules::solve(&position, args.most_nodes.into()) {
         Ok(solution) => solution,
         Err(SolveError::NotDecided { least, most }) => bail!(
-            "{} is not decided within {} positions: the margin of best play is between {least} and {most} points for \
-             Black; --most-nodes sets another limit",
+            "{} is not solved within {} positions: the margin of best play is between {least} and {most} points for \
+             Black; use --most-nodes to raise the limit",
             args.size,
             output::thousands(args.most_nodes.into())
         ),

@@ -1,4 +1,4 @@
-//! `tengen rules verify`: facts that other programs computed, held against the rules core.
+//! `tengen rules verify`: compares the rules core with facts that other programs computed.
 
 use crate::output;
 use anyhow::bail;
@@ -6,11 +6,11 @@ use serde_json::json;
 use std::path::PathBuf;
 use tengen_facts::{OracleReport, check_oracle_file};
 
-/// Check the rules core against files of facts that other programs computed
+/// Check the rules core against files of facts computed by other programs
 ///
 /// Reads two formats, plain or gzip: a JSON object of counts, cases and games (tt-facts), and lines of JSON with one
-/// game each and hashes of all legal moves. Prints how many facts of each kind agree and what was skipped; exits with
-/// 1 at any mismatch and names the first.
+/// game each and hashes of all legal moves. Prints how many facts of each kind agree and what was skipped. Exits with 1
+/// if any fact disagrees, and shows the first one.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules verify data/suites/tt-facts.json
@@ -29,7 +29,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut reports = Vec::new();
     for path in &args.files {
         let report = check_oracle_file(path)?;
-        tell_skipped(path, &report);
+        report_skipped(path, &report);
         reports.push((path, report));
     }
     let mismatches: u64 = reports.iter().map(|(_, report)| report.mismatches).sum();
@@ -43,17 +43,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match first {
         None if mismatches == 0 => Ok(()),
         Some((path, first)) => bail!(
-            "{mismatches} facts do not agree; the first is in {}: {first}",
+            "mismatches: {}; the first is in {}: {first}",
+            output::thousands(mismatches),
             path.display()
         ),
-        None => bail!("{mismatches} facts do not agree"),
+        None => bail!("mismatches: {}", output::thousands(mismatches)),
     }
 }
 
-/// What was not checked must not pass for checked.
-fn tell_skipped(path: &std::path::Path, report: &OracleReport) {
+/// Reports skipped facts, so that they do not pass as checked.
+fn report_skipped(path: &std::path::Path, report: &OracleReport) {
     for (reason, count) in &report.skipped {
-        output::say(format!("SKIPPED in {}: {count} facts: {reason}", path.display()));
+        let facts = output::counted(*count, "fact");
+        output::say(format!("SKIPPED in {}: {facts}: {reason}", path.display()));
     }
 }
 
@@ -76,6 +78,7 @@ fn print(path: &std::path::Path, report: &OracleReport) {
     for (kind, count) in &report.checked_by_kind {
         output::result(format!("  {kind:<32} {:>10}", output::thousands(*count)));
     }
-    let (checked, wrong) = (output::thousands(report.checked), report.mismatches);
-    output::result(format!("  {checked} facts checked, {wrong} do not agree"));
+    let checked = output::counted(report.checked, "fact");
+    let mismatches = output::thousands(report.mismatches);
+    output::result(format!("  {checked} checked, mismatches: {mismatches}"));
 }

@@ -1,4 +1,4 @@
-//! Who takes part, on which board, and who meets whom.
+//! The players of a tournament, its board, and who plays whom.
 
 use crate::output::usage;
 use anyhow::bail;
@@ -13,20 +13,20 @@ use tengen_store::{MatchFile, Store};
 pub(super) struct Entrant {
     /// The player.
     pub(super) spec: PlayerSpec,
-    /// Names the player in the tournament and in what is stored of it.
+    /// The player's identifier in the tournament and in stored matches.
     pub(super) label: String,
-    /// The model of the run that it is.
+    /// The run's model behind the player, if it is one.
     pub(super) model: Option<Model>,
 }
 
-/// A model of a run, and what it cost since zero.
+/// A model of a run and its total cost.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) id: String,
     pub(super) cost: Cost,
 }
 
-/// The part of a model's cost ledger that curves are drawn over.
+/// The part of a model's cost ledger used as the x-axis of curves.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Cost {
@@ -36,7 +36,7 @@ pub(super) struct Cost {
     pub(super) gpu_seconds: f64,
 }
 
-/// The models of the run, oldest first, then the players named.
+/// The models of the run, oldest first, then the players named on the command line.
 pub(super) fn all(
     players: &[PlayerSpec],
     store: Option<&Store>,
@@ -55,7 +55,7 @@ pub(super) fn all(
     let mut labels = BTreeSet::new();
     match entrants.iter().find(|entrant| !labels.insert(&entrant.label)) {
         Some(twice) => Err(usage(format!(
-            "the player {} takes part twice; give one of them another ,name=",
+            "the player {} is listed twice; give one of them a different ,name=",
             twice.label
         ))),
         None => Ok(entrants),
@@ -90,14 +90,14 @@ fn models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Vec<Entran
         });
     }
     if entrants.is_empty() {
-        bail!("the store at {} has no model yet", store.location());
+        bail!("the store at {} has no models yet", store.location());
     }
     Ok(entrants)
 }
 
-/// Pairs of players by their places: a model meets the models 1, 2, 4, 8, … before it, all others meet everybody.
+/// Pairs of players by index: a model meets the models 1, 2, 4, 8, … before it; other players meet everyone.
 ///
-/// Models that appear later only add pairs, and any two models are linked by few matches.
+/// New models only add pairs, and any two models are linked by few matches.
 pub(super) fn pairings(entrants: &[Entrant]) -> Vec<[usize; 2]> {
     let models = entrants.iter().take_while(|entrant| entrant.model.is_some()).count();
     let mut pairs = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn pairings(entrants: &[Entrant]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The board and the komi, asked for or found in the run.
+/// The board and the komi, as requested or found in the run.
 pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi>) -> anyhow::Result<(Size, Komi)> {
     let Some(store) = store else {
         let usual = tengen_evaluator::MatchConfig::default();
@@ -120,7 +120,7 @@ pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi
     let size = match (size, store.run_info()?.and_then(|run| run.sizes.first().cloned())) {
         (Some(size), _) => size,
         (None, Some(size)) => size.parse()?,
-        (None, None) => return Err(usage("the store does not say its board: give --size")),
+        (None, None) => return Err(usage("the store does not name a board; use --size")),
     };
     let komi = match komi {
         Some(komi) => Some(komi),
@@ -129,11 +129,7 @@ pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi
             None => fair_komi(store, size)?,
         },
     };
-    let komi = komi.ok_or_else(|| {
-        usage(format!(
-            "no model of the store says which komi is fair on {size}: give --komi"
-        ))
-    })?;
+    let komi = komi.ok_or_else(|| usage(format!("no model in the store has a fair komi for {size}; use --komi")))?;
     Ok((size, komi))
 }
 
@@ -156,7 +152,7 @@ fn last_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     Ok(newest.map(|(_, komi)| komi))
 }
 
-/// The komi at which the champion thinks the game even.
+/// The komi that the champion considers fair.
 fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     let Some((_, champion)) = store.champion()? else {
         return Ok(None);
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn players_meet_everybody_and_models_some() {
+    fn players_meet_everyone_and_models_meet_selected_models() {
         let players: Vec<_> = (0..4).map(|number| entrant(number, false)).collect();
         assert_eq!(pairings(&players), [[1, 0], [2, 1], [2, 0], [3, 2], [3, 1], [3, 0]]);
         let models = |count: usize| (0..count).map(|number| entrant(number, true)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What a tournament showed: ratings of all players, and every pairing.
+//! The result of a tournament: ratings of all players and a row for every pairing.
 
 use super::entrants::Entrant;
 use anyhow::Context;
@@ -9,16 +9,16 @@ use tengen_store::Store;
 
 /// The match of two players of a tournament.
 pub(super) struct Pairing {
-    /// Places of A and B among the players.
+    /// Indexes of A and B among the players.
     pub(super) players: [usize; 2],
-    /// Name of the match in the store.
+    /// The match's name in the store.
     pub(super) match_id: Option<String>,
-    /// What came of it.
+    /// The match result.
     pub(super) result: MatchResult,
 }
 
 impl Pairing {
-    /// The match in one line.
+    /// The match on one line.
     pub(super) fn in_words(&self, entrants: &[Entrant]) -> String {
         let [a, b] = self.players.map(|player| &entrants[player].label);
         let result = &self.result;
@@ -30,10 +30,10 @@ impl Pairing {
     }
 }
 
-/// Every number of a tournament.
+/// All results of a tournament.
 #[derive(Serialize)]
 pub(super) struct Standing {
-    /// The board.
+    /// The board size.
     pub(super) size: String,
     /// Points for White.
     pub(super) komi: String,
@@ -41,61 +41,61 @@ pub(super) struct Standing {
     pub(super) config: MatchConfig,
     /// The players in the order they were given, models oldest first.
     pub(super) players: Vec<Row>,
-    /// Davidson's parameter of ties: equals tie a share ν / (2 + ν) of their games.
+    /// Davidson's tie parameter: players of equal strength tie a share ν / (2 + ν) of their games.
     pub(super) tie_parameter: f64,
     /// Games with a result.
     pub(super) games: u64,
-    /// Games lost by a fault.
+    /// Games lost because of a fault.
     pub(super) faults: usize,
-    /// Whether somebody stopped the tournament before its end.
+    /// Whether the tournament was stopped early.
     pub(super) stopped: bool,
-    /// Every match that was played.
+    /// All matches played.
     pub(super) pairings: Vec<PairingRow>,
 }
 
-/// One player.
+/// A player's rating.
 #[derive(Serialize)]
 pub(super) struct Row {
-    /// Its name in its games.
+    /// The player's name in its games.
     pub(super) name: String,
-    /// The player as it was given.
+    /// The player as given on the command line.
     pub(super) player: String,
-    /// Elo above the first player; `None` when no chain of games links the two.
+    /// Elo above the first player; `None` if no chain of games links the two.
     pub(super) elo: Option<f64>,
-    /// Lower end of the 95 % interval of that difference.
+    /// Lower end of the 95% interval of that difference.
     pub(super) elo_low: Option<f64>,
-    /// Upper end of that interval.
+    /// Upper end of the 95% interval.
     pub(super) elo_high: Option<f64>,
     /// Games with a result.
     pub(super) games: u64,
     /// Wins plus half the ties.
     pub(super) points: f64,
-    /// For models of a run: network evaluations of self-play since zero.
+    /// For models of a run: network evaluations of self-play since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) evaluations: Option<u64>,
-    /// Self-play games since zero.
+    /// Self-play games since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) selfplay_games: Option<u64>,
-    /// Seconds of processor time since zero.
+    /// CPU seconds since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_seconds: Option<f64>,
-    /// Seconds a GPU was held since zero.
+    /// Seconds of GPU use since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gpu_seconds: Option<f64>,
     #[serde(skip)]
     model_id: Option<String>,
 }
 
-/// One match.
+/// The result of one match.
 #[derive(Serialize)]
 pub(super) struct PairingRow {
     /// Name of A.
     pub(super) a: String,
     /// Name of B.
     pub(super) b: String,
-    /// Places of A and B among the players.
+    /// Indexes of A and B among the players.
     pub(super) players: [usize; 2],
-    /// Name of the match in the store.
+    /// The match's name in the store.
     pub(super) match_id: Option<String>,
     /// Games with a result.
     pub(super) games: usize,
@@ -109,18 +109,18 @@ pub(super) struct PairingRow {
     pub(super) a_points: f64,
     /// B's wins plus half the ties.
     pub(super) b_points: f64,
-    /// Elo of A over B by this match alone, and its 95 % interval.
+    /// Elo of A relative to B from this match alone.
     pub(super) elo: f64,
-    /// Lower end of that interval.
+    /// Lower end of its 95% interval.
     pub(super) elo_low: f64,
-    /// Upper end of that interval.
+    /// Upper end of its 95% interval.
     pub(super) elo_high: f64,
-    /// Games lost by a fault.
+    /// Games lost because of a fault.
     pub(super) faults: usize,
 }
 
 impl Standing {
-    /// Rates the players by all matches together.
+    /// Rates the players from all matches together.
     pub(super) fn of(
         config: &MatchConfig,
         entrants: &[Entrant],
@@ -172,7 +172,7 @@ impl Standing {
         })
     }
 
-    /// Notes the models' ratings among the measurements of their run, where the report finds its Elo curve.
+    /// Records the models' ratings in the run's metrics, where the report finds its Elo curve.
     pub(super) fn record(&self, store: &Store) -> anyhow::Result<()> {
         let Some(folder) = store.local_path() else {
             return Ok(());
@@ -199,7 +199,7 @@ impl Standing {
     }
 }
 
-/// What the players call themselves, or what they were called by where two would have the same name.
+/// The players' own names, or their command-line names where two would be the same.
 fn names(entrants: &[Entrant], pairings: &[Pairing]) -> Vec<String> {
     let own = |place: usize| {
         let mut found = None;

@@ -1,19 +1,19 @@
-//! A tournament as tables for people.
+//! Formats a tournament as tables.
 
 use super::rating::{Row, Standing};
-use crate::output::{self, duration, thousands};
+use crate::output::{self, counted, duration, thousands};
 use crate::table::{Align, Table};
 
-/// Prints ratings, cross table and, for models of a run, what they cost.
+/// Prints the ratings, the cross table and, for models of a run, their cost.
 pub(super) fn print(standing: &Standing, markdown: bool) {
     let heading = format!(
-        "{} players on {}, komi {}, {}, openings {}, {} games",
-        standing.players.len(),
+        "{} on {}, komi {}, {}, openings {}, {}",
+        counted(standing.players.len() as u64, "player"),
         standing.size,
         standing.komi,
         standing.config.rules,
         standing.config.openings,
-        thousands(standing.games)
+        counted(standing.games, "game")
     );
     output::result(format!("{heading}\n"));
     output::result(ratings(standing).text(markdown));
@@ -22,14 +22,15 @@ pub(super) fn print(standing: &Standing, markdown: bool) {
         output::result(cross_table(standing).text(markdown));
     }
     if standing.faults > 0 {
-        output::result(format!("\n{} games were lost by a fault", standing.faults));
+        let games = counted(standing.faults as u64, "game");
+        output::result(format!("\n{games} lost by a fault"));
     }
     if standing.stopped {
-        output::result("\nthe tournament was stopped before its end");
+        output::result("\nthe tournament was stopped early");
     }
 }
 
-/// Places of the players, the strongest first; players without a rating last.
+/// Indexes of the players from strongest to weakest; players without a rating come last.
 fn order(standing: &Standing) -> Vec<usize> {
     let mut order: Vec<usize> = (0..standing.players.len()).collect();
     let elo = |place: &usize| standing.players[*place].elo.unwrap_or(f64::NEG_INFINITY);
@@ -42,14 +43,14 @@ fn ratings(standing: &Standing) -> Table {
     let mut table = Table::new("#", Align::Right)
         .column("player", Align::Left)
         .column("Elo", Align::Right)
-        .column("95 % interval", Align::Right)
+        .column("95% interval", Align::Right)
         .column("games", Align::Right)
         .column("points", Align::Right)
         .column("score", Align::Right);
     if models {
         table = table
             .column("evaluations", Align::Right)
-            .column("processor time", Align::Right);
+            .column("CPU time", Align::Right);
     }
     for (number, place) in order(standing).into_iter().enumerate() {
         let player = &standing.players[place];
@@ -81,12 +82,12 @@ fn rating_cells(number: usize, player: &Row) -> Vec<String> {
         if player.games == 0 {
             "–".to_owned()
         } else {
-            format!("{score:.1} %")
+            format!("{score:.1}%")
         },
     ]
 }
 
-/// Points of every player against every other, the strongest first.
+/// Points of every player against every other, strongest first.
 fn cross_table(standing: &Standing) -> Table {
     let order = order(standing);
     let mut table = Table::new("points of", Align::Left);
@@ -101,7 +102,7 @@ fn cross_table(standing: &Standing) -> Table {
     table
 }
 
-/// `12.5/20`: points of one player and games against another; `×` on the diagonal, nothing where they have not met.
+/// `12.5/20`: points of one player and games against another; `×` on the diagonal, empty if they have not met.
 fn points(standing: &Standing, player: usize, other: usize) -> String {
     if player == other {
         return "×".to_owned();

@@ -1,33 +1,33 @@
-//! How the engine plays: limits, chance, giving up; and how a session changes that (`kata-set-param`).
+//! How the engine plays (limits, randomness, resigning), and how a session changes that with `kata-set-param`.
 
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, Size};
 use tengen_search::SearchResult;
 
-/// Turns of the game in which moves are drawn where nobody says how many.
-pub(super) const USUAL_TEMPERATURE_PLIES: usize = 8;
+/// Default number of turns with randomly chosen moves.
+pub(super) const DEFAULT_TEMPERATURE_PLIES: usize = 8;
 
-/// How the engine plays; all of it can be changed in a session.
+/// How the engine plays; a session can change all of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Manner {
-    /// Most visits per move.
+pub(super) struct PlayOptions {
+    /// Maximum visits per move.
     pub(super) visits: Option<u32>,
-    /// Most seconds per move.
+    /// Maximum seconds per move.
     pub(super) seconds: Option<f64>,
-    /// Whether it captures everything dead before it passes.
+    /// Whether the engine captures all dead stones before it passes.
     pub(super) finish: bool,
-    /// When it gives a game up; never together with `finish`.
+    /// When to resign; never set together with `finish`.
     pub(super) resign: Option<Resign>,
-    /// Whether it thinks on while its opponent thinks.
+    /// Whether the engine keeps searching during the opponent's turn.
     pub(super) ponder: bool,
-    /// How it draws moves at the beginning of a game.
+    /// How much randomness to use at the beginning of a game.
     pub(super) temperature: Temperature,
 }
 
-/// When a game is given up: after so many own turns in a row with so small a chance to win.
+/// When to resign: after this many own turns in a row with so low a win probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Resign {
-    /// The chance to win, 0 to 1, below which a turn is hopeless.
+    /// The win probability, 0 to 1, below which a turn is hopeless.
     pub(super) below: f32,
     /// Hopeless turns in a row, at least 1.
     pub(super) turns: u32,
@@ -36,7 +36,7 @@ pub(super) struct Resign {
 impl std::str::FromStr for Resign {
     type Err = String;
 
-    /// Reads `0.05:3`.
+    /// Parses text such as `0.05:3`.
     fn from_str(text: &str) -> Result<Resign, String> {
         let read = |text: &str| {
             let (below, turns) = text.split_once(':')?;
@@ -57,24 +57,24 @@ impl std::fmt::Display for Resign {
     }
 }
 
-/// How moves are drawn from the visits of a search at the beginning of a game.
+/// How to choose moves at random by their visits at the beginning of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Temperature {
-    /// Visits to the power of one over this are the odds, 0 to 10; 0 = always the best move.
+    /// A move's odds are its visits to the power of 1 over this, 0 to 10; 0 always plays the best move.
     pub(super) value: f64,
-    /// Plies of the game in which it holds.
+    /// Number of plies of the game for which the temperature applies.
     pub(super) plies: usize,
 }
 
 impl Temperature {
-    /// The move drawn at this ply.
+    /// The move to play at this ply.
     pub(super) fn draw(&self, result: &SearchResult, size: Size, ply: usize, rng: &mut Rng) -> Move {
         if self.value <= 0.0 || ply >= self.plies {
             return result.best;
         }
         let power = 1.0 / self.value;
         let most = result.policy.iter().map(|&(_, share)| share).fold(0.0, f32::max);
-        // Shares of the largest, so that a small temperature does not make all odds vanish.
+        // Shares relative to the largest, so that a low temperature does not make all odds underflow.
         let odds = |share: f32| f64::from(share / most).powf(power);
         let mut left = rng::unit_f64(rng) * result.policy.iter().map(|&(_, share)| odds(share)).sum::<f64>();
         for &(index, share) in &result.policy {
@@ -87,14 +87,14 @@ impl Temperature {
     }
 }
 
-/// Reads a temperature on the command line or in a session.
+/// Parses a temperature from the command line or a session.
 pub(super) fn temperature(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..=10.0).contains(value));
     value.ok_or_else(|| "expected a temperature from 0 to 10, such as 0.5".to_owned())
 }
 
-impl Manner {
-    /// The parameters of a session and their present values. Those that KataGo has too are named as there.
+impl PlayOptions {
+    /// The session's parameters and their current values. Parameters that KataGo also has use KataGo's names.
     pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
         fn text<T: ToString>(value: &Option<T>) -> String {
             value.as_ref().map_or("none".to_owned(), T::to_string)
@@ -110,9 +110,9 @@ impl Manner {
         ]
     }
 
-    /// Changes a parameter that [`parameters`](Manner::parameters) lists. An error changes nothing.
+    /// Changes a parameter listed by [`parameters`](PlayOptions::parameters). An error changes nothing.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let wrong = |expected: &str| format!("{name} takes {expected}, found {value}");
+        let wrong = |expected: &str| format!("{name} takes {expected}, not {value}");
         match name {
             "maxVisits" => self.visits = or_none(value).ok_or_else(|| wrong("a whole number or none"))?,
             "maxTime" => {
@@ -124,7 +124,7 @@ impl Manner {
                     or_none(value).ok_or_else(|| wrong("PROBABILITY:TURNS such as 0.05:3 or none"))?;
                 if resign.is_some() && self.finish {
                     return Err(
-                        "the engine plays games to the end while finish is true: set that to false first".to_owned(),
+                        "finish = true plays games to the end; set it to false before setting resign".to_owned(),
                     );
                 }
                 self.resign = resign;
@@ -132,7 +132,7 @@ impl Manner {
             "finish" => {
                 let finish = value.parse().map_err(|_| wrong("true or false"))?;
                 if finish && self.resign.is_some() {
-                    return Err("a game that may be resigned is not finished: set resign to none first".to_owned());
+                    return Err("resign is set, so games may not be finished; set resign to none first".to_owned());
                 }
                 self.finish = finish;
             }
@@ -146,7 +146,7 @@ impl Manner {
     }
 }
 
-/// Reads a value where there may be none; `None` where it is no value.
+/// Parses a value or `none`; `None` if it is neither.
 fn or_none<T: std::str::FromStr>(text: &str) -> Option<Option<T>> {
     match text {
         "none" => Some(None),
@@ -160,8 +160,8 @@ mod tests {
     use tengen_rules::{Komi, Position};
     use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig, SearchMethod, UniformPredictor};
 
-    fn manner() -> Manner {
-        Manner {
+    fn options() -> PlayOptions {
+        PlayOptions {
             visits: None,
             seconds: None,
             finish: false,
@@ -172,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_takes_what_it_tells() {
-        let mut all = manner();
+    fn every_parameter_accepts_the_value_it_reports() {
+        let mut all = options();
         for (name, value) in [
             ("maxVisits", "7"),
             ("maxTime", "2.5"),
@@ -185,7 +185,7 @@ mod tests {
             all.set(name, value).unwrap();
             assert!(all.parameters().contains(&(name, value.to_owned())), "{name}");
         }
-        let mut again = manner();
+        let mut again = options();
         for (name, value) in all.parameters() {
             again.set(name, &value).unwrap();
         }
@@ -210,17 +210,17 @@ mod tests {
     }
 
     #[test]
-    fn nobody_resigns_a_game_to_be_finished() {
-        let mut manner = manner();
-        manner.set("finish", "true").unwrap();
-        assert!(manner.set("resign", "0.1:2").unwrap_err().contains("finish"));
-        manner.set("finish", "false").unwrap();
-        manner.set("resign", "0.1:2").unwrap();
-        assert!(manner.set("finish", "true").unwrap_err().contains("resign"));
+    fn finish_and_resign_exclude_each_other() {
+        let mut options = options();
+        options.set("finish", "true").unwrap();
+        assert!(options.set("resign", "0.1:2").unwrap_err().contains("finish"));
+        options.set("finish", "false").unwrap();
+        options.set("resign", "0.1:2").unwrap();
+        assert!(options.set("finish", "true").unwrap_err().contains("resign"));
     }
 
     #[test]
-    fn warm_moves_are_drawn_and_cold_ones_are_the_best() {
+    fn a_higher_temperature_plays_fewer_best_moves() {
         // The middle of three points is the best move.
         let size = Size::new(1, 3).unwrap();
         let config = SearchConfig {

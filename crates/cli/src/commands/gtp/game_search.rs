@@ -1,4 +1,4 @@
-//! The search behind the GTP session: one tree, kept from move to move, within limits of visits, time and memory.
+//! The search behind the GTP session: one tree, kept from move to move, with limits on visits, time and memory.
 
 use std::time::{Duration, Instant};
 use tengen_gtp::EngineError;
@@ -6,55 +6,55 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Position};
 use tengen_search::{EvaluationCache, Lockstep, Predictor, RootMoves, Search, SearchConfig, SearchMethod};
 
-/// Memory for evaluations that come up again, bytes.
+/// Memory for the cache of evaluations, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Where the tree stops growing, bytes.
+/// The tree stops growing at this size, in bytes.
 pub(super) const TREE_BYTES: usize = 1 << 30;
 
-/// Where it stops growing while the opponent thinks, bytes: nobody waits for more.
-pub(super) const AHEAD_BYTES: usize = 256 << 20;
+/// The tree stops growing at this size during the opponent's turn, in bytes: enough, since no one is waiting for more.
+pub(super) const PONDER_BYTES: usize = 256 << 20;
 
-/// Visits between two looks at the clock.
+/// Visits between two checks of the clock.
 const SLICE: u32 = 4;
 
-/// Where a search ends.
+/// When a search ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stop {
-    /// Visits in all, those of the kept tree among them.
+    /// Total visits, including those of the kept tree.
     pub(super) visits: u32,
-    /// The time to stop at, however few visits were made.
+    /// When to stop even if fewer visits were made.
     pub(super) at: Option<Instant>,
 }
 
-/// One tree that follows the game.
-pub(super) struct Thinking {
+/// One search tree that follows the game.
+pub(super) struct GameSearch {
     search: Option<Search>,
     cache: EvaluationCache,
     lockstep: Lockstep,
 }
 
-impl Thinking {
-    pub(super) fn new() -> Thinking {
-        Thinking {
+impl GameSearch {
+    pub(super) fn new() -> GameSearch {
+        GameSearch {
             search: None,
             cache: EvaluationCache::new(CACHE_BYTES),
             lockstep: Lockstep::new(),
         }
     }
 
-    /// Forgets the tree; evaluations stay.
+    /// Discards the tree but keeps cached evaluations.
     pub(super) fn new_game(&mut self) {
         self.search = None;
     }
 
-    /// Forgets everything.
+    /// Discards the tree and all cached evaluations.
     pub(super) fn forget(&mut self) {
         self.search = None;
         self.cache.clear();
     }
 
-    /// The search at a position, once it has a result.
+    /// The search at a position, if it has a result.
     pub(super) fn at(&self, position: &Position, komi: Komi) -> Option<&Search> {
         self.search
             .as_ref()
@@ -63,9 +63,9 @@ impl Thinking {
 
     /// Searches a position until `stop`; `progress` sees the search after every few visits.
     ///
-    /// What the tree knows of the position is kept and counts as visits, but an eighth of the visits is always made anew, so that
-    /// the choice never rests on what was found for another question alone.
-    pub(super) fn think(
+    /// Visits that the tree already has at the position count, but at least an eighth of the visits is new, so that the
+    /// choice never rests solely on an earlier search for a different purpose.
+    pub(super) fn search(
         &mut self,
         predictor: &mut dyn Predictor,
         (position, komi): (&Position, Komi),
@@ -76,7 +76,7 @@ impl Thinking {
         let target = stop.visits.max(kept.saturating_add(stop.visits / 8));
         let mut visits = kept;
         loop {
-            // The first slice evaluates the root; a search of no visits plays the network's first choice.
+            // The first slice evaluates the root; a search with zero visits plays the network's first choice.
             visits = visits.saturating_add(SLICE).min(target);
             let search = self.run(predictor, visits)?;
             progress(search);
@@ -88,7 +88,7 @@ impl Thinking {
         Ok(self.search.as_ref().expect("a search was run"))
     }
 
-    /// Searches on for a moment; false when the tree has reached its limit. After every visit it looks at the time.
+    /// Searches for another moment, checking the time after every visit; false if the tree has reached its limit.
     pub(super) fn ponder(
         &mut self,
         predictor: &mut dyn Predictor,
@@ -113,7 +113,7 @@ impl Thinking {
         }
     }
 
-    /// Brings the search to a position and returns the visits it has there.
+    /// Moves the search to a position and returns the visits it already has there.
     fn follow(&mut self, position: &Position, komi: Komi, allowed: Option<RootMoves>) -> u32 {
         let search = self.search.get_or_insert_with(|| {
             let config = SearchConfig {
@@ -130,12 +130,12 @@ impl Thinking {
         search.visits_done()
     }
 
-    /// Makes visits until the search has this many.
+    /// Adds visits until the search has this many.
     fn run(&mut self, predictor: &mut dyn Predictor, visits: u32) -> Result<&Search, EngineError> {
         let search = self.search.as_mut().expect("a search follows before it runs");
         search.set_visits(visits);
         if let Err(error) = self.lockstep.run(&mut [&mut *search], predictor, &mut self.cache) {
-            // What was asked for stays open in the search: the next turn begins a fresh one.
+            // The failed request leaves the search incomplete, so the next turn starts a new one.
             self.search = None;
             return Err(EngineError::Failed(error.to_string()));
         }
