@@ -122,7 +122,7 @@ impl Loader {
             ModelSource::Store { location, generation } => {
                 let store = Store::open(location, Create::Never)?;
                 let id = find_model(&store, *generation)?;
-                let files = store.load_model(&id)?;
+                let files = store.models().load(&id)?;
                 (
                     id,
                     Files {
@@ -205,12 +205,12 @@ impl PredictorLoader for Loader {
 fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> {
     let location = store.location();
     let Some(generation) = generation else {
-        return match store.champion()? {
+        return match store.models().champion()? {
             Some((_, promotion)) => Ok(promotion.model_id),
             None => bail!("the store at {location} has no champion yet; continue the run, or name a generation"),
         };
     };
-    let models = store.list_models()?;
+    let models = store.models().list()?;
     match models.iter().rev().find(|model| model.generation == generation) {
         Some(model) => Ok(model.id.clone()),
         None => {

@@ -82,9 +82,10 @@ fn check(folder: &Path) -> Contents {
     let store = Store::open(folder.to_str().expect("a path in UTF-8"), Create::Never).expect("the store opens");
     let mut contents = Contents::default();
     let mut ids = BTreeMap::new();
-    for shard in store.list_all_shards(&GamesOf::SelfPlay).expect("a listing") {
+    for shard in store.games().list_all(&GamesOf::SelfPlay).expect("a listing") {
         let games = store
-            .read_shard(&shard)
+            .games()
+            .read(&shard)
             .unwrap_or_else(|error| panic!("{}: {error}", shard.path));
         assert_eq!(games.len() as u64, shard.games());
         for game in games {
@@ -94,18 +95,27 @@ fn check(folder: &Path) -> Contents {
         }
         contents.shards.insert(shard.path);
     }
-    for model in store.list_models().expect("a listing") {
-        let files = store.load_model(&model.id).expect("a listed model is complete");
+    for model in store.models().list().expect("a listing") {
+        let files = store.models().load(&model.id).expect("a listed model is complete");
         let info = serde_json::to_vec(&files.info).expect("JSON");
         tengen_model::Model::from_files(&files.weights, &info).expect("a listed model is usable");
     }
-    for (number, (stated, promotion)) in store.promotions().expect("complete promotions").into_iter().enumerate() {
+    for (number, (stated, promotion)) in store
+        .models()
+        .promotions()
+        .expect("complete promotions")
+        .into_iter()
+        .enumerate()
+    {
         assert_eq!(number as u32, stated, "promotions have no gaps");
-        store.load_model(&promotion.model_id).expect("a champion is complete");
+        store
+            .models()
+            .load(&promotion.model_id)
+            .expect("a champion is complete");
         contents.promotions.push(promotion.model_id);
     }
-    for step in store.list_checkpoints().expect("a listing") {
-        store.load_checkpoint(step).expect("a listed checkpoint is complete");
+    for step in store.checkpoints().list().expect("a listing") {
+        store.checkpoints().load(step).expect("a listed checkpoint is complete");
     }
     contents
 }
@@ -147,7 +157,8 @@ fn a_run_killed_at_ten_moments_resumes_and_loses_nothing() {
     let steps = {
         let store = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
         store
-            .list_checkpoints()
+            .checkpoints()
+            .list()
             .expect("a listing")
             .last()
             .copied()
@@ -274,7 +285,7 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     let waiting = || {
         let spool = Store::open(scratch.join("spool").to_str().expect("UTF-8"), Create::Always);
         let shards = spool
-            .and_then(|spool| spool.list_shards(&GamesOf::SelfPlay))
+            .and_then(|spool| spool.games().list_shards(&GamesOf::SelfPlay))
             .expect("a spool");
         shards.into_iter().map(|shard| shard.path).collect::<BTreeSet<_>>()
     };

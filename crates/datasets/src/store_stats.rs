@@ -50,9 +50,9 @@ impl Read {
 /// pruned.
 ///
 /// # Errors
-/// As [`Store::list_games`].
+/// As [`Games::list`](tengen_store::Games::list).
 pub fn shards_of(store: &Store, filter: &DatasetFilter) -> Result<(Vec<ShardInfo>, GameTotals), StoreError> {
-    let mut listing = store.list_games(&filter.games)?;
+    let mut listing = store.games().list(&filter.games)?;
     listing.shards.retain(|shard| filter.takes_shard(shard));
     Ok((listing.shards, listing.pruned))
 }
@@ -81,7 +81,7 @@ pub fn stats(
         .try_reduce(Read::default, |a, b| Ok(a.merge(b)))?;
     Ok(StoreStats {
         shards: read.shards,
-        quarantined: store.quarantine_notes()?.len() as u64,
+        quarantined: store.games().quarantine_notes()?.len() as u64,
         pruned,
         bytes: read.bytes,
         bytes_per_position: share(read.bytes as f64, read.positions),
@@ -90,7 +90,7 @@ pub fn stats(
 }
 
 fn add_shard(store: &Store, shard: &ShardInfo, filter: &DatasetFilter, read: &mut Read) -> Result<(), StoreError> {
-    let games = match store.read_shard(shard) {
+    let games = match store.games().read(shard) {
         Ok(games) => games,
         Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => return Ok(()),
         Err(ShardReadError::Store(error)) => return Err(error),

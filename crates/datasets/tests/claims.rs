@@ -19,6 +19,7 @@ fn store_with_claims(folder: &Path) -> Store {
     let store = Store::open(folder.join("store").to_str().unwrap(), Create::Always).unwrap();
     let collection = Collection::SelfPlay { generation: 1 };
     store
+        .games()
         .publish_games(&collection, "test", 0, &random_games(5, 2))
         .unwrap();
     let text = "(;SZ[5]KM[0.5]RE[W+3.5]PB[A]PW[B]BR[9d]DT[1998-11-05]EV[Cup]RU[Japanese]HA[0];B[cc];W[];B[])

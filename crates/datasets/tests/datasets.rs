@@ -54,7 +54,10 @@ fn store(folder: &Path, games: &[GameRecord]) -> Store {
     for (number, games) in games.chunks(7).enumerate() {
         let generation = number as u32 / 2;
         let collection = Collection::SelfPlay { generation };
-        store.publish_games(&collection, "test", number as u64, games).unwrap();
+        store
+            .games()
+            .publish_games(&collection, "test", number as u64, games)
+            .unwrap();
     }
     store
 }
@@ -480,7 +483,7 @@ fn impossible_options_are_rejected_with_a_reason() {
 fn a_damaged_shard_is_skipped_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
-    let shard = &store.list_shards(&GamesOf::All).unwrap()[1];
+    let shard = &store.games().list_shards(&GamesOf::All).unwrap()[1];
     let path = store.local_path().unwrap().join(&shard.path);
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
@@ -506,8 +509,11 @@ fn datasets_can_be_kept_in_object_stores() {
     let games = games();
     let here = store(folder.path(), &games);
     let there = Store::over(Arc::new(InMemory::new()), "memory://there").unwrap();
-    for shard in &here.list_games(&GamesOf::SelfPlay).unwrap().shards {
-        there.put_new(&shard.path, here.require(&shard.path).unwrap()).unwrap();
+    for shard in &here.games().list(&GamesOf::SelfPlay).unwrap().shards {
+        there
+            .files()
+            .put_new(&shard.path, here.files().require(&shard.path).unwrap())
+            .unwrap();
     }
     let options = ExportOptions {
         split: Some(SplitShares {
@@ -523,7 +529,7 @@ fn datasets_can_be_kept_in_object_stores() {
     assert_eq!(remote.folder.to_str(), Some("memory://there/datasets/d/v1"));
     for (name, bytes) in contents(&local.folder) {
         assert_eq!(
-            there.require(&format!("datasets/d/v1/{name}")).unwrap(),
+            there.files().require(&format!("datasets/d/v1/{name}")).unwrap(),
             bytes,
             "{name}"
         );
@@ -531,15 +537,18 @@ fn datasets_can_be_kept_in_object_stores() {
     assert!(matches!(keep(&there, "d"), Err(DatasetError::Complete(_))));
 
     // Interrupted before its manifest: it is not a dataset. The same export completes it; a different one fails.
-    there.delete("datasets/d/v1/MANIFEST.json").unwrap();
+    there.files().delete("datasets/d/v1/MANIFEST.json").unwrap();
     assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 0);
     keep(&there, "d").unwrap();
     assert_eq!(there.verify(|_, _| {}).unwrap().datasets, 1);
-    there.put_new("datasets/e/v1/README.md", "from another export").unwrap();
+    there
+        .files()
+        .put_new("datasets/e/v1/README.md", "from another export")
+        .unwrap();
     let refused = keep(&there, "e").unwrap_err();
     assert!(
         matches!(refused, DatasetError::Store(StoreError::Taken { .. })),
         "{refused}"
     );
-    assert_eq!(there.get("datasets/e/v1/MANIFEST.json").unwrap(), None);
+    assert_eq!(there.files().get("datasets/e/v1/MANIFEST.json").unwrap(), None);
 }

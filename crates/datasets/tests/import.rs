@@ -28,10 +28,10 @@ fn import(store: &Store, text: &str, how: ImportRules) -> ImportReport {
 }
 
 fn games(store: &Store) -> Vec<GameRecord> {
-    let shards = store.list_shards(&GamesOf::Imported).unwrap();
+    let shards = store.games().list_shards(&GamesOf::Imported).unwrap();
     shards
         .iter()
-        .flat_map(|shard| store.read_shard(shard).unwrap())
+        .flat_map(|shard| store.games().read(shard).unwrap())
         .collect()
 }
 

@@ -44,8 +44,8 @@ fn import(store: &Store, numbers: std::ops::Range<usize>) -> Result<ImportReport
 /// Checks that the store holds each of the expected games once, through every way of reading them.
 fn holds(store: &Store, expected: usize) {
     let mut ids = Vec::new();
-    for shard in store.list_shards(&GamesOf::All).unwrap() {
-        ids.extend(store.read_shard(&shard).unwrap().into_iter().map(|game| game.game_id));
+    for shard in store.games().list_shards(&GamesOf::All).unwrap() {
+        ids.extend(store.games().read(&shard).unwrap().into_iter().map(|game| game.game_id));
     }
     let distinct: BTreeSet<&String> = ids.iter().collect();
     assert_eq!((ids.len(), distinct.len()), (expected, expected));
@@ -81,8 +81,8 @@ fn a_slower_import_skips_games_added_meanwhile() {
 
     // A gathered store has them too, and the notes of imports do not prevent merging.
     let (target, _) = faulty_store();
-    let mut gather = Gather::new(&target).unwrap();
-    gather.add(&store, |_, _| {}).unwrap();
+    let mut gather = Gather::new(target.games()).unwrap();
+    gather.add(store.games(), |_, _| {}).unwrap();
     holds(&target, 20);
     assert_eq!(import(&target, 0..21).unwrap().kept, 1);
 }
@@ -203,6 +203,7 @@ fn killed_imports_lose_and_duplicate_nothing() {
         let mut children = numbers.map(|numbers| start(&store, numbers));
         std::thread::sleep(Duration::from_micros(random.below(30_000) as u64));
         store
+            .games()
             .compact(
                 CompactSettings {
                     keep_positions: 0,
@@ -215,10 +216,10 @@ fn killed_imports_lose_and_duplicate_nothing() {
             child.kill().unwrap();
             kills += u32::from(!child.wait().unwrap().success());
         }
-        let listed = store.list_games(&GamesOf::Imported).unwrap().published().games;
+        let listed = store.games().list(&GamesOf::Imported).unwrap().published().games;
         let mut ids = BTreeSet::new();
-        for shard in store.list_shards(&GamesOf::Imported).unwrap() {
-            ids.extend(store.read_shard(&shard).unwrap().into_iter().map(|game| game.game_id));
+        for shard in store.games().list_shards(&GamesOf::Imported).unwrap() {
+            ids.extend(store.games().read(&shard).unwrap().into_iter().map(|game| game.game_id));
         }
         assert_eq!(ids.len() as u64, listed, "no duplicate games");
     }

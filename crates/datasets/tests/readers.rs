@@ -31,10 +31,10 @@ struct Found {
 }
 
 fn read(store: &Store) -> Found {
-    let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let listing = store.games().list(&GamesOf::SelfPlay).unwrap();
     let mut shards = Vec::new();
     for shard in &listing.shards {
-        shards.extend(store.read_shard(shard).unwrap().into_iter().map(|game| game.game_id));
+        shards.extend(store.games().read(shard).unwrap().into_iter().map(|game| game.game_id));
     }
     let all = WindowConfig {
         base_positions: u64::MAX,
@@ -62,8 +62,8 @@ fn read(store: &Store) -> Found {
     })
     .unwrap();
     let report = store.verify(|_, _| {}).unwrap();
-    let mut gather = Gather::new(&faulty_store().0).unwrap();
-    gather.add(store, |_, _| {}).unwrap();
+    let mut gather = Gather::new(faulty_store().0.games()).unwrap();
+    gather.add(store.games(), |_, _| {}).unwrap();
     let gathered = gather.finish();
     Found {
         shards,
@@ -95,16 +95,19 @@ fn a_killed_merge_shows_every_reader_each_game_once() {
                 let generation = number as u32 / 4;
                 let collection = Collection::SelfPlay { generation };
                 let game = std::slice::from_ref(game);
-                store.publish_games(&collection, "w", number as u64, game).unwrap();
+                store
+                    .games()
+                    .publish_games(&collection, "w", number as u64, game)
+                    .unwrap();
             }
             let fresh = || faulty_handle(&objects).0;
             let expected = expected.get_or_insert_with(|| read(&fresh()));
             faults.plan(call, u64::MAX, after_writing);
-            let died = store.compact(settings, |_, _| {});
+            let died = store.games().compact(settings, |_, _| {});
             let struck = faults.heal(u64::MAX);
             assert_eq!(&read(&fresh()), expected, "call {call}, after writing: {after_writing}");
-            let again = fresh().compact(settings, |_, _| {}).unwrap();
-            assert_eq!(fresh().list_games(&GamesOf::SelfPlay).unwrap().shards.len(), 5);
+            let again = fresh().games().compact(settings, |_, _| {}).unwrap();
+            assert_eq!(fresh().games().list(&GamesOf::SelfPlay).unwrap().shards.len(), 5);
             if !struck {
                 assert_eq!((died.unwrap().merged.shards, again.merged.shards), (1, 0));
                 assert!(call > 10, "only {call} calls could fail");

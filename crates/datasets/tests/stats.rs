@@ -15,6 +15,7 @@ fn store(folder: &TempDir) -> (Store, Vec<GameRecord>) {
     for (number, part) in games.chunks(5).enumerate() {
         let generation = number as u32 / 4;
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, part)
             .unwrap();
     }

@@ -175,7 +175,7 @@ impl Folder {
 
     /// Removes the folder if the match could not be started, so that nothing is left behind.
     pub fn forget(self) -> anyhow::Result<()> {
-        let begun = self.store.get(&self.path("spec.json"))?.is_some();
+        let begun = self.store.files().get(&self.path("spec.json"))?.is_some();
         if let (false, "", Some(folder)) = (begun, self.top.as_str(), self.store.local_path()) {
             std::fs::remove_file(folder.join("run.lock"))?;
             // If the folder has other files, they and the folder stay.
@@ -201,7 +201,7 @@ impl Folder {
 
     /// The match as it was started; `None` if it was not.
     pub fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
-        let Some(bytes) = self.store.get(&self.path("spec.json"))? else {
+        let Some(bytes) = self.store.files().get(&self.path("spec.json"))? else {
             return Ok(None);
         };
         let place = || format!("{}/{}", self.store.location(), self.path("spec.json"));
@@ -227,6 +227,7 @@ impl Folder {
             start_time_ms: i64::try_from(now_ms()).unwrap_or(i64::MAX),
         };
         self.store
+            .files()
             .put_new(&self.path("spec.json"), serde_json::to_vec_pretty(&begun)?)?;
         self.begun(spec)?
             .context("the spec.json that was just written is missing")
@@ -263,16 +264,19 @@ impl Folder {
             faults: part.faults.clone(),
         };
         let name = format!("notes/{}-{:06}.json", part.session, part.number);
-        self.store.put_new(&self.path(&name), serde_json::to_vec(&note)?)?;
+        self.store
+            .files()
+            .put_new(&self.path(&name), serde_json::to_vec(&note)?)?;
         let collection = Collection::Match { id: self.id.clone() };
         self.store
+            .games()
             .publish_games(&collection, "match", part.number, part.games)?;
         Ok(())
     }
 
     /// Writes all games as SGF and then the result.
     pub fn finish(&self, result: &MatchResult) -> anyhow::Result<()> {
-        if self.store.get(&self.path("result.json"))?.is_some() {
+        if self.store.files().get(&self.path("result.json"))?.is_some() {
             return Ok(());
         }
         let counted = result.game_list.last().map_or(0, |game| game.game + 1);
@@ -284,16 +288,17 @@ impl Folder {
             Ok(())
         })?;
         let sgf: String = games.into_values().collect();
-        self.store.put_new(&self.path("games.sgf"), sgf)?;
+        self.store.files().put_new(&self.path("games.sgf"), sgf)?;
         self.store
+            .files()
             .put_new(&self.path("result.json"), serde_json::to_vec_pretty(result)?)?;
         Ok(())
     }
 
     fn notes(&self) -> anyhow::Result<Vec<Note>> {
         let mut notes = Vec::new();
-        for (path, _) in self.store.list(&self.path("notes"))? {
-            let bytes = self.store.require(&path)?;
+        for (path, _) in self.store.files().list(&self.path("notes"))? {
+            let bytes = self.store.files().require(&path)?;
             notes.push(serde_json::from_slice(&bytes).with_context(|| format!("{path} is not a note about a match"))?);
         }
         Ok(notes)
@@ -302,8 +307,8 @@ impl Folder {
     /// Visits every published game and returns what is damaged, a sentence for each shard.
     fn each_game(&self, mut visit: impl FnMut(GameRecord) -> anyhow::Result<()>) -> anyhow::Result<Vec<String>> {
         let mut damaged = Vec::new();
-        for shard in self.store.list_shards(&GamesOf::Match(self.id.clone()))? {
-            match self.store.read_shard(&shard) {
+        for shard in self.store.games().list_shards(&GamesOf::Match(self.id.clone()))? {
+            match self.store.games().read(&shard) {
                 Ok(games) => games.into_iter().try_for_each(&mut visit)?,
                 Err(ShardReadError::Quarantined { shard, reason }) => {
                     damaged.push(format!("{shard} is damaged ({reason}); playing its games again"));

@@ -95,7 +95,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
             _ => Vec::new(),
         },
     };
-    let listing = store.list_games(&GamesOf::All).context("cannot list the games")?;
+    let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;
     let pruned = listing.pruned;
     let (selfplay, matches): (Vec<_>, Vec<_>) = listing
         .shards
@@ -109,7 +109,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     let first_moves = first_moves(&mut reader, &selfplay, &recent);
     let shown = shown(&mut reader, &recent, &matches);
     let models = models(store, &events, &mut problems)?;
-    for note in store.quarantine_notes().context("cannot list the quarantine")? {
+    for note in store.games().quarantine_notes().context("cannot list the quarantine")? {
         problems.push(format!(
             "Skipped because it is in quarantine: {}: {}",
             note.shard, note.reason
@@ -147,7 +147,7 @@ impl Reader<'_> {
             if found.len() >= games {
                 break;
             }
-            match self.store.read_shard(shard) {
+            match self.store.games().read(shard) {
                 Ok(read) => found.extend(read.into_iter().rev().map(|game| (shard, game))),
                 Err(error) => self.problems.push(format!("A shard could not be read: {error}")),
             }
@@ -230,15 +230,15 @@ fn shown(
 
 /// The store's models with the costs from their own files or, if those lack them, from the metrics.
 fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow::Result<Vec<ModelRow>> {
-    let promotions = store.promotions().context("cannot read the promotions")?;
+    let promotions = store.models().promotions().context("cannot read the promotions")?;
     let measured: BTreeMap<_, _> = events.iter().filter_map(measured_model).collect();
     let mut ratings: BTreeMap<_, _> = newest_ratings(events)
         .into_iter()
         .map(|rating| (rating.model_id.clone(), rating))
         .collect();
     let mut rows = Vec::new();
-    for model in store.list_models().context("cannot list the models")? {
-        let info = store.model_info(&model.id).unwrap_or_else(|error| {
+    for model in store.models().list().context("cannot list the models")? {
+        let info = store.models().info(&model.id).unwrap_or_else(|error| {
             problems.push(format!("A model could not be read: {error}"));
             Map::new()
         });

@@ -142,12 +142,14 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
         };
         let games: Vec<_> = (0..12).map(game).collect();
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", generation.into(), &games)
             .unwrap();
         let info = json!({"training": {"step": generation * 50}, "cost": {"games": generation * 12, "gpu_seconds": 0}});
         let Value::Object(info) = info else { unreachable!() };
         let model = store
-            .publish_model(generation, vec![generation as u8; 16], info)
+            .models()
+            .publish(generation, vec![generation as u8; 16], info)
             .unwrap();
         if generation % 3 == 1 {
             let promotion = Promotion {
@@ -157,7 +159,7 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
                 match_id: None,
                 verdict: Value::Null,
             };
-            store.promote(generation / 3 + 1, &promotion).unwrap();
+            store.models().promote(generation / 3 + 1, &promotion).unwrap();
         }
     }
     for m in 0..3 {
@@ -166,6 +168,7 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
             .collect();
         let id = format!("gate-{m}");
         store
+            .games()
             .publish_games(&Collection::Match { id }, "gate", m, &games)
             .unwrap();
     }
@@ -176,7 +179,7 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
 fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
     let metrics = Metrics::open(folder).unwrap();
     let mut dice = Dice(7);
-    let models = store.list_models().unwrap();
+    let models = store.models().list().unwrap();
     for minute in 0..u64::from(generations) * 10 {
         let (t, n) = (minute as f64, minute as f64 * 30.0);
         let fading = |from: f64, to: f64| to + (from - to) * (-t / 40.0).exp();
@@ -364,7 +367,7 @@ fn turns_and_removed_stones_reproduce_every_position() {
 fn a_damaged_shard_is_reported_and_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let store = sample_store(folder.path(), 2);
-    let shard = store.list_shards(&GamesOf::SelfPlay).unwrap().pop().unwrap();
+    let shard = store.games().list_shards(&GamesOf::SelfPlay).unwrap().pop().unwrap();
     std::fs::write(folder.path().join(&shard.path), "damaged").unwrap();
     let out = folder.path().join("report.html");
     let summary = write_report(&store, &out, Refresh::Never).unwrap();
@@ -455,7 +458,8 @@ fn games_can_be_replayed_in_a_browser() {
 
     let newest = |games: GamesOf| {
         store
-            .read_shard(store.list_shards(&games).unwrap().last().unwrap())
+            .games()
+            .read(store.games().list_shards(&games).unwrap().last().unwrap())
             .unwrap()
             .pop()
             .unwrap()
@@ -466,8 +470,8 @@ fn games_can_be_replayed_in_a_browser() {
     assert_eq!(found["boards"], json!(boards));
     assert_eq!(found["at"], json!([count, count - 1, 0, 1, count, count - 1, 0, count]));
     assert_eq!(found["back"], json!(true));
-    let shards = store.list_shards(&GamesOf::Match("gate-0".into())).unwrap();
-    let games = store.read_shard(&shards[0]).unwrap();
+    let shards = store.games().list_shards(&GamesOf::Match("gate-0".into())).unwrap();
+    let games = store.games().read(&shards[0]).unwrap();
     assert_eq!(found["second"], json!(stones(&games[2], games[2].plies.len())));
     assert!(
         found["words"]

@@ -215,7 +215,7 @@ impl SampleSource {
             if known.contains(&info.path) || self.too_old.contains(&info.path) {
                 continue;
             }
-            match store.read_shard(info) {
+            match store.games().read(info) {
                 Ok(games) => {
                     see(&games);
                     let shard = self.unpack(&info.path, &games)?;

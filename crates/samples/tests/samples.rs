@@ -261,11 +261,12 @@ fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
         base_positions: u64::MAX,
         fraction: 0.0,
     };
-    let window = || Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), everything);
+    let window = || Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), everything);
     let mut load = None;
     for (number, part) in games.chunks(4).enumerate() {
         let generation = number as u32;
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", 0, part)
             .unwrap();
         load = Some(source.load_window(&store, &window(), |_| ()).unwrap());
@@ -365,6 +366,7 @@ fn a_source_follows_the_window_of_a_store() {
     let mut source = SampleSource::new(SampleConfig::default());
     for (number, part) in games.chunks(4).enumerate() {
         store
+            .games()
             .publish_games(
                 &Collection::SelfPlay {
                     generation: number as u32,
@@ -374,12 +376,12 @@ fn a_source_follows_the_window_of_a_store() {
                 part,
             )
             .unwrap();
-        let window = Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), config);
+        let window = Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), config);
         let load = source.load_window(&store, &window, |_| ()).unwrap();
         assert!(load.loaded >= 1 && load.quarantined.is_empty());
         assert!(window.shards.iter().all(|shard| source.contains(&shard.path)));
     }
-    let window = Window::select(&store.list_shards(&GamesOf::SelfPlay).unwrap(), config);
+    let window = Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), config);
     let mut fresh = SampleSource::new(SampleConfig::default());
     fresh.load_window(&store, &window, |_| ()).unwrap();
     let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();

@@ -8,7 +8,7 @@ use tengen_records::{Comparison, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN
 use crate::tree::{SgfNodeId, SgfTree};
 use crate::value::SgfPoint;
 
-/// One game as SGF (FF[4], UTF-8): players, komi, rules, result and every turn. Searched turns carry the value, the
+/// One game as SGF (FF 4, UTF-8): players, komi, rules, result and every turn. Searched turns carry the value, the
 /// expected margin (both from the mover's view) and the visits as a comment.
 ///
 /// The result of an imported game (RE) is the counted one, or the resignation or forfeit that its file states. Other

@@ -11,15 +11,16 @@
 
 use std::collections::HashSet;
 
-use crate::changes::{Change, IMPORTED};
-use crate::shards::{Collection, GamesOf, SealedShard, ShardInfo};
+use crate::changes::Change;
+use crate::games::Games;
+use crate::shard_info::{Collection, GamesOf, IMPORTED, SealedShard, ShardInfo};
 use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
 use tengen_records::{GameRecord, now_ms};
 
 /// The ids of the imported games in a store, and the way to add to them.
 pub struct Admission {
-    store: Store,
+    games: Games,
     /// Number of the newest note whose games are known.
     seen: u32,
     /// Shards whose games are known.
@@ -31,7 +32,7 @@ impl Admission {
     /// Reads the ids of all games imported earlier.
     pub fn new(store: &Store) -> Result<Admission, StoreError> {
         let mut admission = Admission {
-            store: store.clone(),
+            games: store.games().clone(),
             seen: 0,
             read: HashSet::new(),
             known: HashSet::new(),
@@ -62,7 +63,7 @@ impl Admission {
                 break;
             }
             let shard = SealedShard::named(collection, now_ms(), IMPORTED, sequence, games)?;
-            self.store.publish(&shard)?;
+            self.games.publish(&shard)?;
             let ids = games.iter().map(|game| game.game_id.clone()).collect();
             match self.try_admit(&shard.info, ids)? {
                 true => admitted = Some(shard.info),
@@ -75,14 +76,14 @@ impl Admission {
 
     /// Admits or refuses the shards left behind by killed imports.
     pub fn resolve_strays(&mut self) -> Result<(), StoreError> {
-        let changes = self.store.changes()?;
+        let changes = self.games.changes()?;
         let mut outdated = Vec::new();
-        for (path, bytes) in self.store.list(&GamesOf::Imported.folder()?)? {
+        for (path, bytes) in self.games.files.list(&GamesOf::Imported.folder()?)? {
             let shard = ShardInfo::of_file(&path, bytes).filter(|shard| shard.name.worker == IMPORTED);
             let Some(shard) = shard.filter(|shard| !changes.shows(shard)) else {
                 continue;
             };
-            let ids = match self.store.game_ids(&shard) {
+            let ids = match self.games.ids(&shard) {
                 Ok(ids) => ids,
                 Err(ShardReadError::Store(StoreError::NotFound { .. })) => continue,
                 Err(ShardReadError::Store(error)) => return Err(error),
@@ -98,12 +99,12 @@ impl Admission {
 
     /// Reads the ids of the games admitted since the last call.
     fn catch_up(&mut self) -> Result<(), StoreError> {
-        let listing = self.store.list_games(&GamesOf::Imported)?;
+        let listing = self.games.list(&GamesOf::Imported)?;
         for shard in listing.shards {
             if self.read.contains(&shard.path) {
                 continue;
             }
-            match self.store.game_ids(&shard) {
+            match self.games.ids(&shard) {
                 Ok(ids) => self.known.extend(ids),
                 Err(ShardReadError::Store(error)) => return Err(error),
                 // The shard is gone or quarantined and no longer counts, so its games may be imported again.
@@ -119,9 +120,9 @@ impl Admission {
     /// import refused it.
     fn try_admit(&mut self, shard: &ShardInfo, ids: Vec<String>) -> Result<bool, StoreError> {
         let change = Change::admitting(&shard.path);
-        while !self.store.put_change_after(self.seen, &change)? {
+        while !self.games.put_change_after(self.seen, &change)? {
             self.catch_up()?;
-            let changes = self.store.changes()?;
+            let changes = self.games.changes()?;
             if changes.names(&shard.path) {
                 return Ok(true);
             }
@@ -137,7 +138,7 @@ impl Admission {
     /// Writes the note that refuses shards, so that no import admits them, and deletes them.
     fn refuse(&mut self, mut shards: Vec<String>) -> Result<(), StoreError> {
         loop {
-            let changes = self.store.changes()?;
+            let changes = self.games.changes()?;
             // Another import may have admitted the shard before its games became duplicates.
             shards.retain(|path| !changes.names(path));
             let open: Vec<String> = shards
@@ -145,10 +146,10 @@ impl Admission {
                 .filter(|path| changes.fate(path).is_none())
                 .cloned()
                 .collect();
-            if open.is_empty() || self.store.put_change_after(changes.last, &Change::refusing(open))? {
+            if open.is_empty() || self.games.put_change_after(changes.last, &Change::refusing(open))? {
                 break;
             }
         }
-        shards.iter().try_for_each(|path| self.store.delete(path))
+        shards.iter().try_for_each(|path| self.games.files.delete(path))
     }
 }

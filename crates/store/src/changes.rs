@@ -9,24 +9,16 @@
 //! every game exactly once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
-
-use crate::models::{check_version, damaged, parse_json};
-use crate::schema::FORMAT;
-use crate::shards::ShardInfo;
-use crate::store::{Put, Store};
-use crate::store_error::StoreError;
 use tengen_records::now_ms;
 
-const CHANGES: &str = "changes";
+use crate::schema::FORMAT;
+use crate::shard_info::{IMPORTED, MERGED, ShardInfo};
+use crate::store_error::{StoreError, damaged};
 
-/// Worker name of merged shards; no other worker may use it.
-pub(crate) const MERGED: &str = "merged";
-
-/// Worker name of imported shards, which are admitted one at a time; no other worker may use it.
-pub(crate) const IMPORTED: &str = "imported";
+/// The folder of the change notes.
+pub(crate) const CHANGES: &str = "changes";
 
 /// Totals of a set of games.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +186,7 @@ impl Changes {
         self.named.iter().filter(|path| !self.fates.contains_key(*path))
     }
 
-    fn apply(&mut self, number: u32, change: Change) -> Result<(), StoreError> {
+    pub(crate) fn apply(&mut self, number: u32, change: Change) -> Result<(), StoreError> {
         if !(change.merged.is_empty() && change.pruned.is_empty()) {
             self.upkeep = number;
         }
@@ -221,80 +213,6 @@ impl Changes {
     }
 }
 
-impl Store {
-    /// The current state of the change notes. Only notes added since the last call are read.
-    pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
-        let known = Arc::clone(&self.known_changes().lock().unwrap_or_else(PoisonError::into_inner));
-        let number = |path: &str| {
-            path.strip_prefix("changes/")?
-                .strip_suffix(".json")?
-                .parse::<u32>()
-                .ok()
-        };
-        let listed = self.list(CHANGES)?;
-        let newest = listed.iter().filter_map(|(path, _)| number(path)).max().unwrap_or(0);
-        if newest <= known.last {
-            return Ok(known);
-        }
-        let mut changes = Changes::clone(&known);
-        for number in known.last + 1..=newest {
-            let path = path_of(number);
-            let change: Change = parse_json(&path, &self.require(&path)?)?;
-            check_version(&path, &change.format_version)?;
-            changes.apply(number, change)?;
-        }
-        let changes = Arc::new(changes);
-        *self.known_changes().lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&changes);
-        Ok(changes)
-    }
-
-    /// Writes the note that follows `seen`. Imports admitted since `seen` do not conflict with it.
-    ///
-    /// # Errors
-    /// [`StoreError::Contended`] if another process has merged or pruned since; [`StoreError::Write`],
-    /// [`StoreError::Read`].
-    pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
-        let mut last = seen.last;
-        while !self.put_change_after(last, change)? {
-            let now = self.changes()?;
-            if now.upkeep != seen.upkeep {
-                let location = self.location().to_owned();
-                return Err(StoreError::Contended { location });
-            }
-            last = now.last;
-        }
-        Ok(())
-    }
-
-    /// Writes the note numbered `last + 1`; returns false if another process wrote it first.
-    pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
-        let text = serde_json::to_vec(change).expect("strings and numbers serialize to JSON");
-        match self.put_same(&path_of(last + 1), text) {
-            Ok(Put::Created | Put::Exists) => Ok(true),
-            Err(StoreError::Taken { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Deletes the files of shards that no longer count, each only if the shard that now holds its games exists.
-    /// Returns the number of deleted files.
-    pub(crate) fn sweep(&self) -> Result<u64, StoreError> {
-        let changes = self.changes()?;
-        let files: BTreeSet<String> = self.list("games")?.into_iter().map(|(path, _)| path).collect();
-        let mut deleted = 0;
-        for path in files.iter().filter(|path| changes.fate(path).is_some()) {
-            if changes
-                .current_shard(path)
-                .is_none_or(|current_shard| files.contains(current_shard))
-            {
-                self.delete(path)?;
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
-    }
-}
-
-fn path_of(number: u32) -> String {
+pub(crate) fn path_of(number: u32) -> String {
     format!("{CHANGES}/{number:06}.json")
 }

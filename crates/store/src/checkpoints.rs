@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::models::{check_version, damaged, parse_json};
+use crate::files::{Files, check_name};
+use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
 use crate::shard::sha256_hex;
-use crate::shards::check_name;
-use crate::store::Store;
-use crate::store_error::StoreError;
+use crate::store_error::{StoreError, damaged};
 
 const COMMIT: &str = "checkpoint.json";
 
@@ -25,24 +24,28 @@ struct Manifest {
 /// The files of a checkpoint by name.
 pub type CheckpointFiles = BTreeMap<String, Bytes>;
 
-impl Store {
+/// The checkpoints of a store.
+#[derive(Clone, Copy)]
+pub struct Checkpoints<'a>(pub(crate) &'a Files);
+
+impl Checkpoints<'_> {
     /// Writes the checkpoint of a training step; it exists once the call returns. An existing checkpoint of the same
     /// step is left alone; the files of an unfinished one are replaced.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for an invalid file name; [`StoreError::Write`], after which the checkpoint does not
     /// exist.
-    pub fn put_checkpoint(&self, step: u64, files: &CheckpointFiles) -> Result<(), StoreError> {
+    pub fn put(self, step: u64, files: &CheckpointFiles) -> Result<(), StoreError> {
         let folder = folder(step);
         let commit = format!("{folder}/{COMMIT}");
-        if self.size_of(&commit)?.is_some() {
+        if self.0.size_of(&commit)?.is_some() {
             return Ok(());
         }
         for (name, bytes) in files {
             check_name("checkpoint file", name)?;
             let path = format!("{folder}/{name}");
-            self.delete(&path)?;
-            self.put_same(&path, bytes.clone())?;
+            self.0.delete(&path)?;
+            self.0.put_same(&path, bytes.clone())?;
         }
         let sha256 = files
             .iter()
@@ -54,14 +57,14 @@ impl Store {
             sha256,
         };
         let text = serde_json::to_vec_pretty(&manifest).expect("strings and numbers serialize to JSON");
-        self.put_same(&commit, text).map(|_| ())
+        self.0.put_same(&commit, text).map(|_| ())
     }
 
     /// The steps of all finished checkpoints, in ascending order.
     ///
     /// # Errors
     /// [`StoreError::Read`].
-    pub fn list_checkpoints(&self) -> Result<Vec<u64>, StoreError> {
+    pub fn list(self) -> Result<Vec<u64>, StoreError> {
         let step = |path: &str| {
             path.strip_prefix("checkpoints/")?
                 .strip_suffix(COMMIT)?
@@ -70,6 +73,7 @@ impl Store {
                 .ok()
         };
         let mut steps: Vec<_> = self
+            .0
             .list("checkpoints")?
             .iter()
             .filter_map(|(path, _)| step(path))
@@ -83,15 +87,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] if there is no such checkpoint; [`StoreError::Damaged`] if a file differs from what was
     /// written; [`StoreError::Version`] for another major version.
-    pub fn load_checkpoint(&self, step: u64) -> Result<CheckpointFiles, StoreError> {
+    pub fn load(self, step: u64) -> Result<CheckpointFiles, StoreError> {
         let folder = folder(step);
         let commit = format!("{folder}/{COMMIT}");
-        let manifest: Manifest = parse_json(&commit, &self.require(&commit)?)?;
+        let manifest: Manifest = parse_json(&commit, &self.0.require(&commit)?)?;
         check_version(&commit, &manifest.format_version)?;
         let mut files = CheckpointFiles::new();
         for (name, expected) in manifest.sha256 {
             let path = format!("{folder}/{name}");
-            let bytes = self.require(&path)?;
+            let bytes = self.0.require(&path)?;
             let found = sha256_hex(&bytes);
             if found != expected {
                 return Err(damaged(path, format!("SHA-256 {expected}"), found));
@@ -105,9 +109,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Read`]; [`StoreError::Version`] if the newest one has another major version.
-    pub fn latest_checkpoint(&self) -> Result<Option<(u64, CheckpointFiles)>, StoreError> {
-        for step in self.list_checkpoints()?.into_iter().rev() {
-            match self.load_checkpoint(step) {
+    pub fn latest(self) -> Result<Option<(u64, CheckpointFiles)>, StoreError> {
+        for step in self.list()?.into_iter().rev() {
+            match self.load(step) {
                 Ok(files) => return Ok(Some((step, files))),
                 Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
@@ -120,13 +124,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::Write`].
-    pub fn prune_checkpoints(&self, keep: usize) -> Result<Vec<u64>, StoreError> {
-        let mut old = self.list_checkpoints()?;
+    pub fn prune(self, keep: usize) -> Result<Vec<u64>, StoreError> {
+        let mut old = self.list()?;
         old.truncate(old.len().saturating_sub(keep));
         for &step in &old {
-            self.delete(&format!("{}/{COMMIT}", folder(step)))?;
-            for (path, _) in self.list(&folder(step))? {
-                self.delete(&path)?;
+            self.0.delete(&format!("{}/{COMMIT}", folder(step)))?;
+            for (path, _) in self.0.list(&folder(step))? {
+                self.0.delete(&path)?;
             }
         }
         Ok(old)

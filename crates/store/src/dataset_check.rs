@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::files::Files;
 use crate::shard::sha256_hex;
-use crate::store::Store;
 use crate::store_error::StoreError;
 
 /// Name of the file that every complete dataset has.
@@ -20,19 +20,19 @@ pub(crate) struct DatasetsChecked {
     pub(crate) unfinished: Vec<String>,
 }
 
-impl Store {
+impl DatasetsChecked {
     /// Checks every file of the datasets in the store against the manifests.
-    pub(crate) fn check_datasets(&self) -> Result<DatasetsChecked, StoreError> {
+    pub(crate) fn of(files: &Files) -> Result<DatasetsChecked, StoreError> {
         let mut checked = DatasetsChecked::default();
-        for name in self.folders("datasets")? {
+        for name in files.folders("datasets")? {
             let folder = format!("datasets/{name}/v1");
             let path = format!("{folder}/{DATASET_MANIFEST}");
-            let Some(bytes) = self.get(&path)? else {
+            let Some(bytes) = files.get(&path)? else {
                 checked.unfinished.push(format!("datasets/{name}"));
                 continue;
             };
             let wrong = match listed_files(&bytes) {
-                Some(files) => self.wrong_files(&folder, &files)?,
+                Some(listed) => wrong_files(files, &folder, &listed)?,
                 None => vec![(
                     path,
                     "expected a manifest that lists files, found something else".to_owned(),
@@ -43,22 +43,22 @@ impl Store {
         }
         Ok(checked)
     }
+}
 
-    fn wrong_files(&self, folder: &str, files: &[(String, String)]) -> Result<Vec<(String, String)>, StoreError> {
-        let mut wrong = Vec::new();
-        for (path, sha256) in files {
-            let path = format!("{folder}/{path}");
-            let reason = match self.get(&path)? {
-                None => "expected a file of the dataset, found nothing".to_owned(),
-                Some(bytes) => match sha256_hex(&bytes) {
-                    found if found == *sha256 => continue,
-                    found => format!("expected the SHA-256 {sha256}, found {found}"),
-                },
-            };
-            wrong.push((path, reason));
-        }
-        Ok(wrong)
+fn wrong_files(files: &Files, folder: &str, listed: &[(String, String)]) -> Result<Vec<(String, String)>, StoreError> {
+    let mut wrong = Vec::new();
+    for (path, sha256) in listed {
+        let path = format!("{folder}/{path}");
+        let reason = match files.get(&path)? {
+            None => "expected a file of the dataset, found nothing".to_owned(),
+            Some(bytes) => match sha256_hex(&bytes) {
+                found if found == *sha256 => continue,
+                found => format!("expected the SHA-256 {sha256}, found {found}"),
+            },
+        };
+        wrong.push((path, reason));
     }
+    Ok(wrong)
 }
 
 /// Path and SHA-256 of every file listed in a manifest; `None` if it is not a manifest.

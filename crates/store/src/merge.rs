@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::changes::{Change, GameTotals, IMPORTED, MERGED, Merged};
+use crate::changes::{Change, GameTotals, Merged};
 use crate::decode::decode_bytes;
+use crate::games::Games;
+use crate::lock::RunLock;
 use crate::prune::old_generations;
-use crate::shards::{GamesOf, SealedShard, ShardInfo};
-use crate::store::Store;
+use crate::shard_info::{GamesOf, IMPORTED, MERGED, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
 use tengen_records::GameRecord;
 
@@ -42,7 +43,7 @@ pub struct CompactReport {
     pub deleted_files: u64,
 }
 
-impl Store {
+impl Games {
     /// Finds the runs of small shards in old generations and reports what merging would replace. Changes nothing.
     ///
     /// # Errors
@@ -70,7 +71,7 @@ impl Store {
         settings: CompactSettings,
         mut progress: impl FnMut(usize, usize),
     ) -> Result<CompactReport, StoreError> {
-        let lock = self.lock_upkeep()?;
+        let lock = RunLock::of_upkeep(&self.files)?;
         let mut report = CompactReport {
             deleted_files: self.sweep()?,
             ..CompactReport::default()
@@ -104,7 +105,7 @@ impl Store {
     }
 
     fn small_runs(&self, settings: CompactSettings) -> Result<Vec<Run>, StoreError> {
-        let listing = self.list_games(&GamesOf::SelfPlay)?;
+        let listing = self.list(&GamesOf::SelfPlay)?;
         let old = old_generations(&listing, settings.keep_positions);
         let mut runs: Vec<Run> = vec![Vec::new()];
         let mut bytes = 0;
@@ -132,7 +133,7 @@ impl Store {
         let mut games = Vec::new();
         let mut sources = Run::new();
         for shard in run {
-            match self.read_shard(shard) {
+            match self.read(shard) {
                 Ok(more) => {
                     games.extend(more);
                     sources.push(shard.clone());
@@ -166,10 +167,10 @@ impl Store {
     /// Deletes merged shards that no note names: leftovers of an interrupted merge that is now planned differently.
     fn drop_orphans(&self) -> Result<(), StoreError> {
         let changes = self.changes()?;
-        for (path, bytes) in self.list("games")? {
+        for (path, bytes) in self.files.list("games")? {
             let shard = ShardInfo::of_file(&path, bytes);
             if shard.is_some_and(|shard| shard.name.worker == MERGED && !changes.shows(&shard)) {
-                self.delete(&path)?;
+                self.files.delete(&path)?;
             }
         }
         Ok(())
@@ -190,7 +191,7 @@ pub struct GatherReport {
 /// Copies the games of several stores into one, each game once.
 #[derive(Debug)]
 pub struct Gather {
-    into: Store,
+    into: Games,
     ids: BTreeSet<String>,
     report: GatherReport,
 }
@@ -200,14 +201,14 @@ impl Gather {
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
-    pub fn new(into: &Store) -> Result<Gather, StoreError> {
+    pub fn new(into: &Games) -> Result<Gather, StoreError> {
         let mut gather = Gather {
             into: into.clone(),
             ids: BTreeSet::new(),
             report: GatherReport::default(),
         };
         for shard in into.list_shards(&GamesOf::All)? {
-            match into.read_shard(&shard) {
+            match into.read(&shard) {
                 Ok(games) => gather.ids.extend(games.into_iter().map(|game| game.game_id)),
                 Err(ShardReadError::Store(error)) => return Err(error),
                 Err(_) => {}
@@ -221,10 +222,10 @@ impl Gather {
     ///
     /// # Errors
     /// [`StoreError`] if one of the stores fails; copied games stay, and repeating the call resumes where it left off.
-    pub fn add(&mut self, from: &Store, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
+    pub fn add(&mut self, from: &Games, mut progress: impl FnMut(usize, usize)) -> Result<(), StoreError> {
         let shards = from.list_shards(&GamesOf::All)?;
         for (done, shard) in shards.iter().enumerate() {
-            match from.read_shard(shard) {
+            match from.read(shard) {
                 Ok(games) => self.copy(shard, games)?,
                 Err(ShardReadError::Quarantined { shard, reason }) => self.report.damaged.push((shard, reason)),
                 Err(ShardReadError::Gone { .. }) => {}

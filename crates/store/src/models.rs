@@ -4,11 +4,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::schema::{FORMAT, FormatVersion};
+use crate::files::{Files, Put, check_name};
+use crate::json::{check_version, parse_json};
+use crate::schema::FORMAT;
 use crate::shard::sha256_hex;
-use crate::shards::check_name;
-use crate::store::{Put, Store};
-use crate::store_error::StoreError;
+use crate::store_error::{StoreError, damaged};
 
 const WEIGHTS: &str = "weights.safetensors";
 const COMMIT: &str = "model.json";
@@ -27,7 +27,7 @@ pub struct ModelEntry {
 pub struct ModelFiles {
     /// Id and generation of the model.
     pub entry: ModelEntry,
-    /// `model.json`: architecture, provenance, cost, and the keys that [`Store::publish_model`] adds.
+    /// `model.json`: architecture, provenance, cost, and the keys that [`Models::publish`] adds.
     pub info: Map<String, Value>,
     /// The weights in safetensors format.
     pub weights: Bytes,
@@ -66,15 +66,19 @@ fn parse_model_id(id: &str) -> Option<ModelEntry> {
         })
 }
 
-impl Store {
+/// The models of a store and their promotions.
+#[derive(Clone, Copy)]
+pub struct Models<'a>(pub(crate) &'a Files);
+
+impl Models<'_> {
     /// Publishes a model: first the weights, then `model.json`, which commits it. Adds the keys `store_format`,
     /// `model_id`, `generation`, `weights_sha256` and `weights_bytes` to `info`. Publishing the same weights again
     /// keeps the first `model.json`.
     ///
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the model then does not exist.
-    pub fn publish_model(
-        &self,
+    pub fn publish(
+        self,
         generation: u32,
         weights: impl Into<Bytes>,
         mut info: Map<String, Value>,
@@ -86,9 +90,9 @@ impl Store {
         info.insert("generation".to_owned(), generation.into());
         info.insert("weights_sha256".to_owned(), sha256_hex(&weights).into());
         info.insert("weights_bytes".to_owned(), weights.len().into());
-        self.put_same(&format!("models/{id}/{WEIGHTS}"), weights)?;
+        self.0.put_same(&format!("models/{id}/{WEIGHTS}"), weights)?;
         let text = serde_json::to_vec_pretty(&info).expect("a JSON object serializes");
-        self.put_new(&format!("models/{id}/{COMMIT}"), text)?;
+        self.0.put_new(&format!("models/{id}/{COMMIT}"), text)?;
         Ok(ModelEntry { generation, id })
     }
 
@@ -96,12 +100,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Read`].
-    pub fn list_models(&self) -> Result<Vec<ModelEntry>, StoreError> {
+    pub fn list(self) -> Result<Vec<ModelEntry>, StoreError> {
         let committed = |path: &str| {
             let id = path.strip_prefix("models/")?.strip_suffix(COMMIT)?.strip_suffix('/')?;
             parse_model_id(id)
         };
         let mut models: Vec<_> = self
+            .0
             .list("models")?
             .iter()
             .filter_map(|(path, _)| committed(path))
@@ -115,10 +120,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] if there is no such model; [`StoreError::Damaged`] and [`StoreError::Version`] if the
     /// file is invalid or has another major version.
-    pub fn model_info(&self, id: &str) -> Result<Map<String, Value>, StoreError> {
+    pub fn info(self, id: &str) -> Result<Map<String, Value>, StoreError> {
         check_name("model id", id)?;
         let path = format!("models/{id}/{COMMIT}");
-        let info: Map<String, Value> = parse_json(&path, &self.require(&path)?)?;
+        let info: Map<String, Value> = parse_json(&path, &self.0.require(&path)?)?;
         let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or("nothing").to_owned();
         check_version(&path, &text("store_format"))?;
         if text("model_id") != id {
@@ -130,11 +135,11 @@ impl Store {
     /// Reads a model and checks the SHA-256 of its weights.
     ///
     /// # Errors
-    /// As [`Store::model_info`], and [`StoreError::Damaged`] if the weights differ from those published.
-    pub fn load_model(&self, id: &str) -> Result<ModelFiles, StoreError> {
-        let info = self.model_info(id)?;
+    /// As [`Models::info`], and [`StoreError::Damaged`] if the weights differ from those published.
+    pub fn load(self, id: &str) -> Result<ModelFiles, StoreError> {
+        let info = self.info(id)?;
         let path = format!("models/{id}/{WEIGHTS}");
-        let weights = self.require(&path)?;
+        let weights = self.0.require(&path)?;
         let found = sha256_hex(&weights);
         let expected = info.get("weights_sha256").and_then(Value::as_str).unwrap_or("nothing");
         if found != expected {
@@ -154,13 +159,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] if the model does not exist; [`StoreError::Write`].
-    pub fn promote(&self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
-        self.model_info(&promotion.model_id)?;
+    pub fn promote(self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
+        self.info(&promotion.model_id)?;
         let text = serde_json::to_vec_pretty(promotion).expect("a promotion serializes to JSON");
         let path = format!("promotions/{number:06}.json");
-        match self.put_new(&path, text.clone())? {
+        match self.0.put_new(&path, text.clone())? {
             // If the store wrote the file but the reply was lost, the retry finds our own promotion.
-            Put::Exists if self.get(&path)?.is_some_and(|found| found == text) => Ok(Put::Created),
+            Put::Exists if self.0.get(&path)?.is_some_and(|found| found == text) => Ok(Put::Created),
             put => Ok(put),
         }
     }
@@ -169,12 +174,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Read`]; [`StoreError::Damaged`] if a file is not a promotion.
-    pub fn promotions(&self) -> Result<Vec<(u32, Promotion)>, StoreError> {
+    pub fn promotions(self) -> Result<Vec<(u32, Promotion)>, StoreError> {
         let number = |path: &str| path.strip_prefix("promotions/")?.strip_suffix(".json")?.parse().ok();
         let mut promotions = Vec::new();
-        for (path, _) in self.list("promotions")? {
+        for (path, _) in self.0.list("promotions")? {
             if let Some(number) = number(&path) {
-                promotions.push((number, parse_json(&path, &self.require(&path)?)?));
+                promotions.push((number, parse_json(&path, &self.0.require(&path)?)?));
             }
         }
         promotions.sort_by_key(|(number, _)| *number);
@@ -184,33 +189,8 @@ impl Store {
     /// The promotion with the highest number, which names the champion.
     ///
     /// # Errors
-    /// As [`Store::promotions`].
-    pub fn champion(&self) -> Result<Option<(u32, Promotion)>, StoreError> {
+    /// As [`Models::promotions`].
+    pub fn champion(self) -> Result<Option<(u32, Promotion)>, StoreError> {
         Ok(self.promotions()?.pop())
     }
-}
-
-pub(crate) fn parse_json<T: for<'a> Deserialize<'a>>(path: &str, bytes: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        damaged(
-            path.to_owned(),
-            "JSON with the keys of this version".to_owned(),
-            error.to_string(),
-        )
-    })
-}
-
-/// Rejects files of another major version.
-pub(crate) fn check_version(path: &str, text: &str) -> Result<(), StoreError> {
-    match text.parse::<FormatVersion>() {
-        Ok(version) if version.is_readable() => Ok(()),
-        _ => Err(StoreError::Version {
-            path: path.to_owned(),
-            found: text.to_owned(),
-        }),
-    }
-}
-
-pub(crate) fn damaged(path: String, expected: String, found: String) -> StoreError {
-    StoreError::Damaged { path, expected, found }
 }

@@ -6,8 +6,16 @@ use std::sync::Arc;
 use object_store::local::LocalFileSystem;
 use object_store::{Error as ObjectError, ObjectStore};
 
-use crate::store::{Create, read_error, write_error};
-use crate::store_error::StoreError;
+use crate::store_error::{StoreError, read_error, write_error};
+
+/// Whether opening a store may create it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// Create the folder if it does not exist.
+    Always,
+    /// Fail if there is no store.
+    Never,
+}
 
 /// An opened location.
 pub(crate) struct Place {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::changes::{Change, GameTotals, PrunedGeneration};
-use crate::shards::{GamesListing, GamesOf, ShardInfo};
-use crate::store::Store;
+use crate::games::{Games, GamesListing};
+use crate::lock::RunLock;
+use crate::shard_info::{GamesOf, ShardInfo};
 use crate::store_error::StoreError;
 
 /// What pruning would drop.
@@ -26,14 +27,14 @@ impl PrunePlan {
     }
 }
 
-impl Store {
+impl Games {
     /// Finds the self-play generations that are older than the newest `keep_positions` positions. The newest generation
     /// always stays. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Read`].
     pub fn plan_prune(&self, keep_positions: u64) -> Result<PrunePlan, StoreError> {
-        let listing = self.list_games(&GamesOf::SelfPlay)?;
+        let listing = self.list(&GamesOf::SelfPlay)?;
         let old = old_generations(&listing, keep_positions);
         let (going, kept): (Vec<_>, Vec<_>) = listing
             .shards
@@ -70,10 +71,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Contended`] if the store was merged or pruned after the plan was made; [`StoreError::Write`].
     pub fn prune(&self, plan: &PrunePlan) -> Result<(), StoreError> {
-        let _lock = self.lock_upkeep()?;
+        let _lock = RunLock::of_upkeep(&self.files)?;
         let changes = self.changes()?;
         if changes.upkeep != plan.seen {
-            let location = self.location().to_owned();
+            let location = self.files.location().to_owned();
             return Err(StoreError::Contended { location });
         }
         if !plan.generations.is_empty() {

@@ -6,10 +6,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::GameTotals;
-use crate::models::parse_json;
+use crate::files::Put;
+use crate::json::parse_json;
+use crate::place::Create;
 use crate::shard::sha256_hex;
-use crate::shards::{GamesOf, SealedShard, ShardInfo};
-use crate::store::{Create, Put, Store};
+use crate::shard_info::{GamesOf, SealedShard, ShardInfo};
+use crate::store::Store;
 use crate::store_error::StoreError;
 
 /// Names the store that a spool belongs to.
@@ -51,8 +53,8 @@ impl Spool {
             store: store.location().to_owned(),
         };
         let text = serde_json::to_vec_pretty(&owner).expect("a string serializes to JSON");
-        if spool.folder.put_new(OWNER, text)? == Put::Exists {
-            let found: Owner = parse_json(OWNER, &spool.folder.require(OWNER)?)?;
+        if spool.folder.files().put_new(OWNER, text)? == Put::Exists {
+            let found: Owner = parse_json(OWNER, &spool.folder.files().require(OWNER)?)?;
             if found != owner {
                 return Err(StoreError::Damaged {
                     path: format!("{location}/{OWNER}"),
@@ -69,7 +71,7 @@ impl Spool {
     /// # Errors
     /// [`StoreError::Read`].
     pub fn waiting(&self) -> Result<Vec<ShardInfo>, StoreError> {
-        let mut shards = self.folder.list_all_shards(&GamesOf::All)?;
+        let mut shards = self.folder.games().list_all(&GamesOf::All)?;
         shards.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
         Ok(shards)
     }
@@ -82,7 +84,7 @@ impl Spool {
         if GameTotals::of(&self.waiting()?).bytes + shard.info.bytes > self.max_bytes {
             return Ok(false);
         }
-        self.folder.put_same(&shard.info.path, shard.bytes.clone())?;
+        self.folder.files().put_same(&shard.info.path, shard.bytes.clone())?;
         Ok(true)
     }
 
@@ -100,7 +102,7 @@ impl Spool {
     fn publish_into(&self, store: &Store, report: &mut SpoolReport) -> Result<(), StoreError> {
         for info in self.waiting()? {
             // Another process that shares the spool may have published it already.
-            let Some(bytes) = self.folder.get(&info.path)? else {
+            let Some(bytes) = self.folder.files().get(&info.path)? else {
                 continue;
             };
             if let Err(reason) = check(&info, &bytes) {
@@ -108,8 +110,8 @@ impl Spool {
                 continue;
             }
             let shard = SealedShard { info, bytes };
-            store.publish(&shard)?;
-            self.folder.delete(&shard.info.path)?;
+            store.games().publish(&shard)?;
+            self.folder.files().delete(&shard.info.path)?;
             report.published.push(shard.info);
         }
         Ok(())

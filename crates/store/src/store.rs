@@ -15,63 +15,32 @@
 //! cache/                                         unnamed scratch files; always looks empty
 //! ```
 
-use std::collections::BTreeSet;
-use std::future::Future;
-use std::path::Path as FsPath;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use object_store::path::Path;
-use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
-use tokio::runtime::{Builder, Runtime};
+use object_store::ObjectStore;
+use serde_json::Value;
 
-use crate::changes::Changes;
-use crate::patience::{Patience, WaitingCalls, may_pass};
-use crate::place::Place;
-use crate::store_error::StoreError;
+use crate::checkpoints::Checkpoints;
+use crate::files::{Files, Put};
+use crate::games::Games;
+use crate::json::{check_version, parse_json};
+use crate::lock::RunLock;
+use crate::match_files::Matches;
+use crate::models::Models;
+use crate::patience::Patience;
+use crate::place::{Create, Place};
+use crate::run_info::RunInfo;
+use crate::store_error::{StoreError, damaged};
 
-/// Whether opening a store may create it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Create {
-    /// Create the folder if it does not exist.
-    Always,
-    /// Fail if there is no store.
-    Never,
-}
-
-/// The outcome of writing a file only if it does not exist yet.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// This call created the file.
-    Created,
-    /// A file with that name already existed; it is unchanged.
-    Exists,
-}
+const RUN: &str = "run.json";
 
 /// A handle to a store; clones share it. Every call blocks until it finishes and may come from any thread.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
-    /// How long this handle waits while the store is unavailable; `None` means it does not wait.
-    patience: Option<Patience>,
-}
-
-struct Inner {
-    place: Place,
-    runtime: Runtime,
-    /// Whether the folder is known to hold `run.json`. If that file is missing later, the folder is a different one,
-    /// such as the empty mount point of an unmounted disk.
-    is_run: AtomicBool,
-    /// Paths of the shards whose games this process has already replayed.
-    verified: Mutex<BTreeSet<String>>,
-    /// The contents of the change notes as of the last read.
-    changes: Mutex<Arc<Changes>>,
-    /// Names of damaged shards for which no quarantine note could be written.
-    refused: Mutex<BTreeSet<String>>,
-    /// Patient calls that are currently waiting for this store.
-    waiting: WaitingCalls,
+    files: Files,
+    games: Games,
 }
 
 impl std::fmt::Debug for Store {
@@ -106,66 +75,118 @@ impl Store {
     }
 
     fn at(place: Place) -> Result<Store, StoreError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| read_error(&place.location, &error))?;
-        Ok(Store {
-            inner: Arc::new(Inner {
-                place,
-                runtime,
-                is_run: AtomicBool::new(false),
-                verified: Mutex::new(BTreeSet::new()),
-                changes: Mutex::default(),
-                refused: Mutex::new(BTreeSet::new()),
-                waiting: WaitingCalls::default(),
-            }),
-            patience: None,
-        })
+        let files = Files::at(place)?;
+        let games = Games::new(files.clone());
+        Ok(Store { files, games })
     }
 
     /// A handle to the same store that waits while it is unavailable: every call is retried until it succeeds, fails
     /// permanently, or the patience runs out.
     #[must_use]
     pub fn with_patience(&self, patience: Patience) -> Store {
-        Store {
-            inner: Arc::clone(&self.inner),
-            patience: Some(patience),
-        }
+        self.through(self.files.with_patience(Some(patience)))
     }
 
     /// A handle to the same store that never waits.
     #[must_use]
     pub fn without_patience(&self) -> Store {
-        Store {
-            inner: Arc::clone(&self.inner),
-            patience: None,
-        }
+        self.through(self.files.with_patience(None))
+    }
+
+    fn through(&self, files: Files) -> Store {
+        let games = self.games.through(&files);
+        Store { files, games }
     }
 
     /// How long patient calls on any handle to this store have been waiting for it; `None` if no call is waiting.
     pub fn waited_for(&self) -> Option<Duration> {
-        self.inner.waiting.longest()
+        self.files.waited_for()
     }
 
     /// The folder or URL of the store, for messages.
     pub fn location(&self) -> &str {
-        &self.inner.place.location
+        self.files.location()
     }
 
     /// The store's folder, if it is a local one.
-    pub fn local_path(&self) -> Option<&FsPath> {
-        self.inner.place.folder.as_deref()
+    pub fn local_path(&self) -> Option<&Path> {
+        self.files.local_path()
+    }
+
+    /// The files themselves, for those that no other part of the store describes.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The games, in shards.
+    pub fn games(&self) -> &Games {
+        &self.games
+    }
+
+    /// The models and their promotions.
+    pub fn models(&self) -> Models<'_> {
+        Models(&self.files)
+    }
+
+    /// The files of matches.
+    pub fn matches(&self) -> Matches<'_> {
+        Matches(&self.files)
+    }
+
+    /// The trainer's checkpoints.
+    pub fn checkpoints(&self) -> Checkpoints<'_> {
+        Checkpoints(&self.files)
+    }
+
+    /// Locks the store for one run. A network drive may not support file locks; there, the only protection against two
+    /// runs is that every published file is created atomically and never overwritten.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] naming the process that holds the lock; [`StoreError::Write`] if the lock file cannot be
+    /// created; [`StoreError::UnsupportedLocation`] for a store that is not a local folder.
+    pub fn lock_run(&self) -> Result<RunLock, StoreError> {
+        RunLock::of_run(&self.files)
+    }
+
+    /// Writes `run.json` if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn put_run_info(&self, info: &RunInfo) -> Result<Put, StoreError> {
+        let text = serde_json::to_vec_pretty(info).expect("a run description serializes to JSON");
+        let put = self.files.put_new(RUN, text)?;
+        self.files.remember_run();
+        Ok(put)
+    }
+
+    /// The contents of `run.json`; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] for another major version; [`StoreError::Damaged`] if it is not a valid `run.json`.
+    pub fn run_info(&self) -> Result<Option<RunInfo>, StoreError> {
+        let Some(bytes) = self.files.get(RUN)? else {
+            return Ok(None);
+        };
+        let path = format!("{}/{RUN}", self.files.location());
+        let value: Value = parse_json(&path, &bytes)?;
+        match value.get("format_version") {
+            Some(Value::String(version)) => check_version(&path, version)?,
+            other => {
+                let found = other.map_or("nothing".to_owned(), Value::to_string);
+                return Err(damaged(path, "a format_version such as \"1.0\"".to_owned(), found));
+            }
+        }
+        parse_json(&path, &bytes).map(Some)
     }
 
     fn check_layout(&self, create: Create) -> Result<(), StoreError> {
         if self.run_info()?.is_some() {
-            self.remember_run();
+            self.files.remember_run();
         }
-        let layouts = self.folders("games")?;
+        let layouts = self.files.folders("games")?;
         let found = layouts.iter().find(|name| name.starts_with('v') && *name != "v1");
         if let (Some(found), false) = (found, layouts.iter().any(|name| name == "v1")) {
-            let path = format!("{}/games", self.location());
+            let path = format!("{}/games", self.files.location());
             return Err(StoreError::Version {
                 path,
                 found: found[1..].to_owned(),
@@ -173,7 +194,7 @@ impl Store {
         }
         if create == Create::Never && self.top_level()?.is_empty() {
             return Err(StoreError::NotAStore {
-                location: self.location().to_owned(),
+                location: self.files.location().to_owned(),
                 found: "a folder with neither run.json nor games nor models".to_owned(),
             });
         }
@@ -182,240 +203,11 @@ impl Store {
 
     /// Names at the top level that only a store has.
     fn top_level(&self) -> Result<Vec<String>, StoreError> {
-        let mut names = self.folders("")?;
+        let mut names = self.files.folders("")?;
         names.retain(|name| ["games", "models", "promotions", "matches", "checkpoints"].contains(&name.as_str()));
-        if self.size_of("run.json")?.is_some() {
+        if self.files.size_of("run.json")?.is_some() {
             names.push("run.json".to_owned());
         }
         Ok(names)
     }
-
-    /// Writes a new file atomically; the file is durable when the call returns. An existing file is left alone.
-    ///
-    /// # Errors
-    /// [`StoreError::Write`] if the store fails (read-only, full, unavailable). A partial file never appears.
-    pub fn put_new(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
-        let target = object_path(path)?;
-        let options = PutOptions {
-            mode: PutMode::Create,
-            ..PutOptions::default()
-        };
-        let bytes = bytes.into();
-        let mut tries = 0;
-        let put = self.attempt(|| {
-            tries += 1;
-            let payload = PutPayload::from_bytes(bytes.clone());
-            self.objects().put_opts(&target, payload, options.clone())
-        });
-        match put {
-            Ok(_) => Ok(Put::Created),
-            // An attempt that seemed to fail may still have written the file.
-            Err(ObjectError::AlreadyExists { .. })
-                if tries > 1 && self.get(path)?.is_some_and(|found| found == bytes) =>
-            {
-                Ok(Put::Created)
-            }
-            Err(ObjectError::AlreadyExists { .. }) => Ok(Put::Exists),
-            Err(error) => Err(write_error(path, &error)),
-        }
-    }
-
-    /// [`Store::put_new`] for a file that may already exist, provided it has the same bytes.
-    ///
-    /// # Errors
-    /// [`StoreError::Taken`] if the existing file has different bytes; [`StoreError::Write`], [`StoreError::Read`].
-    pub fn put_same(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
-        let bytes = bytes.into();
-        let put = self.put_new(path, bytes.clone())?;
-        if put == Put::Exists && self.get(path)?.is_none_or(|found| found != bytes) {
-            return Err(StoreError::Taken { path: path.to_owned() });
-        }
-        Ok(put)
-    }
-
-    /// The bytes of a file; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`StoreError::Read`].
-    pub fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
-        let target = object_path(path)?;
-        let read = || async { self.objects().get(&target).await?.bytes().await };
-        match self.attempt(read) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(ObjectError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(read_error(path, &error)),
-        }
-    }
-
-    /// The bytes of a file that must exist.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`], [`StoreError::Read`].
-    pub fn require(&self, path: &str) -> Result<Bytes, StoreError> {
-        self.get(path)?.ok_or_else(|| self.not_found(path))
-    }
-
-    pub(crate) fn not_found(&self, path: &str) -> StoreError {
-        StoreError::NotFound {
-            path: path.to_owned(),
-            location: self.location().to_owned(),
-        }
-    }
-
-    /// Size of a file in bytes; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`StoreError::Read`].
-    pub fn size_of(&self, path: &str) -> Result<Option<u64>, StoreError> {
-        let target = object_path(path)?;
-        match self.attempt(|| self.objects().head(&target)) {
-            Ok(found) => Ok(Some(found.size)),
-            Err(ObjectError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(read_error(path, &error)),
-        }
-    }
-
-    /// All files under a folder with their sizes in bytes, sorted by path. Unfinished writes are not included.
-    ///
-    /// # Errors
-    /// [`StoreError::Read`].
-    pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let prefix = object_path(folder)?;
-        let found = self
-            .attempt(|| collect(self.objects().list(Some(&prefix))))
-            .map_err(|error| read_error(folder, &error))?;
-        let mut files: Vec<_> = found
-            .into_iter()
-            .map(|meta| (meta.location.to_string(), meta.size))
-            .collect();
-        files.sort();
-        Ok(files)
-    }
-
-    /// Names of the folders directly inside a folder, sorted.
-    ///
-    /// # Errors
-    /// [`StoreError::Read`].
-    pub fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
-        let prefix = object_path(folder)?;
-        let listing = self.attempt(|| self.objects().list_with_delimiter(Some(&prefix)));
-        let listing = listing.map_err(|error| read_error(folder, &error))?;
-        let mut names: Vec<_> = listing
-            .common_prefixes
-            .iter()
-            .filter_map(|path| path.filename().map(str::to_owned))
-            .collect();
-        names.sort();
-        Ok(names)
-    }
-
-    /// Deletes a file that is not published permanently, such as an old checkpoint or old metrics. Deleting a missing
-    /// file is not an error.
-    ///
-    /// # Errors
-    /// [`StoreError::Write`].
-    pub fn delete(&self, path: &str) -> Result<(), StoreError> {
-        let target = object_path(path)?;
-        match self.attempt(|| self.objects().delete(&target)) {
-            Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(write_error(path, &error)),
-        }
-    }
-
-    fn objects(&self) -> &dyn ObjectStore {
-        self.inner.place.objects.as_ref()
-    }
-
-    /// Runs one object store call on the store's own runtime, retrying it while the store is unavailable if this handle
-    /// is patient.
-    fn attempt<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
-    where
-        F: Future<Output = Result<T, ObjectError>>,
-    {
-        let mut once = || {
-            self.check_presence()?;
-            let done = self.inner.runtime.block_on(call());
-            // A folder that disappeared looks like an empty one.
-            self.check_presence()?;
-            done
-        };
-        match &self.patience {
-            Some(patience) => patience.attempt(&self.inner.waiting, once),
-            None => once(),
-        }
-    }
-
-    /// Checks that the folder is still the one that was opened.
-    fn check_presence(&self) -> Result<(), ObjectError> {
-        if !self.inner.is_run.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.inner.place.check_presence("run.json")
-    }
-
-    /// Remembers that the store holds `run.json`.
-    pub(crate) fn remember_run(&self) {
-        self.inner.is_run.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.inner.verified.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn known_changes(&self) -> &Mutex<Arc<Changes>> {
-        &self.inner.changes
-    }
-
-    pub(crate) fn refused(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Collects a listing by hand to avoid a dependency on a stream library.
-async fn collect<S>(mut listing: S) -> Result<Vec<object_store::ObjectMeta>, ObjectError>
-where
-    S: futures_core::Stream<Item = Result<object_store::ObjectMeta, ObjectError>> + Unpin,
-{
-    let mut found = Vec::new();
-    while let Some(item) = std::future::poll_fn(|context| std::pin::Pin::new(&mut listing).poll_next(context)).await {
-        found.push(item?);
-    }
-    Ok(found)
-}
-
-fn object_path(path: &str) -> Result<Path, StoreError> {
-    Path::parse(path).map_err(|_| StoreError::BadName {
-        what: "path",
-        name: path.to_owned(),
-    })
-}
-
-pub(crate) fn read_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
-    StoreError::Read {
-        path: path.to_owned(),
-        reason: reason(error),
-        may_pass: may_pass(error),
-    }
-}
-
-pub(crate) fn write_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
-    StoreError::Write {
-        path: path.to_owned(),
-        reason: reason(error),
-        may_pass: may_pass(error),
-    }
-}
-
-/// The error and its causes on one line.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
-            text = format!("{text}: {inner_text}");
-        }
-        cause = inner.source();
-    }
-    text
 }

@@ -1,5 +1,6 @@
 //! Errors of a store, worded so that they say what to do.
 
+use crate::patience::may_pass;
 use crate::schema::FORMAT;
 use crate::shard::ShardNameError;
 
@@ -152,4 +153,38 @@ pub enum ShardReadError {
     /// The store failed; the shard itself may be fine.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+pub(crate) fn read_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
+    StoreError::Read {
+        path: path.to_owned(),
+        reason: reason(error),
+        may_pass: may_pass(error),
+    }
+}
+
+pub(crate) fn write_error(path: &str, error: &(dyn std::error::Error + 'static)) -> StoreError {
+    StoreError::Write {
+        path: path.to_owned(),
+        reason: reason(error),
+        may_pass: may_pass(error),
+    }
+}
+
+/// The error and its causes on one line.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+pub(crate) fn damaged(path: String, expected: String, found: String) -> StoreError {
+    StoreError::Damaged { path, expected, found }
 }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::changes::GameTotals;
-use crate::run_files::MatchFile;
-use crate::shards::{GamesOf, ShardInfo};
+use crate::dataset_check::DatasetsChecked;
+use crate::match_files::MatchFile;
+use crate::shard_info::{GamesOf, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
 
@@ -72,8 +73,13 @@ impl Store {
     /// [`StoreError::Read`] if the store fails; damage is listed in the report instead.
     pub fn verify(&self, mut progress: impl FnMut(usize, usize)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
-        let shards = self.list_all_shards(&GamesOf::All)?;
-        let quarantined: Vec<String> = self.quarantine_notes()?.into_iter().map(|note| note.shard).collect();
+        let shards = self.games().list_all(&GamesOf::All)?;
+        let quarantined: Vec<String> = self
+            .games()
+            .quarantine_notes()?
+            .into_iter()
+            .map(|note| note.shard)
+            .collect();
         for (done, shard) in shards.iter().enumerate() {
             self.verify_shard(shard, quarantined.contains(&shard.path), &mut report)?;
             progress(done + 1, shards.len());
@@ -83,7 +89,7 @@ impl Store {
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
         self.verify_checkpoints(&mut report)?;
-        let datasets = self.check_datasets()?;
+        let datasets = DatasetsChecked::of(self.files())?;
         report.datasets = datasets.sound;
         report.strangers.extend(datasets.unfinished);
         for (path, reason) in datasets.damaged {
@@ -98,7 +104,7 @@ impl Store {
     fn verify_shard(&self, shard: &ShardInfo, quarantined: bool, report: &mut VerifyReport) -> Result<(), StoreError> {
         report.shards += 1;
         report.bytes += shard.bytes;
-        match self.inspect_shard(shard)? {
+        match self.games().inspect(shard)? {
             Ok(games) => {
                 report.games += games.len() as u64;
                 report.positions += shard.positions();
@@ -110,13 +116,13 @@ impl Store {
 
     fn find_leftovers(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
-        for (path, _) in self.list("games")? {
+        for (path, _) in self.files().list("games")? {
             if !known.contains(path.as_str()) {
                 report.strangers.push(path);
             }
         }
-        let models = self.list_models()?;
-        for folder in self.folders("models")? {
+        let models = self.models().list()?;
+        for folder in self.files().folders("models")? {
             if !models.iter().any(|model| model.id == folder) {
                 report.strangers.push(format!("models/{folder}"));
             }
@@ -126,7 +132,7 @@ impl Store {
 
     /// A merged shard holds the games of deleted shards, and an imported one was admitted: both must exist.
     fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
-        let changes = self.changes()?;
+        let changes = self.games().changes()?;
         report.pruned = changes.pruned;
         let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
         for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
@@ -140,17 +146,17 @@ impl Store {
     }
 
     fn verify_models(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
-        for model in self.list_models()? {
-            match self.load_model(&model.id) {
+        for model in self.models().list()? {
+            match self.models().load(&model.id) {
                 Ok(_) => report.models += 1,
                 Err(error) => report.note(&format!("models/{}", model.id), error.to_string(), false),
             }
         }
-        match self.promotions() {
+        match self.models().promotions() {
             Err(error) => report.note("promotions", error.to_string(), false),
             Ok(promotions) => {
                 for (number, promotion) in promotions {
-                    match self.model_info(&promotion.model_id) {
+                    match self.models().info(&promotion.model_id) {
                         Ok(_) => report.promotions += 1,
                         Err(error) => {
                             report.note(&format!("promotions/{number:06}.json"), error.to_string(), false);
@@ -163,7 +169,7 @@ impl Store {
     }
 
     fn verify_matches(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
-        for id in self.list_matches()? {
+        for id in self.matches().list()? {
             let path = format!("matches/{id}");
             match self.inspect_match(&id)? {
                 Ok(true) => report.matches += 1,
@@ -177,30 +183,30 @@ impl Store {
     /// Whether a match has a result, if all its files are readable; otherwise which file is not and why.
     fn inspect_match(&self, id: &str) -> Result<Result<bool, (&'static str, String)>, StoreError> {
         for (file, name) in [(MatchFile::Spec, "spec.json"), (MatchFile::Result, "result.json")] {
-            let bytes = self.match_file(id, file)?;
+            let bytes = self.matches().get(id, file)?;
             let parsed = bytes.map(|bytes| serde_json::from_slice::<serde_json::Map<_, _>>(&bytes));
             if let Some(Err(error)) = parsed {
                 return Ok(Err((name, format!("expected a JSON object, found {error}"))));
             }
         }
-        if let Some(bytes) = self.match_file(id, MatchFile::Games)? {
+        if let Some(bytes) = self.matches().get(id, MatchFile::Games)? {
             let text = String::from_utf8_lossy(&bytes);
             if let Err(error) = tengen_sgf::read_sgf(&text) {
                 return Ok(Err(("games.sgf", error.to_string())));
             }
         }
-        Ok(Ok(self.match_file(id, MatchFile::Result)?.is_some()))
+        Ok(Ok(self.matches().get(id, MatchFile::Result)?.is_some()))
     }
 
     fn verify_checkpoints(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
-        let finished = self.list_checkpoints()?;
-        for name in self.folders("checkpoints")? {
+        let finished = self.checkpoints().list()?;
+        for name in self.files().folders("checkpoints")? {
             if !finished.iter().any(|step| name.parse() == Ok(*step)) {
                 report.strangers.push(format!("checkpoints/{name}"));
             }
         }
         for step in finished {
-            match self.load_checkpoint(step) {
+            match self.checkpoints().load(step) {
                 Ok(_) => report.checkpoints += 1,
                 Err(error) => report.note(&format!("checkpoints/{step:09}"), error.to_string(), false),
             }

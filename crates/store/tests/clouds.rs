@@ -35,21 +35,23 @@ fn a_cloud_store_works_like_a_local_one() {
     let games = random_games(3, 12);
     for (number, part) in games.chunks(2).enumerate() {
         store
+            .games()
             .publish_games(&selfplay(number as u32 / 3), "w", number as u64, part)
             .unwrap();
     }
     let again = Store::open(&location, Create::Never).unwrap();
-    let before = again.list_games(&GamesOf::SelfPlay).unwrap();
+    let before = again.games().list(&GamesOf::SelfPlay).unwrap();
     assert_eq!((before.shards.len(), before.published().games), (6, 12));
     let read: Vec<_> = before
         .shards
         .iter()
-        .flat_map(|shard| again.read_shard(shard).unwrap())
+        .flat_map(|shard| again.games().read(shard).unwrap())
         .collect();
     assert_eq!(read, games);
 
     let model = store
-        .publish_model(1, b"weights".to_vec(), serde_json::Map::new())
+        .models()
+        .publish(1, b"weights".to_vec(), serde_json::Map::new())
         .unwrap();
     let promotion = Promotion {
         model_id: model.id.clone(),
@@ -58,20 +60,23 @@ fn a_cloud_store_works_like_a_local_one() {
         match_id: None,
         verdict: serde_json::Value::Null,
     };
-    assert_eq!(store.promote(0, &promotion).unwrap(), Put::Created);
+    assert_eq!(store.models().promote(0, &promotion).unwrap(), Put::Created);
     assert_eq!(again.champion().unwrap().unwrap().1.model_id, model.id);
-    store.put_match_file("m", MatchFile::Result, "{}").unwrap();
-    store.put_checkpoint(5, &[("a".to_owned(), "b".into())].into()).unwrap();
-    assert_eq!(again.latest_checkpoint().unwrap().unwrap().0, 5);
+    store.matches().put("m", MatchFile::Result, "{}").unwrap();
+    store
+        .checkpoints()
+        .put(5, &[("a".to_owned(), "b".into())].into())
+        .unwrap();
+    assert_eq!(again.checkpoints().latest().unwrap().unwrap().0, 5);
 
     let settings = CompactSettings {
         keep_positions: 0,
         target_bytes: 1 << 20,
     };
-    assert_eq!(store.compact(settings, |_, _| {}).unwrap().replaced.shards, 3);
-    assert_eq!(again.read_shard(&before.shards[1]).unwrap(), games[2..4]);
-    store.prune(&store.plan_prune(1).unwrap()).unwrap();
-    let after = again.list_games(&GamesOf::SelfPlay).unwrap();
+    assert_eq!(store.games().compact(settings, |_, _| {}).unwrap().replaced.shards, 3);
+    assert_eq!(again.games().read(&before.shards[1]).unwrap(), games[2..4]);
+    store.games().prune(&store.games().plan_prune(1).unwrap()).unwrap();
+    let after = again.games().list(&GamesOf::SelfPlay).unwrap();
     assert_eq!((after.shards.len(), after.published()), (3, after.published()));
     assert_eq!(after.published().games, 12);
     let report = again.verify(|_, _| {}).unwrap();
@@ -90,7 +95,12 @@ fn exactly_one_of_many_cloud_writers_wins() {
         .collect();
     for round in 0..10 {
         let path = format!("promotions/{round:06}.json");
-        let put = |number: usize| stores[number].put_new(&path, format!("writer {number}")).unwrap();
+        let put = |number: usize| {
+            stores[number]
+                .files()
+                .put_new(&path, format!("writer {number}"))
+                .unwrap()
+        };
         let puts: Vec<Put> = std::thread::scope(|scope| {
             let writers: Vec<_> = (0..4).map(|number| scope.spawn(move || put(number))).collect();
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
@@ -112,12 +122,12 @@ fn long_listings_are_complete() {
             let store = &store;
             scope.spawn(move || {
                 for name in part {
-                    store.put_new(name, "x").unwrap();
+                    store.files().put_new(name, "x").unwrap();
                 }
             });
         }
     });
-    let listed = store.list("metrics").unwrap();
+    let listed = store.files().list("metrics").unwrap();
     assert!(
         listed.iter().map(|(name, _)| name).eq(&names),
         "{} listed",
@@ -136,7 +146,7 @@ fn a_missing_bucket_is_reported() {
         "{message}"
     );
     let error = Store::open(&location, Create::Always)
-        .and_then(|store| store.put_new("x", "x").map(drop))
+        .and_then(|store| store.files().put_new("x", "x").map(drop))
         .unwrap_err();
     assert!(
         matches!(error, StoreError::Write { .. } | StoreError::Read { .. }),

@@ -41,23 +41,29 @@ fn patient_calls_outlast_temporary_failures() {
     for after_writing in [false, true] {
         let number = u64::from(after_writing);
         faults.plan(0, 2, after_writing);
-        patient.publish(&shard(number)).unwrap();
+        patient.games().publish(&shard(number)).unwrap();
         assert_eq!(faults.bad.load(Ordering::SeqCst), 0, "the call was retried");
-        assert_eq!(store.list_shards(&GamesOf::All).unwrap().len() as u64, number + 1);
+        assert_eq!(
+            store.games().list_shards(&GamesOf::All).unwrap().len() as u64,
+            number + 1
+        );
         // For a put that must be new, the writer gets `Created` even though the first reply was lost.
         faults.plan(0, 1, after_writing);
         let path = format!("once-{after_writing}");
-        assert_eq!(patient.put_new(&path, "mine").unwrap(), Put::Created);
-        assert_eq!(patient.put_new(&path, "theirs").unwrap(), Put::Exists);
+        assert_eq!(patient.files().put_new(&path, "mine").unwrap(), Put::Created);
+        assert_eq!(patient.files().put_new(&path, "theirs").unwrap(), Put::Exists);
         faults.plan(0, 1, false);
-        assert_eq!(patient.get(&path).unwrap().unwrap(), "mine");
+        assert_eq!(patient.files().get(&path).unwrap().unwrap(), "mine");
     }
 }
 
 #[test]
 fn a_retried_promotion_reports_created() {
     let (store, faults) = faulty_store();
-    let model = store.publish_model(1, b"w".to_vec(), serde_json::Map::new()).unwrap();
+    let model = store
+        .models()
+        .publish(1, b"w".to_vec(), serde_json::Map::new())
+        .unwrap();
     let promotion = Promotion {
         model_id: model.id,
         generation: 1,
@@ -66,42 +72,43 @@ fn a_retried_promotion_reports_created() {
         verdict: serde_json::Value::Null,
     };
     faults.plan(1, 1, true);
-    store.promote(0, &promotion).unwrap_err();
-    assert_eq!(store.promote(0, &promotion).unwrap(), Put::Created);
+    store.models().promote(0, &promotion).unwrap_err();
+    assert_eq!(store.models().promote(0, &promotion).unwrap(), Put::Created);
     let other = Promotion {
         promoted_ms: 8,
         ..promotion
     };
-    assert_eq!(store.promote(0, &other).unwrap(), Put::Exists);
+    assert_eq!(store.models().promote(0, &other).unwrap(), Put::Exists);
 }
 
 #[test]
 fn patience_runs_out_and_can_be_canceled() {
     let (store, faults) = faulty_store();
     faults.plan(0, u64::MAX, false);
-    let error = store.get("x").unwrap_err();
+    let error = store.files().get("x").unwrap_err();
     assert!(error.may_pass() && error.to_string().contains("was lost"), "{error}");
     assert!(
         store
             .with_patience(patience(Duration::from_millis(200)))
+            .files()
             .get("x")
             .unwrap_err()
             .may_pass()
     );
     let called_off = patience(Duration::from_secs(600));
     called_off.give_up.store(true, Ordering::SeqCst);
-    store.with_patience(called_off).get("x").unwrap_err();
+    store.with_patience(called_off).files().get("x").unwrap_err();
 }
 
 #[test]
 fn a_waiting_call_is_visible_until_it_finishes() {
     let (store, faults) = faulty_store();
-    store.put_new("x", "here").unwrap();
+    store.files().put_new("x", "here").unwrap();
     faults.plan(0, u64::MAX, false);
-    store.get("x").unwrap_err();
+    store.files().get("x").unwrap_err();
     assert_eq!(store.waited_for(), None, "no call is waiting");
     let patient = store.with_patience(patience(Duration::from_secs(60)));
-    let call = std::thread::spawn(move || patient.get("x").unwrap());
+    let call = std::thread::spawn(move || patient.files().get("x").unwrap());
     while store.waited_for().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -115,8 +122,11 @@ fn permanent_failures_are_not_retried() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), tengen_store::Create::Always).unwrap();
     let patient = store.with_patience(patience(Duration::from_secs(600)));
-    patient.put_new("models", "a file in place of a folder").unwrap();
-    let error = patient.put_new("models/x", "y").unwrap_err();
+    patient
+        .files()
+        .put_new("models", "a file in place of a folder")
+        .unwrap();
+    let error = patient.files().put_new("models/x", "y").unwrap_err();
     assert!(matches!(error, StoreError::Write { may_pass: false, .. }), "{error}");
 }
 
@@ -127,14 +137,14 @@ fn a_folder_that_disappeared_is_not_an_empty_store() {
     let store = Store::open(place.to_str().unwrap(), tengen_store::Create::Always).unwrap();
     let run = tengen_store::RunInfo::new("r", 0, "tromp_taylor", Vec::new(), serde_json::Value::Null);
     store.put_run_info(&run).unwrap();
-    store.publish(&shard(0)).unwrap();
+    store.games().publish(&shard(0)).unwrap();
     std::fs::rename(&place, folder.path().join("away")).unwrap();
     // The empty mount point of a disk.
     std::fs::create_dir(&place).unwrap();
     for error in [
-        store.list_shards(&GamesOf::All).unwrap_err(),
-        store.publish(&shard(1)).unwrap_err(),
-        store.get("games").unwrap_err(),
+        store.games().list_shards(&GamesOf::All).unwrap_err(),
+        store.games().publish(&shard(1)).unwrap_err(),
+        store.files().get("games").unwrap_err(),
     ] {
         assert!(
             error.may_pass() && error.to_string().contains("is unavailable"),
@@ -148,7 +158,7 @@ fn a_folder_that_disappeared_is_not_an_empty_store() {
     );
     std::fs::remove_dir(&place).unwrap();
     std::fs::rename(folder.path().join("away"), &place).unwrap();
-    assert_eq!(store.list_shards(&GamesOf::All).unwrap().len(), 1);
+    assert_eq!(store.games().list_shards(&GamesOf::All).unwrap().len(), 1);
 }
 
 #[test]
@@ -178,7 +188,7 @@ fn a_spool_keeps_shards_in_order_within_its_limit() {
     let published: Vec<_> = report.published.iter().map(|info| info.name.sequence).collect();
     assert_eq!(published, [1, 2, 3]);
     assert!(later.waiting().unwrap().is_empty());
-    let listed = store.list_games(&GamesOf::All).unwrap();
+    let listed = store.games().list(&GamesOf::All).unwrap();
     assert_eq!(
         (listed.shards.len(), listed.published().games),
         (4, 4),
@@ -214,18 +224,18 @@ fn upkeep_interrupted_at_any_call_loses_and_duplicates_nothing() {
     };
     let games = random_games(2, 12);
     let work = |store: &Store| -> Result<(), StoreError> {
-        store.compact(settings, |_, _| {})?;
-        let plan = store.plan_prune(1_000)?;
+        store.games().compact(settings, |_, _| {})?;
+        let plan = store.games().plan_prune(1_000)?;
         let first = plan.generations.len();
         assert_eq!(first, 0);
-        store.prune(&store.plan_prune(60)?)
+        store.games().prune(&store.games().plan_prune(60)?)
     };
     let check = |store: &Store| {
-        let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+        let listing = store.games().list(&GamesOf::SelfPlay).unwrap();
         let read: usize = listing
             .shards
             .iter()
-            .map(|shard| store.read_shard(shard).unwrap().len())
+            .map(|shard| store.games().read(shard).unwrap().len())
             .sum();
         assert_eq!(read as u64 + listing.pruned.games, games.len() as u64);
         assert_eq!(listing.published().games, games.len() as u64);
@@ -239,6 +249,7 @@ fn upkeep_interrupted_at_any_call_loses_and_duplicates_nothing() {
                     generation: number as u32 / 4,
                 };
                 store
+                    .games()
                     .publish_games(&collection, "w", number as u64, std::slice::from_ref(game))
                     .unwrap();
             }

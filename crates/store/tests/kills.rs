@@ -26,24 +26,26 @@ fn endless_writer() {
     for sequence in 0.. {
         let count = 1 + sequence as usize % games.len();
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "child", sequence, &games[..count])
             .unwrap();
         let weights = vec![sequence as u8; 20_000];
         store
-            .publish_model(generation, weights.clone(), serde_json::Map::new())
+            .models()
+            .publish(generation, weights.clone(), serde_json::Map::new())
             .unwrap();
         let files = [("weights".to_owned(), weights.into())].into();
-        store.put_checkpoint(u64::from(generation), &files).unwrap();
+        store.checkpoints().put(u64::from(generation), &files).unwrap();
     }
 }
 
 /// Reads every shard not read before; all of them must be intact even while writers are running.
 fn read_new(store: &Store, seen: &mut BTreeSet<String>) {
-    let shards = store.list_shards(&GamesOf::All).unwrap();
+    let shards = store.games().list_shards(&GamesOf::All).unwrap();
     let listed: BTreeSet<String> = shards.iter().map(|shard| shard.path.clone()).collect();
     assert!(listed.is_superset(seen), "a published shard was lost");
     for shard in shards.iter().filter(|shard| !seen.contains(&shard.path)) {
-        assert_eq!(store.read_shard(shard).unwrap().len() as u64, shard.games());
+        assert_eq!(store.games().read(shard).unwrap().len() as u64, shard.games());
     }
     *seen = listed;
 }
@@ -81,7 +83,7 @@ fn killed_writers_leave_nothing_partial() {
         "{:?}",
         report.strangers
     );
-    assert!(store.quarantine_notes().unwrap().is_empty());
+    assert!(store.games().quarantine_notes().unwrap().is_empty());
 }
 
 #[test]

@@ -83,14 +83,14 @@ fn reason(bytes: Vec<u8>, games: &[GameRecord]) -> String {
     let folder = Collection::SelfPlay { generation: 7 }.folder();
     let (count, hash) = (games.len(), &sha256_hex(&bytes)[..16]);
     let path = format!("{folder}/1790000000000-liar-0-{count}g-{positions}p-{hash}.parquet");
-    store.put_new(&path, bytes).unwrap();
-    let shards = store.list_shards(&GamesOf::All).unwrap();
-    let message = store.inspect_shard(&shards[0]).unwrap().unwrap_err();
-    match store.read_shard(&shards[0]) {
+    store.files().put_new(&path, bytes).unwrap();
+    let shards = store.games().list_shards(&GamesOf::All).unwrap();
+    let message = store.games().inspect(&shards[0]).unwrap().unwrap_err();
+    match store.games().read(&shards[0]) {
         Err(ShardReadError::Quarantined { reason, .. }) => assert_eq!(reason, message),
         other => panic!("expected a shard in quarantine, found {other:?}"),
     }
-    assert_eq!(store.quarantine_notes().unwrap()[0].reason, message);
+    assert_eq!(store.games().quarantine_notes().unwrap()[0].reason, message);
     message
 }
 

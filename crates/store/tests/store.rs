@@ -41,8 +41,14 @@ fn quarantine_reason(result: Result<Vec<tengen_records::GameRecord>, ShardReadEr
 fn games_are_published_listed_and_read() {
     let (_folder, store) = new_store();
     let games = random_games(3, 8);
-    let late = store.publish_games(&selfplay(12), "worker-1", 0, &games[..3]).unwrap();
-    let early = store.publish_games(&selfplay(2), "worker-1", 1, &games[3..]).unwrap();
+    let late = store
+        .games()
+        .publish_games(&selfplay(12), "worker-1", 0, &games[..3])
+        .unwrap();
+    let early = store
+        .games()
+        .publish_games(&selfplay(2), "worker-1", 1, &games[3..])
+        .unwrap();
     assert!(
         early.path.starts_with("games/v1/kind=selfplay/gen=g000002/"),
         "{}",
@@ -52,21 +58,22 @@ fn games_are_published_listed_and_read() {
     matches[0].kind = GameKind::Match;
     let id = "g000012-vs-g000002".to_owned();
     let of_match = store
+        .games()
         .publish_games(&Collection::Match { id: id.clone() }, "gate", 0, &matches)
         .unwrap();
 
     assert_eq!(
-        store.list_shards(&GamesOf::SelfPlay).unwrap(),
+        store.games().list_shards(&GamesOf::SelfPlay).unwrap(),
         [early.clone(), late.clone()]
     );
     assert_eq!(
-        store.list_shards(&GamesOf::Match(id)).unwrap(),
+        store.games().list_shards(&GamesOf::Match(id)).unwrap(),
         std::slice::from_ref(&of_match)
     );
-    assert_eq!(store.list_shards(&GamesOf::All).unwrap().len(), 3);
-    assert_eq!(store.read_shard(&late).unwrap(), games[..3]);
-    assert_eq!(store.read_shard(&late).unwrap(), games[..3]);
-    assert_eq!(store.read_shard(&of_match).unwrap(), matches);
+    assert_eq!(store.games().list_shards(&GamesOf::All).unwrap().len(), 3);
+    assert_eq!(store.games().read(&late).unwrap(), games[..3]);
+    assert_eq!(store.games().read(&late).unwrap(), games[..3]);
+    assert_eq!(store.games().read(&of_match).unwrap(), matches);
     assert_eq!(late.games(), 3);
     let plies: usize = games[..3].iter().map(|game| game.plies.len()).sum();
     assert_eq!(late.positions(), plies as u64);
@@ -75,16 +82,25 @@ fn games_are_published_listed_and_read() {
 #[test]
 fn remains_of_interrupted_puts_are_ignored() {
     let (_folder, store) = new_store();
-    let shard = store.publish_games(&selfplay(1), "w", 0, &random_games(3, 2)).unwrap();
+    let shard = store
+        .games()
+        .publish_games(&selfplay(1), "w", 0, &random_games(3, 2))
+        .unwrap();
     let file = file_of(&store, &shard.path);
     for remains in ["#1", "#27", ".tmp", "~"] {
         fs::write(format!("{}{remains}", file.display()), b"half").unwrap();
     }
     fs::write(file.with_file_name("notes.parquet"), b"half").unwrap();
-    assert_eq!(store.list_shards(&GamesOf::All).unwrap(), std::slice::from_ref(&shard));
+    assert_eq!(
+        store.games().list_shards(&GamesOf::All).unwrap(),
+        std::slice::from_ref(&shard)
+    );
     // The staging name is available again for a later writer.
-    assert_eq!(store.put_new(&shard.path, b"other".to_vec()).unwrap(), Put::Exists);
-    assert_eq!(store.read_shard(&shard).unwrap().len(), 2);
+    assert_eq!(
+        store.files().put_new(&shard.path, b"other".to_vec()).unwrap(),
+        Put::Exists
+    );
+    assert_eq!(store.games().read(&shard).unwrap().len(), 2);
 }
 
 /// Flips single bits all over real shards on disk: every flip must be detected and none may panic.
@@ -95,7 +111,10 @@ fn every_flipped_bit_is_detected() {
     let mut random = Random::new(99);
     for (sequence, (side, count)) in [(4, 6), (2, 300), (9, 12)].into_iter().enumerate() {
         let games = random_games(side, count);
-        let shard = store.publish_games(&selfplay(1), "w", sequence as u64, &games).unwrap();
+        let shard = store
+            .games()
+            .publish_games(&selfplay(1), "w", sequence as u64, &games)
+            .unwrap();
         let file = file_of(&store, &shard.path);
         let whole = fs::read(&file).unwrap();
         let flips: BTreeSet<(usize, u8)> = (0..FLIPS)
@@ -107,11 +126,11 @@ fn every_flipped_bit_is_detected() {
             let mut damaged = whole.clone();
             damaged[place] ^= bit;
             fs::write(&file, &damaged).unwrap();
-            let found = store.inspect_shard(&shard).unwrap();
+            let found = store.games().inspect(&shard).unwrap();
             assert!(found.is_err(), "bit {bit} of byte {place} went undetected");
         }
         fs::write(&file, &whole).unwrap();
-        assert_eq!(store.inspect_shard(&shard).unwrap().unwrap(), games);
+        assert_eq!(store.games().inspect(&shard).unwrap().unwrap(), games);
     }
 }
 
@@ -119,22 +138,28 @@ fn every_flipped_bit_is_detected() {
 fn a_damaged_shard_is_quarantined_and_skipped() {
     let (_folder, store) = new_store();
     let games = random_games(3, 4);
-    let good = store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
-    let bad = store.publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
+    let good = store.games().publish_games(&selfplay(1), "w", 0, &games).unwrap();
+    let bad = store.games().publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
     let file = file_of(&store, &bad.path);
     let mut bytes = fs::read(&file).unwrap();
     bytes[200] ^= 4;
     fs::write(&file, &bytes).unwrap();
 
-    let reason = quarantine_reason(store.read_shard(&bad));
+    let reason = quarantine_reason(store.games().read(&bad));
     assert!(
         reason.contains("SHA-256") && reason.contains(&bad.name.hash16),
         "{reason}"
     );
-    assert_eq!(store.list_shards(&GamesOf::All).unwrap(), std::slice::from_ref(&good));
+    assert_eq!(
+        store.games().list_shards(&GamesOf::All).unwrap(),
+        std::slice::from_ref(&good)
+    );
     let again = Store::open(store.location(), Create::Never).unwrap();
-    assert_eq!(again.list_shards(&GamesOf::All).unwrap(), std::slice::from_ref(&good));
-    let notes = again.quarantine_notes().unwrap();
+    assert_eq!(
+        again.games().list_shards(&GamesOf::All).unwrap(),
+        std::slice::from_ref(&good)
+    );
+    let notes = again.games().quarantine_notes().unwrap();
     assert_eq!(
         (notes.len(), &notes[0].shard, &notes[0].reason),
         (1, &bad.path, &reason)
@@ -151,14 +176,17 @@ fn a_damaged_shard_is_quarantined_and_skipped() {
 #[test]
 fn truncated_and_missing_shards_are_distinguished() {
     let (_folder, store) = new_store();
-    let shard = store.publish_games(&selfplay(1), "w", 0, &random_games(3, 4)).unwrap();
+    let shard = store
+        .games()
+        .publish_games(&selfplay(1), "w", 0, &random_games(3, 4))
+        .unwrap();
     let file = file_of(&store, &shard.path);
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, &bytes[..bytes.len() - 10]).unwrap();
-    let reason = quarantine_reason(store.read_shard(&shard));
+    let reason = quarantine_reason(store.games().read(&shard));
     assert!(reason.contains(&format!("{} bytes", bytes.len())), "{reason}");
     fs::remove_file(&file).unwrap();
-    let error = store.read_shard(&shard).unwrap_err();
+    let error = store.games().read(&shard).unwrap_err();
     assert!(
         matches!(error, ShardReadError::Store(StoreError::NotFound { .. })),
         "{error}"
@@ -173,8 +201,9 @@ fn publish_raw(store: &Store, bytes: Vec<u8>, games: usize, positions: usize) ->
         "{folder}/1790000000000-liar-0-{games}g-{positions}p-{}.parquet",
         &hash[..16]
     );
-    store.put_new(&path, bytes).unwrap();
+    store.files().put_new(&path, bytes).unwrap();
     store
+        .games()
         .list_shards(&GamesOf::All)
         .unwrap()
         .into_iter()
@@ -190,7 +219,7 @@ fn false_shards_are_quarantined_with_the_exact_reason() {
         let mut games = random_games(3, 3);
         change(&mut games[1]);
         let shard = publish_raw(&store, encode(&games), 3, positions(&games));
-        let reason = quarantine_reason(store.read_shard(&shard));
+        let reason = quarantine_reason(store.games().read(&shard));
         assert!(
             reason.contains(words) && reason.contains(&games[1].game_id),
             "expected {words:?} in: {reason}"
@@ -213,10 +242,10 @@ fn false_shards_are_quarantined_with_the_exact_reason() {
     let (_folder, store) = new_store();
     let games = random_games(3, 3);
     let shard = publish_raw(&store, encode(&games), 4, positions(&games));
-    let reason = quarantine_reason(store.read_shard(&shard));
+    let reason = quarantine_reason(store.games().read(&shard));
     assert!(reason.contains("expected 4 games"), "{reason}");
     let shard = publish_raw(&store, b"not Parquet".to_vec(), 1, 1);
-    let reason = quarantine_reason(store.read_shard(&shard));
+    let reason = quarantine_reason(store.games().read(&shard));
     assert!(reason.contains("expected a Parquet file"), "{reason}");
 }
 
@@ -227,7 +256,7 @@ fn a_duplicate_game_in_a_shard_is_detected() {
     games[2] = games[0].clone();
     let positions = games.iter().map(|game| game.plies.len()).sum();
     let shard = publish_raw(&store, encode(&games), 3, positions);
-    let reason = quarantine_reason(store.read_shard(&shard));
+    let reason = quarantine_reason(store.games().read(&shard));
     assert!(
         reason.contains("twice") && reason.contains(&games[0].game_id),
         "{reason}"
@@ -239,16 +268,16 @@ fn a_duplicate_game_in_a_shard_is_detected() {
 fn a_damaged_shard_is_skipped_even_if_no_note_can_be_written() {
     let (_folder, store) = new_store();
     let games = random_games(3, 4);
-    let good = store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
-    let bad = store.publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
+    let good = store.games().publish_games(&selfplay(1), "w", 0, &games).unwrap();
+    let bad = store.games().publish_games(&selfplay(1), "w", 1, &games[1..]).unwrap();
     fs::write(file_of(&store, &bad.path), "damaged").unwrap();
     fs::write(file_of(&store, "quarantine"), "a file in place of the folder").unwrap();
-    let reason = quarantine_reason(store.read_shard(&bad));
+    let reason = quarantine_reason(store.games().read(&bad));
     assert!(
         reason.contains("7") && reason.contains("could not write the quarantine note"),
         "{reason}"
     );
-    assert_eq!(store.list_shards(&GamesOf::All).unwrap(), [good]);
+    assert_eq!(store.games().list_shards(&GamesOf::All).unwrap(), [good]);
     assert_eq!(
         stats(&store, &everything(), TreeShape::default(), |_, _| ())
             .unwrap()
@@ -276,14 +305,17 @@ fn exactly_one_of_many_writers_of_a_name_wins() {
             let writers: Vec<_> = (0..4)
                 .map(|writer| {
                     let (store, path) = (store.clone(), &path);
-                    scope.spawn(move || (writer, store.put_new(path, format!("writer {writer}")).unwrap()))
+                    scope.spawn(move || (writer, store.files().put_new(path, format!("writer {writer}")).unwrap()))
                 })
                 .collect();
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
         let winners: Vec<_> = results.iter().filter(|(_, put)| *put == Put::Created).collect();
         assert_eq!(winners.len(), 1, "{results:?}");
-        assert_eq!(store.get(&path).unwrap().unwrap(), format!("writer {}", winners[0].0));
+        assert_eq!(
+            store.files().get(&path).unwrap().unwrap(),
+            format!("writer {}", winners[0].0)
+        );
     }
 }
 
@@ -297,14 +329,17 @@ fn two_store_handles_publish_concurrently() {
             let games = &games;
             scope.spawn(move || {
                 for sequence in 0..10 {
-                    store.publish_games(&selfplay(1), worker, sequence, games).unwrap();
+                    store
+                        .games()
+                        .publish_games(&selfplay(1), worker, sequence, games)
+                        .unwrap();
                 }
             });
         }
     });
-    let shards = store.list_shards(&GamesOf::All).unwrap();
+    let shards = store.games().list_shards(&GamesOf::All).unwrap();
     assert_eq!(shards.len(), 20);
-    assert!(shards.iter().all(|shard| store.read_shard(shard).unwrap() == games));
+    assert!(shards.iter().all(|shard| store.games().read(shard).unwrap() == games));
 }
 
 #[test]
@@ -372,6 +407,7 @@ fn other_format_versions_are_rejected() {
 
     let (_folder, other) = new_store();
     other
+        .files()
         .put_new("games/v2/kind=selfplay/gen=g000001/x.parquet", "x")
         .unwrap();
     let error = Store::open(other.location(), Create::Always).unwrap_err();
@@ -381,7 +417,7 @@ fn other_format_versions_are_rejected() {
     );
 
     let (_folder, other) = new_store();
-    other.put_new("run.json", "{\"format_version\": 3").unwrap();
+    other.files().put_new("run.json", "{\"format_version\": 3").unwrap();
     let error = Store::open(other.location(), Create::Always).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 }
@@ -391,26 +427,27 @@ fn models_exist_only_with_their_commit_mark() {
     let (_folder, store) = new_store();
     let info = json!({"architecture": {"blocks": 4}}).as_object().unwrap().clone();
     let weights = b"weights of a network".to_vec();
-    let model = store.publish_model(3, weights.clone(), info.clone()).unwrap();
+    let model = store.models().publish(3, weights.clone(), info.clone()).unwrap();
     assert_eq!(model.id, format!("g000003-{}", &sha256_hex(&weights)[..12]));
-    assert_eq!(store.publish_model(3, weights.clone(), info).unwrap(), model);
+    assert_eq!(store.models().publish(3, weights.clone(), info).unwrap(), model);
     store
+        .files()
         .put_new("models/g000004-0123456789ab/weights.safetensors", "half")
         .unwrap();
     assert_eq!(
-        store.list_models().unwrap(),
+        store.models().list().unwrap(),
         [ModelEntry {
             generation: 3,
             id: model.id.clone()
         }]
     );
     assert!(matches!(
-        store.load_model("g000004-0123456789ab"),
+        store.models().load("g000004-0123456789ab"),
         Err(StoreError::NotFound { .. })
     ));
-    assert!(matches!(store.load_model("../x"), Err(StoreError::BadName { .. })));
+    assert!(matches!(store.models().load("../x"), Err(StoreError::BadName { .. })));
 
-    let files = store.load_model(&model.id).unwrap();
+    let files = store.models().load(&model.id).unwrap();
     assert_eq!(files.weights, weights);
     assert_eq!(files.info["architecture"]["blocks"], 4);
     assert_eq!(files.info["weights_sha256"], sha256_hex(&weights));
@@ -420,7 +457,7 @@ fn models_exist_only_with_their_commit_mark() {
         b"weights of a netwerk",
     )
     .unwrap();
-    let error = store.load_model(&model.id).unwrap_err();
+    let error = store.models().load(&model.id).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let report = store.verify(|_, _| {}).unwrap();
     assert!(!report.is_sound());
@@ -437,25 +474,29 @@ fn the_champion_is_the_highest_promotion() {
         match_id: None,
         verdict: json!({"elo": 12.5}),
     };
-    assert!(store.champion().unwrap().is_none());
+    assert!(store.models().champion().unwrap().is_none());
     let models: Vec<_> = (1..3)
         .map(|n| {
             store
-                .publish_model(n, vec![n as u8; 9], serde_json::Map::new())
+                .models()
+                .publish(n, vec![n as u8; 9], serde_json::Map::new())
                 .unwrap()
         })
         .collect();
-    assert_eq!(store.promote(1, &promotion(&models[0])).unwrap(), Put::Created);
-    assert_eq!(store.promote(1, &promotion(&models[1])).unwrap(), Put::Exists);
-    assert_eq!(store.champion().unwrap().unwrap(), (1, promotion(&models[0])));
-    assert_eq!(store.promote(2, &promotion(&models[1])).unwrap(), Put::Created);
-    assert_eq!(store.champion().unwrap().unwrap(), (2, promotion(&models[1])));
-    assert_eq!(store.promotions().unwrap().len(), 2);
+    assert_eq!(store.models().promote(1, &promotion(&models[0])).unwrap(), Put::Created);
+    assert_eq!(store.models().promote(1, &promotion(&models[1])).unwrap(), Put::Exists);
+    assert_eq!(store.models().champion().unwrap().unwrap(), (1, promotion(&models[0])));
+    assert_eq!(store.models().promote(2, &promotion(&models[1])).unwrap(), Put::Created);
+    assert_eq!(store.models().champion().unwrap().unwrap(), (2, promotion(&models[1])));
+    assert_eq!(store.models().promotions().unwrap().len(), 2);
     let nobody = Promotion {
         model_id: "g000009-0123456789ab".to_owned(),
         ..promotion(&models[0])
     };
-    assert!(matches!(store.promote(3, &nobody), Err(StoreError::NotFound { .. })));
+    assert!(matches!(
+        store.models().promote(3, &nobody),
+        Err(StoreError::NotFound { .. })
+    ));
 }
 
 #[test]
@@ -467,49 +508,49 @@ fn the_newest_intact_checkpoint_is_found() {
             .map(|(name, text)| (name.to_owned(), text.into()))
             .collect()
     };
-    assert!(store.latest_checkpoint().unwrap().is_none());
+    assert!(store.checkpoints().latest().unwrap().is_none());
     for (step, text) in [(10, "a"), (200, "b"), (3000, "c")] {
-        store.put_checkpoint(step, &files(text)).unwrap();
+        store.checkpoints().put(step, &files(text)).unwrap();
     }
     // A crash before the commit mark leaves no checkpoint; the next attempt replaces the remains.
-    store.put_new("checkpoints/000004000/weights.bin", "half").unwrap();
-    assert_eq!(store.list_checkpoints().unwrap(), [10, 200, 3000]);
-    assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (3000, files("c")));
-    store.put_checkpoint(4000, &files("d")).unwrap();
-    assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (4000, files("d")));
+    store
+        .files()
+        .put_new("checkpoints/000004000/weights.bin", "half")
+        .unwrap();
+    assert_eq!(store.checkpoints().list().unwrap(), [10, 200, 3000]);
+    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (3000, files("c")));
+    store.checkpoints().put(4000, &files("d")).unwrap();
+    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (4000, files("d")));
     // A damaged checkpoint is skipped.
     fs::write(file_of(&store, "checkpoints/000004000/state.json"), "x").unwrap();
-    assert_eq!(store.latest_checkpoint().unwrap().unwrap(), (3000, files("c")));
-    assert_eq!(store.prune_checkpoints(2).unwrap(), [10, 200]);
-    assert_eq!(store.list_checkpoints().unwrap(), [3000, 4000]);
-    assert!(store.list("checkpoints/000000010").unwrap().is_empty());
+    assert_eq!(store.checkpoints().latest().unwrap().unwrap(), (3000, files("c")));
+    assert_eq!(store.checkpoints().prune(2).unwrap(), [10, 200]);
+    assert_eq!(store.checkpoints().list().unwrap(), [3000, 4000]);
+    assert!(store.files().list("checkpoints/000000010").unwrap().is_empty());
 }
 
 #[test]
 fn match_files_are_written_once() {
     let (_folder, store) = new_store();
-    assert_eq!(
-        store.put_match_file("m-1", MatchFile::Spec, "{}").unwrap(),
-        Put::Created
-    );
-    assert_eq!(store.put_match_file("m-1", MatchFile::Spec, "[]").unwrap(), Put::Exists);
-    assert_eq!(store.match_file("m-1", MatchFile::Spec).unwrap().unwrap(), "{}");
-    assert!(store.match_file("m-1", MatchFile::Result).unwrap().is_none());
-    assert_eq!(store.list_matches().unwrap(), ["m-1"]);
-    assert!(store.put_match_file("m/1", MatchFile::Spec, "{}").is_err());
+    assert_eq!(store.matches().put("m-1", MatchFile::Spec, "{}").unwrap(), Put::Created);
+    assert_eq!(store.matches().put("m-1", MatchFile::Spec, "[]").unwrap(), Put::Exists);
+    assert_eq!(store.matches().get("m-1", MatchFile::Spec).unwrap().unwrap(), "{}");
+    assert!(store.matches().get("m-1", MatchFile::Result).unwrap().is_none());
+    assert_eq!(store.matches().list().unwrap(), ["m-1"]);
+    assert!(store.matches().put("m/1", MatchFile::Spec, "{}").is_err());
 }
 
 #[test]
 fn matches_are_verified_file_by_file() {
     let (_folder, store) = new_store();
-    store.put_match_file("begun", MatchFile::Spec, "{}").unwrap();
+    store.matches().put("begun", MatchFile::Spec, "{}").unwrap();
     for (id, file, bytes) in [
         ("whole", MatchFile::Games, "(;GM[1]SZ[3];B[aa])"),
         ("whole", MatchFile::Result, "{}"),
         ("no-json", MatchFile::Result, "{"),
         ("no-sgf", MatchFile::Games, "(;GM[1"),
     ] {
-        store.put_match_file(id, file, bytes).unwrap();
+        store.matches().put(id, file, bytes).unwrap();
     }
     let report = store.verify(|_, _| {}).unwrap();
     assert_eq!(
@@ -526,9 +567,12 @@ fn a_window_tolerates_one_damaged_shard_in_a_hundred() {
     let (_folder, store) = new_store();
     let game = random_games(2, 1);
     for generation in 0..200 {
-        store.publish_games(&selfplay(generation), "w", 0, &game).unwrap();
+        store
+            .games()
+            .publish_games(&selfplay(generation), "w", 0, &game)
+            .unwrap();
     }
-    let mut shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
+    let mut shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
     let positions: u64 = shards.iter().map(ShardInfo::positions).sum();
     let whole = WindowConfig {
         base_positions: positions,
@@ -536,11 +580,11 @@ fn a_window_tolerates_one_damaged_shard_in_a_hundred() {
     };
     let spoil = |number: usize| {
         fs::write(file_of(&store, &shards[number].path), "damaged").unwrap();
-        quarantine_reason(store.read_shard(&shards[number]));
-        store.list_games(&GamesOf::SelfPlay).unwrap().damaged
+        quarantine_reason(store.games().read(&shards[number]));
+        store.games().list(&GamesOf::SelfPlay).unwrap().damaged
     };
     let window = |share: f64| {
-        let good = store.list_shards(&GamesOf::SelfPlay).unwrap();
+        let good = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
         let base_positions = (positions as f64 * share) as u64;
         Window::select(
             &good,
@@ -575,23 +619,24 @@ fn an_unwritable_store_reports_an_error() {
 
     let (_folder, store) = new_store();
     let games = random_games(3, 2);
-    store.publish_games(&selfplay(1), "w", 0, &games).unwrap();
+    store.games().publish_games(&selfplay(1), "w", 0, &games).unwrap();
     // A file in place of a folder stops every user, even one with all permissions.
-    store.put_new("models", "in the way").unwrap();
+    store.files().put_new("models", "in the way").unwrap();
     let error = store
-        .publish_model(1, b"w".to_vec(), serde_json::Map::new())
+        .models()
+        .publish(1, b"w".to_vec(), serde_json::Map::new())
         .unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
 
     let place = file_of(&store, &selfplay(1).folder());
     fs::set_permissions(&place, fs::Permissions::from_mode(0o555)).unwrap();
     let may_write_anyway = fs::write(place.join("probe"), "x").is_ok();
-    let result = store.publish_games(&selfplay(1), "w", 1, &games);
+    let result = store.games().publish_games(&selfplay(1), "w", 1, &games);
     fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
     if !may_write_anyway {
         let error = result.unwrap_err();
         assert!(error.to_string().contains("nothing was partially published"), "{error}");
-        assert_eq!(store.list_shards(&GamesOf::All).unwrap().len(), 1);
+        assert_eq!(store.games().list_shards(&GamesOf::All).unwrap().len(), 1);
     }
 }
 
@@ -600,9 +645,12 @@ fn the_window_selects_the_newest_shards_by_name() {
     let (_folder, store) = new_store();
     let games = random_games(3, 12);
     for (number, part) in games.chunks(2).enumerate() {
-        store.publish_games(&selfplay(number as u32), "w", 0, part).unwrap();
+        store
+            .games()
+            .publish_games(&selfplay(number as u32), "w", 0, part)
+            .unwrap();
     }
-    let shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
+    let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
     let total: u64 = shards.iter().map(ShardInfo::positions).sum();
     let select = |base_positions, fraction| {
         Window::select(

@@ -26,6 +26,7 @@ fn fill(store: &Store, generations: u32, per_generation: u32) -> Vec<GameRecord>
     for (number, part) in games.chunks(2).enumerate() {
         let generation = number as u32 / per_generation;
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, part)
             .unwrap();
     }
@@ -35,8 +36,8 @@ fn fill(store: &Store, generations: u32, per_generation: u32) -> Vec<GameRecord>
 /// The id of every game read, in listing order.
 fn ids(store: &Store) -> Vec<String> {
     let mut ids = Vec::new();
-    for shard in store.list_shards(&GamesOf::SelfPlay).unwrap() {
-        match store.read_shard(&shard) {
+    for shard in store.games().list_shards(&GamesOf::SelfPlay).unwrap() {
+        match store.games().read(&shard) {
             Ok(games) => ids.extend(games.into_iter().map(|game| game.game_id)),
             Err(ShardReadError::Gone { .. }) => {}
             Err(error) => panic!("{error}"),
@@ -58,7 +59,10 @@ const SMALL: CompactSettings = CompactSettings {
 fn pruning_drops_old_generations_and_keeps_their_counts() {
     let (_folder, store) = new_store();
     fill(&store, 6, 3);
-    let model = store.publish_model(0, b"w".to_vec(), serde_json::Map::new()).unwrap();
+    let model = store
+        .models()
+        .publish(0, b"w".to_vec(), serde_json::Map::new())
+        .unwrap();
     let promotion = Promotion {
         model_id: model.id.clone(),
         generation: 0,
@@ -66,22 +70,22 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
         match_id: None,
         verdict: json!({}),
     };
-    store.promote(0, &promotion).unwrap();
-    store.put_match_file("m", MatchFile::Result, "{}").unwrap();
-    store.put_new("datasets/d/v1/MANIFEST.json", "{}").unwrap();
-    let before = store.list_games(&GamesOf::SelfPlay).unwrap();
+    store.models().promote(0, &promotion).unwrap();
+    store.matches().put("m", MatchFile::Result, "{}").unwrap();
+    store.files().put_new("datasets/d/v1/MANIFEST.json", "{}").unwrap();
+    let before = store.games().list(&GamesOf::SelfPlay).unwrap();
     let newest: u64 = before.shards[12..].iter().map(|shard| shard.positions()).sum();
     let config = WindowConfig {
         base_positions: 10,
         fraction: 0.2,
     };
     let window = |store: &Store| {
-        let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+        let listing = store.games().list(&GamesOf::SelfPlay).unwrap();
         Window::select_after(listing.pruned.positions, &listing.shards, config)
     };
     let window_before = window(&store);
     let others = |store: &Store| -> Vec<_> {
-        let files = store.list("").unwrap().into_iter();
+        let files = store.files().list("").unwrap().into_iter();
         files
             .filter(|(path, _)| !path.starts_with("games/") && !path.starts_with("changes/"))
             .filter(|(path, _)| !path.ends_with(".lock"))
@@ -89,9 +93,9 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
     };
     let others_before = others(&store);
 
-    let plan = store.plan_prune(newest).unwrap();
+    let plan = store.games().plan_prune(newest).unwrap();
     assert_eq!(
-        store.list_games(&GamesOf::SelfPlay).unwrap(),
+        store.games().list(&GamesOf::SelfPlay).unwrap(),
         before,
         "planning changes nothing"
     );
@@ -102,9 +106,9 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
         .collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
     assert_eq!(plan.freed().plus(plan.kept), GameTotals::of(&before.shards));
-    store.prune(&plan).unwrap();
+    store.games().prune(&plan).unwrap();
 
-    let after = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let after = store.games().list(&GamesOf::SelfPlay).unwrap();
     assert_eq!(after.shards, before.shards[12..]);
     assert_eq!((after.pruned, after.published()), (plan.freed(), before.published()));
     assert_eq!(
@@ -117,11 +121,11 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
     );
     assert_eq!(others(&store), others_before, "nothing else is touched");
     assert!(matches!(
-        store.read_shard(&before.shards[0]),
+        store.games().read(&before.shards[0]),
         Err(ShardReadError::Gone { .. })
     ));
     assert_eq!(
-        store.folders("games/v1/kind=selfplay").unwrap(),
+        store.files().folders("games/v1/kind=selfplay").unwrap(),
         ["gen=g000004", "gen=g000005"]
     );
     let damaged = store.verify(|_, _| {}).unwrap().damaged;
@@ -132,43 +136,49 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
         "only the placeholder manifest is damaged"
     );
     assert!(
-        matches!(store.prune(&plan), Err(StoreError::Contended { .. })),
+        matches!(store.games().prune(&plan), Err(StoreError::Contended { .. })),
         "a plan can be executed only once"
     );
     // The newest generation stays, whatever is requested.
-    assert_eq!(store.plan_prune(0).unwrap().generations.len(), 1);
+    assert_eq!(store.games().plan_prune(0).unwrap().generations.len(), 1);
 }
 
 #[test]
 fn merging_keeps_every_game_in_order() {
     let (_folder, store) = new_store();
     let games = fill(&store, 4, 5);
-    let before = store.list_games(&GamesOf::SelfPlay).unwrap();
-    let plan = store.plan_compact(SMALL).unwrap();
+    let before = store.games().list(&GamesOf::SelfPlay).unwrap();
+    let plan = store.games().plan_compact(SMALL).unwrap();
     assert_eq!((plan.replaced.shards, plan.merged.shards), (15, 3));
-    let report = store.compact(SMALL, |_, _| {}).unwrap();
+    let report = store.games().compact(SMALL, |_, _| {}).unwrap();
     assert_eq!(
         (report.replaced, report.merged.games),
         (plan.replaced, plan.replaced.games)
     );
-    let after = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let after = store.games().list(&GamesOf::SelfPlay).unwrap();
     assert_eq!(after.shards.len(), 3 + 5, "the newest generation is left alone");
     assert_eq!(after.published().positions, before.published().positions);
     assert_eq!(ids(&store), all_ids(&games));
     // A reader with an older listing still finds the games of every shard, and only those.
     let late = Store::open(store.location(), Create::Never).unwrap();
     for (shard, expected) in before.shards.iter().zip(games.chunks(2)) {
-        assert_eq!(late.read_shard(shard).unwrap(), expected);
+        assert_eq!(late.games().read(shard).unwrap(), expected);
     }
     assert!(store.verify(|_, _| {}).unwrap().strangers.is_empty());
     // Later games are merged with the rest, into as many shards as before.
     let late_games = random_games(2, 2);
     let generation = Collection::SelfPlay { generation: 1 };
-    store.publish_games(&generation, "late", 0, &late_games).unwrap();
-    assert_eq!(store.compact(SMALL, |_, _| {}).unwrap().replaced.shards, 2);
-    assert_eq!(late.read_shard(&before.shards[7]).unwrap(), games[14..16]);
-    assert_eq!(store.compact(SMALL, |_, _| {}).unwrap().replaced.shards, 0);
-    let error = store.publish_games(&generation, "merged", 0, &late_games).unwrap_err();
+    store
+        .games()
+        .publish_games(&generation, "late", 0, &late_games)
+        .unwrap();
+    assert_eq!(store.games().compact(SMALL, |_, _| {}).unwrap().replaced.shards, 2);
+    assert_eq!(late.games().read(&before.shards[7]).unwrap(), games[14..16]);
+    assert_eq!(store.games().compact(SMALL, |_, _| {}).unwrap().replaced.shards, 0);
+    let error = store
+        .games()
+        .publish_games(&generation, "merged", 0, &late_games)
+        .unwrap_err();
     assert!(matches!(error, StoreError::BadName { .. }), "{error}");
 }
 
@@ -176,11 +186,11 @@ fn merging_keeps_every_game_in_order() {
 fn damaged_and_large_shards_are_not_merged() {
     let (_folder, store) = new_store();
     let games = fill(&store, 2, 4);
-    let shards = store.list_shards(&GamesOf::SelfPlay).unwrap();
+    let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
     std::fs::write(store.local_path().unwrap().join(&shards[1].path), "damaged").unwrap();
-    let report = store.compact(SMALL, |_, _| {}).unwrap();
+    let report = store.games().compact(SMALL, |_, _| {}).unwrap();
     assert_eq!(report.replaced.shards, 3);
-    let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let listing = store.games().list(&GamesOf::SelfPlay).unwrap();
     assert_eq!(listing.damaged.len(), 1);
     let good: Vec<GameRecord> = games[..2].iter().chain(&games[4..]).cloned().collect();
     assert_eq!(ids(&store), all_ids(&good));
@@ -188,7 +198,7 @@ fn damaged_and_large_shards_are_not_merged() {
         target_bytes: 100,
         ..SMALL
     };
-    assert_eq!(store.plan_compact(tiny).unwrap().merged.shards, 0);
+    assert_eq!(store.games().plan_compact(tiny).unwrap().merged.shards, 0);
 }
 
 /// A missing merged shard takes games with it, which is damage.
@@ -196,9 +206,9 @@ fn damaged_and_large_shards_are_not_merged() {
 fn a_missing_merged_shard_is_reported() {
     let (_folder, store) = new_store();
     fill(&store, 2, 4);
-    store.compact(SMALL, |_, _| {}).unwrap();
-    let merged = store.list_shards(&GamesOf::SelfPlay).unwrap().remove(0);
-    store.delete(&merged.path).unwrap();
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    let merged = store.games().list_shards(&GamesOf::SelfPlay).unwrap().remove(0);
+    store.files().delete(&merged.path).unwrap();
     let report = store.verify(|_, _| {}).unwrap();
     assert_eq!(report.damaged[0].path, merged.path);
     assert!(!report.is_sound());
@@ -210,16 +220,17 @@ fn stores_are_gathered_game_by_game() {
     let (_folder_a, a) = new_store();
     let (_folder_b, b) = new_store();
     let games = fill(&a, 2, 3);
-    a.compact(SMALL, |_, _| {}).unwrap();
+    a.games().compact(SMALL, |_, _| {}).unwrap();
     // The second store has two of the first store's games in a shard of its own.
     let mut others = random_games(4, 30).split_off(25);
     others.extend_from_slice(&games[..2]);
-    b.publish_games(&Collection::SelfPlay { generation: 9 }, "w", 0, &others)
+    b.games()
+        .publish_games(&Collection::SelfPlay { generation: 9 }, "w", 0, &others)
         .unwrap();
     for round in 0..2 {
-        let mut gather = Gather::new(&target).unwrap();
-        gather.add(&a, |_, _| {}).unwrap();
-        gather.add(&b, |_, _| {}).unwrap();
+        let mut gather = Gather::new(target.games()).unwrap();
+        gather.add(a.games(), |_, _| {}).unwrap();
+        gather.add(b.games(), |_, _| {}).unwrap();
         let report = gather.finish();
         let expected = if round == 0 { (17, 2) } else { (0, 19) };
         assert_eq!((report.copied.games, report.repeated_games), expected);
@@ -227,7 +238,7 @@ fn stores_are_gathered_game_by_game() {
         found.sort();
         found.dedup();
         assert_eq!(found.len(), 17);
-        assert_eq!(target.list_games(&GamesOf::All).unwrap().published().games, 17);
+        assert_eq!(target.games().list(&GamesOf::All).unwrap().published().games, 17);
     }
 }
 
@@ -240,9 +251,9 @@ fn endless_upkeep() {
     };
     let store = Store::open(&location, Create::Never).unwrap();
     writeln!(std::io::stderr(), "ready").unwrap();
-    store.compact(SMALL, |_, _| {}).unwrap();
-    let plan = store.plan_prune(40).unwrap();
-    store.prune(&plan).unwrap();
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    let plan = store.games().plan_prune(40).unwrap();
+    store.games().prune(&plan).unwrap();
 }
 
 /// At every moment and after every kill, each game is listed once or counted as pruned, also for a reader that reads
@@ -261,6 +272,7 @@ fn killed_upkeep_loses_and_duplicates_nothing() {
             published.insert(game_id.clone(), game.plies.len() as u64);
             let game = GameRecord { game_id, ..game };
             store
+                .games()
                 .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, &[game])
                 .unwrap();
         }
@@ -284,11 +296,11 @@ fn killed_upkeep_loses_and_duplicates_nothing() {
 }
 
 fn check(store: &Store, published: &BTreeMap<String, u64>) -> tengen_store::GamesListing {
-    let listing = store.list_games(&GamesOf::SelfPlay).unwrap();
+    let listing = store.games().list(&GamesOf::SelfPlay).unwrap();
     let mut seen = BTreeMap::new();
     let mut gone = 0;
     for shard in &listing.shards {
-        match store.read_shard(shard) {
+        match store.games().read(shard) {
             Ok(games) => {
                 assert_eq!(games.len() as u64, shard.games());
                 for game in games {

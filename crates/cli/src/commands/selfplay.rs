@@ -141,15 +141,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 
 /// The champion, with the komi it considers fair.
 fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
-    let (_, champion) = run.store.champion()?.context("the store has no champion")?;
-    let info: ModelInfo = serde_json::from_value(run.store.model_info(&champion.model_id)?.into())?;
+    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
+    let info: ModelInfo = serde_json::from_value(run.store.models().info(&champion.model_id)?.into())?;
     let mut komi = FairKomi::new();
     for size in run.config.sizes()? {
         if let Some(fair) = info.fair_komi(size) {
             komi.set(size, f64::from(fair.points()));
         }
     }
-    let positions = run.store.list_games(&GamesOf::SelfPlay)?.published().positions;
+    let positions = run.store.games().list(&GamesOf::SelfPlay)?.published().positions;
     let visits = run.config.visits_at(positions);
     let weights = run.weights(&champion.model_id)?;
     Ok(selfplay::update(

@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let last = args.steps.map(|steps| first + steps);
     let bar = progress(args.steps);
     let (began, mut looked) = (Instant::now(), Instant::now());
-    let mut generation = run.store.list_models()?.last().map_or(0, |model| model.generation);
+    let mut generation = run.store.models().list()?.last().map_or(0, |model| model.generation);
     let (mut losses, mut model) = (None, None);
     while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
         if args.follow && looked.elapsed() >= LOOK_EVERY {

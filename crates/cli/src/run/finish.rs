@@ -43,10 +43,10 @@ pub(crate) fn finish(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<Opti
 
 /// Publishes the trainer's weights unless the newest model is already from the same step.
 fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<()> {
-    let Some(newest) = run.store.list_models()?.pop() else {
+    let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(());
     };
-    let info: ModelInfo = serde_json::from_value(run.store.model_info(&newest.id)?.into())?;
+    let info: ModelInfo = serde_json::from_value(run.store.models().info(&newest.id)?.into())?;
     if info.provenance.step < training.steps() {
         training.publish(newest.generation + 1, ledger)?;
     }

@@ -124,12 +124,12 @@ impl Settled {
 /// The newest model that may still become champion: it is newer than the champion and has no verdict yet, or one that
 /// has not taken effect.
 pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
-    let (_, champion) = run.store.champion()?.context("the store has no champion")?;
-    let Some(newest) = run.store.list_models()?.pop() else {
+    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
+    let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
     };
     let match_id = match_id(&newest.id, &champion.model_id);
-    let open = match run.store.match_file(&match_id, MatchFile::Result)? {
+    let open = match run.store.matches().get(&match_id, MatchFile::Result)? {
         Some(bytes) => parse(&match_id, &bytes)?.decision == "promote",
         None => true,
     };
@@ -170,9 +170,9 @@ impl<'a> Gating<'a> {
         stop: &dyn Fn() -> bool,
     ) -> anyhow::Result<Option<Settled>> {
         let store = &self.run.store;
-        let (number, champion) = store.champion()?.context("the store has no champion")?;
+        let (number, champion) = store.models().champion()?.context("the store has no champion")?;
         let id = match_id(&candidate.id, &champion.model_id);
-        let stands = match store.match_file(&id, MatchFile::Result)? {
+        let stands = match store.matches().get(&id, MatchFile::Result)? {
             Some(bytes) => bytes.to_vec(),
             None => {
                 tracing::info!("gate begins: {} against {}", candidate.id, champion.model_id);
@@ -191,7 +191,7 @@ impl<'a> Gating<'a> {
                 match_id: Some(id),
                 verdict: without_lists(serde_json::from_slice(&stands)?),
             };
-            settled.promoted = store.promote(number + 1, &promotion)? == Put::Created;
+            settled.promoted = store.models().promote(number + 1, &promotion)? == Put::Created;
         }
         tracing::info!("gate ended: {}", settled.in_words());
         Ok(Some(settled))
@@ -212,7 +212,8 @@ impl<'a> Gating<'a> {
         });
         self.run
             .store
-            .put_match_file(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
+            .matches()
+            .put(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
         let candidate_weights = match &candidate.weights {
             Some(weights) => weights.clone(),
             None => self.run.weights(&candidate.id)?,
@@ -259,7 +260,7 @@ impl<'a> Gating<'a> {
         stop: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         let gate = &self.run.config.gate;
-        let champions = self.run.store.promotions()?;
+        let champions = self.run.store.models().promotions()?;
         for (number, place) in gate.older_places(champions.len()).into_iter().enumerate() {
             let older = &champions[place].1.model_id;
             let mut player = self.player(older, &self.run.weights(older)?)?;
@@ -286,7 +287,7 @@ impl<'a> Gating<'a> {
     fn match_config(&self, candidate: &str) -> anyhow::Result<MatchConfig> {
         let sizes = self.run.config.sizes()?;
         let size: Size = *sizes.first().context("the configuration has no board")?;
-        let info: ModelInfo = serde_json::from_value(Value::Object(self.run.store.model_info(candidate)?))?;
+        let info: ModelInfo = serde_json::from_value(Value::Object(self.run.store.models().info(candidate)?))?;
         let komi = info.fair_komi(size).unwrap_or(Komi::from_half_points(0));
         let bound = 2 * size.area() as i16;
         let komi = Komi::from_half_points(komi.half_points().clamp(-bound, bound));
@@ -322,18 +323,18 @@ impl<'a> Gating<'a> {
             let older = verdict.older.iter().flat_map(|older| &older.result.records);
             let records: Vec<GameRecord> = result.records.iter().chain(older).cloned().collect();
             let sgf = tengen_sgf::write_sgf_collection(&records);
-            store.put_match_file(id, MatchFile::Games, sgf)?;
+            store.matches().put(id, MatchFile::Games, sgf)?;
             let collection = Collection::Match { id: id.to_owned() };
             // Left from a gate that was killed before its verdict; the same games are played again.
-            let before = store.list_all_shards(&GamesOf::Match(id.to_owned()))?;
+            let before = store.games().list_all(&GamesOf::Match(id.to_owned()))?;
             if before.is_empty() && !records.is_empty() {
-                store.publish_games(&collection, "gate", 0, &records)?;
+                store.games().publish_games(&collection, "gate", 0, &records)?;
             }
         }
         let bytes = serde_json::to_vec_pretty(verdict)?;
-        store.put_match_file(id, MatchFile::Result, bytes)?;
+        store.matches().put(id, MatchFile::Result, bytes)?;
         // If another process was first, its verdict in the store counts.
-        let stands = store.match_file(id, MatchFile::Result)?;
+        let stands = store.matches().get(id, MatchFile::Result)?;
         Ok(stands.context("the verdict that was just written is missing")?.to_vec())
     }
 
@@ -349,11 +350,12 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut results = Vec::new();
     for id in run
         .store
-        .list_matches()?
+        .matches()
+        .list()?
         .into_iter()
         .filter(|id| id.starts_with("gate-"))
     {
-        let Some(bytes) = run.store.match_file(&id, MatchFile::Result)? else {
+        let Some(bytes) = run.store.matches().get(&id, MatchFile::Result)? else {
             continue;
         };
         let settled = parse(&id, &bytes)?;
@@ -391,7 +393,7 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
         .into_iter()
         .zip(rated.players)
         .map(|((model_id, _), rating)| {
-            let info: ModelInfo = serde_json::from_value(Value::Object(run.store.model_info(&model_id)?))?;
+            let info: ModelInfo = serde_json::from_value(Value::Object(run.store.models().info(&model_id)?))?;
             Ok(Rating {
                 model_id,
                 elo: rating.rating,

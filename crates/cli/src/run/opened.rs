@@ -71,6 +71,7 @@ impl Opened {
         };
         run.check(&stored)?;
         run.store
+            .files()
             .put_new(&format!("configs/{}.toml", run.config_id), toml::to_string(config)?)?;
         Ok(run)
     }
@@ -88,10 +89,10 @@ impl Opened {
 
     /// Publishes the random first network and makes it the champion, unless that is already done.
     pub(crate) fn first_model(&self) -> anyhow::Result<()> {
-        if self.store.champion()?.is_some() {
+        if self.store.models().champion()?.is_some() {
             return Ok(());
         }
-        let entry = match self.store.list_models()?.into_iter().next() {
+        let entry = match self.store.models().list()?.into_iter().next() {
             Some(entry) => entry,
             None => {
                 let mut model = Model::new(Weights::random(&self.config.network, self.config.seed)?);
@@ -107,13 +108,13 @@ impl Opened {
             match_id: None,
             verdict: serde_json::json!({ "reason": "the first model" }),
         };
-        self.store.promote(0, &promotion)?;
+        self.store.models().promote(0, &promotion)?;
         Ok(())
     }
 
     /// The weights of a model of this run.
     pub(crate) fn weights(&self, id: &str) -> anyhow::Result<Weights> {
-        let files = self.store.load_model(id)?;
+        let files = self.store.models().load(id)?;
         let info = serde_json::to_vec(&files.info)?;
         let model = Model::from_files(&files.weights, &info)
             .with_context(|| format!("cannot use the model {id} of {}", self.store.location()))?;

@@ -134,7 +134,7 @@ impl Outbox {
             result?;
         }
         while let Some(shard) = self.pending.front() {
-            self.store.publish(shard)?;
+            self.store.games().publish(shard)?;
             tracing::info!("published {}", shard.info.name);
             published.extend(self.pending.pop_front().map(|shard| shard.info));
         }

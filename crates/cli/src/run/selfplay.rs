@@ -80,8 +80,8 @@ pub(crate) fn threads(run: &Opened) -> usize {
 /// Saves the games in progress for the next start.
 pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
-        run.store.delete(IN_FLIGHT)?;
-        run.store.put_new(IN_FLIGHT, snapshot.to_bytes())?;
+        run.store.files().delete(IN_FLIGHT)?;
+        run.store.files().put_new(IN_FLIGHT, snapshot.to_bytes())?;
     }
     Ok(())
 }
@@ -89,10 +89,10 @@ pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Resul
 /// The games in progress at the last clean stop. They are removed from the store first, so that no game is continued
 /// and published twice.
 fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
-    let Some(bytes) = run.store.get(IN_FLIGHT)? else {
+    let Some(bytes) = run.store.files().get(IN_FLIGHT)? else {
         return Ok(None);
     };
-    run.store.delete(IN_FLIGHT)?;
+    run.store.files().delete(IN_FLIGHT)?;
     match Snapshot::from_bytes(&bytes) {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => {

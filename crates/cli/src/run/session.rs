@@ -60,7 +60,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::open(&run.folder()?)?;
     let status = Mutex::new(Status::resumed(&training));
-    let generation = run.store.list_models()?.last().map_or(0, |model| model.generation);
+    let generation = run.store.models().list()?.last().map_or(0, |model| model.generation);
     let start_with = first_update(run, &training, generation)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
     let title = format!(
@@ -214,7 +214,7 @@ fn training_lead(run: &Opened, training: &Training) -> u64 {
 fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
     let (weights, name) = match run.config.pace.champions_only {
         true => {
-            let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+            let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
             (run.weights(&champion.model_id)?, champion.model_id)
         }
         false => (training.weights(), step_name(generation, training.steps())),

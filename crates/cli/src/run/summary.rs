@@ -99,9 +99,9 @@ impl Summary {
         ratings: Vec<Rating>,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Summary>> {
-        let (_, champion) = run.store.champion()?.context("the store has no champion")?;
+        let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
         let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
-        if let Some(bytes) = run.store.get(&path)? {
+        if let Some(bytes) = run.store.files().get(&path)? {
             return Ok(Some(
                 serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?,
             ));
@@ -129,7 +129,7 @@ impl Summary {
             first_move: subject.first_move()?,
             results,
         };
-        run.store.put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
+        run.store.files().put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
         Ok(Some(summary))
     }
 
@@ -267,7 +267,7 @@ impl Subject<'_> {
         if by_area && self.size == Size::square(5)? {
             return Ok("24.5".parse()?);
         }
-        let info: ModelInfo = serde_json::from_value(self.run.store.model_info(self.id)?.into())?;
+        let info: ModelInfo = serde_json::from_value(self.run.store.models().info(self.id)?.into())?;
         Ok(info.fair_komi(self.size).unwrap_or(Komi::from_half_points(0)))
     }
 

@@ -54,7 +54,7 @@ impl Training {
         run_id: &str,
         device: DeviceChoice,
     ) -> anyhow::Result<(Training, Ledger)> {
-        let (trainer, ledger) = match store.latest_checkpoint()? {
+        let (trainer, ledger) = match store.checkpoints().latest()? {
             Some((step, files)) => restore(config, device, &files)
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
             None => {
@@ -62,7 +62,7 @@ impl Training {
                 (trainer, Ledger::default())
             }
         };
-        let listing = store.list_games(&GamesOf::SelfPlay)?;
+        let listing = store.games().list(&GamesOf::SelfPlay)?;
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
@@ -76,7 +76,7 @@ impl Training {
             pruned_positions: listing.pruned.positions,
             damaged: listing.damaged,
             fair_komi: FairKomi::new(),
-            parent: store.list_models()?.pop().map(|model| model.id),
+            parent: store.models().list()?.pop().map(|model| model.id),
             checkpointed: Instant::now(),
             warned: false,
         };
@@ -155,7 +155,7 @@ impl Training {
     /// # Errors
     /// See [`Training::take_in`].
     pub(crate) fn look(&mut self) -> anyhow::Result<()> {
-        let listing = self.store.list_games(&GamesOf::SelfPlay)?;
+        let listing = self.store.games().list(&GamesOf::SelfPlay)?;
         if listing.shards == self.shards {
             return Ok(());
         }
@@ -245,8 +245,8 @@ impl Training {
             .map(|(name, bytes)| (name, bytes.into()))
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
-        self.store.put_checkpoint(self.steps(), &files)?;
-        self.store.prune_checkpoints(self.config.pace.checkpoints_kept)?;
+        self.store.checkpoints().put(self.steps(), &files)?;
+        self.store.checkpoints().prune(self.config.pace.checkpoints_kept)?;
         self.checkpointed = Instant::now();
         tracing::info!("checkpoint at step {}", self.steps());
         Ok(())
@@ -268,7 +268,7 @@ fn reading_bar(positions: u64) -> ProgressBar {
 pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelEntry> {
     let (weights, info) = model.to_files();
     let info = serde_json::from_slice(&info)?;
-    let entry = store.publish_model(generation, weights, info)?;
+    let entry = store.models().publish(generation, weights, info)?;
     tracing::info!("published model {}", entry.id);
     Ok(entry)
 }

@@ -19,6 +19,7 @@ fn store(folder: &Path) -> (String, PathBuf) {
     let publish = |generation| {
         let games: Vec<GameRecord> = (0..3).map(|number| game(10 * generation as usize + number)).collect();
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "test", 0, &games)
             .unwrap()
     };
@@ -137,6 +138,7 @@ fn run_store(folder: &Path) -> String {
         let games: Vec<GameRecord> = (0..3).map(|part| game(3 * number + part)).collect();
         let generation = number as u32 / 2;
         store
+            .games()
             .publish_games(&Collection::SelfPlay { generation }, "test", number as u64, &games)
             .unwrap();
     }

@@ -18,6 +18,7 @@ fn store(folder: &Path) -> String {
     let store = Store::open(&location, Create::Always).unwrap();
     let games: Vec<GameRecord> = (0..60).map(game).collect();
     store
+        .games()
         .publish_games(&Collection::SelfPlay { generation: 1 }, "test", 0, &games)
         .unwrap();
     location

@@ -78,10 +78,11 @@ fn the_folder_holds_the_whole_match() {
     store.put_run_info(&run).unwrap();
     let inside = quick(&["--games", "4", "--store", store.location()]);
     assert_eq!((inside.code, &inside.stdout), (0, &answer.stdout), "{}", inside.stderr);
-    let id = store.list_matches().unwrap().remove(0);
+    let id = store.matches().list().unwrap().remove(0);
     assert!(
         store
-            .match_file(&id, tengen_store::MatchFile::Result)
+            .matches()
+            .get(&id, tengen_store::MatchFile::Result)
             .unwrap()
             .is_some()
     );
@@ -96,8 +97,8 @@ fn the_folder_holds_the_whole_match() {
 fn games(folder: &Path) -> BTreeMap<String, GameRecord> {
     let store = Store::open(folder.to_str().unwrap(), Create::Never).unwrap();
     let mut games = BTreeMap::new();
-    for shard in store.list_shards(&GamesOf::All).unwrap() {
-        for mut game in store.read_shard(&shard).unwrap() {
+    for shard in store.games().list_shards(&GamesOf::All).unwrap() {
+        for mut game in store.games().read(&shard).unwrap() {
             game.start_time_ms = 0;
             let other = games.insert(game.game_id.clone(), game.clone());
             assert!(

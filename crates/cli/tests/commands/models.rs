@@ -102,7 +102,7 @@ fn stores_have_champions_and_generations() {
     let store = Store::open(&location, Create::Always).unwrap();
     let (weights, info) = model().to_files();
     let info = serde_json::from_slice(&info).unwrap();
-    let entry = store.publish_model(3, weights, info).unwrap();
+    let entry = store.models().publish(3, weights, info).unwrap();
     let player = format!("store:{location}");
     play(&player).refuses(1, "no champion yet");
     play(&format!("{player}@g000004")).refuses(1, "no model of generation 4");
@@ -114,7 +114,7 @@ fn stores_have_champions_and_generations() {
         match_id: None,
         verdict: serde_json::Value::Null,
     };
-    store.promote(1, &promotion).unwrap();
+    store.models().promote(1, &promotion).unwrap();
     assert_eq!(play(&player).json()["a"], entry.id);
     // The model's own folder in the store works too.
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_match_only_resumes_with_the_same_model() {
         let weights = Weights::random(&NetworkConfig::new(1, 8), u64::from(number)).unwrap();
         let (weights, info) = Model::new(weights).to_files();
         let info = serde_json::from_slice(&info).unwrap();
-        let entry = store.publish_model(number, weights, info).unwrap();
+        let entry = store.models().publish(number, weights, info).unwrap();
         let promotion = Promotion {
             model_id: entry.id.clone(),
             generation: number,
@@ -141,7 +141,7 @@ fn a_match_only_resumes_with_the_same_model() {
             match_id: None,
             verdict: serde_json::Value::Null,
         };
-        store.promote(number, &promotion).unwrap();
+        store.models().promote(number, &promotion).unwrap();
         entry.id
     };
     let play = || {

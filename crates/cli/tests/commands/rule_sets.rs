@@ -12,8 +12,8 @@ fn sound_games(folder: &str) -> Vec<GameRecord> {
     let verified = tengen(&["data", "verify", folder]);
     assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
     let store = Store::open(folder, Create::Never).unwrap();
-    let shards = store.list_shards(&GamesOf::All).unwrap();
-    let games = shards.iter().flat_map(|shard| store.read_shard(shard).unwrap());
+    let shards = store.games().list_shards(&GamesOf::All).unwrap();
+    let games = shards.iter().flat_map(|shard| store.games().read(shard).unwrap());
     games.collect()
 }
 

@@ -64,7 +64,7 @@ fn a_later_call_only_plays_what_new_players_add() {
     let first = quick(&["--json", "--out", out]).json();
     let shards = || {
         let store = tengen_store::Store::open(out, tengen_store::Create::Never).unwrap();
-        let shards = store.list_shards(&tengen_store::GamesOf::All).unwrap();
+        let shards = store.games().list_shards(&tengen_store::GamesOf::All).unwrap();
         shards.into_iter().map(|shard| shard.path).collect::<Vec<_>>()
     };
     let before = shards();
@@ -104,7 +104,8 @@ fn new_models_of_a_store_are_added_to_the_ratings() {
         model.info.cost.evaluations = u64::from(generation) * 1000;
         let (weights, info) = model.to_files();
         store
-            .publish_model(generation, weights, serde_json::from_slice(&info).unwrap())
+            .models()
+            .publish(generation, weights, serde_json::from_slice(&info).unwrap())
             .unwrap()
             .id
     };
@@ -133,12 +134,12 @@ fn new_models_of_a_store_are_added_to_the_ratings() {
     assert_eq!(first["players"][1]["evaluations"], 1000);
     assert_eq!(first["players"][0]["name"], ids[0].as_str());
     let third = publish(2);
-    let matches = store.list_matches().unwrap();
+    let matches = store.matches().list().unwrap();
     // The komi of the last tournament is kept, so that its games count.
     let second = rate(&[]).json();
     assert_eq!((&second["komi"], &second["size"]), (&"2.5".into(), &"3x3".into()));
     assert_eq!(second["players"].as_array().unwrap().len(), 4);
-    assert_eq!(store.list_matches().unwrap().len(), matches.len() + 3);
+    assert_eq!(store.matches().list().unwrap().len(), matches.len() + 3);
     // The report finds the ratings.
     let report = tengen(&["report", "--store", &location]);
     assert_eq!(report.code, 0, "{}", report.stderr);

@@ -27,7 +27,7 @@ pub fn export_kept(
     }
     let place = format!("datasets/{name}/v1");
     let address = PathBuf::from(format!("{}/{place}", store.location()));
-    if store.size_of(&format!("{place}/{MANIFEST}"))?.is_some() {
+    if store.files().size_of(&format!("{place}/{MANIFEST}"))?.is_some() {
         return Err(DatasetError::Complete(address));
     }
     let scratch = tempfile::tempdir().map_err(|error| cannot_write(&std::env::temp_dir(), error))?;
@@ -43,6 +43,6 @@ pub fn export_kept(
 fn publish_part(store: &Store, folder: &Path, place: &str, path: &str) -> Result<(), DatasetError> {
     let file = folder.join(path);
     let bytes = std::fs::read(&file).map_err(|error| cannot_write(&file, error))?;
-    store.put_same(&format!("{place}/{path}"), bytes)?;
+    store.files().put_same(&format!("{place}/{path}"), bytes)?;
     Ok(())
 }

@@ -56,7 +56,7 @@ impl Read {
 /// [`DatasetError::NoGames`] if the store has no shards of these games, [`DatasetError::NoGenerations`] if it has them
 /// only of other generations; [`DatasetError::Store`].
 pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<ShardInfo>, DatasetError> {
-    let mut shards = store.list_shards(&filter.games)?;
+    let mut shards = store.games().list_shards(&filter.games)?;
     if shards.is_empty() {
         return Err(DatasetError::NoGames {
             location: store.location().to_owned(),
@@ -94,7 +94,7 @@ pub(crate) fn scan(
     while !rest.is_empty() {
         let (group, later) = rest.split_at(group_length(rest));
         rest = later;
-        let games: Vec<_> = group.par_iter().map(|(_, shard)| store.read_shard(shard)).collect();
+        let games: Vec<_> = group.par_iter().map(|(_, shard)| store.games().read(shard)).collect();
         for (&(number, shard), games) in group.iter().zip(games) {
             match games {
                 Ok(games) => {

@@ -23,32 +23,33 @@ pub(crate) const FILES: [&str; 9] = [
 pub(crate) fn ask_everything(number: usize, bytes: &[u8]) {
     let store = Store::over(Arc::new(InMemory::new()), "memory").expect("the runtime can be created");
     store
+        .files()
         .put_new(FILES[number % FILES.len()], bytes.to_vec())
         .expect("an in-memory store is writable");
     let _ = (
         store.run_info(),
-        store.list_models(),
-        store.promotions(),
-        store.champion(),
+        store.models().list(),
+        store.models().promotions(),
+        store.models().champion(),
     );
     let _ = (
-        store.model_info("g000001-0123456789ab"),
-        store.load_model("g000001-0123456789ab"),
+        store.models().info("g000001-0123456789ab"),
+        store.models().load("g000001-0123456789ab"),
     );
     let _ = (
-        store.list_checkpoints(),
-        store.latest_checkpoint(),
-        store.load_checkpoint(5),
+        store.checkpoints().list(),
+        store.checkpoints().latest(),
+        store.checkpoints().load(5),
     );
     let _ = (
-        store.quarantine_notes(),
-        store.list_matches(),
-        store.match_file("m", MatchFile::Result),
+        store.games().quarantine_notes(),
+        store.matches().list(),
+        store.matches().get("m", MatchFile::Result),
     );
-    if let Ok(listing) = store.list_games(&GamesOf::All) {
+    if let Ok(listing) = store.games().list(&GamesOf::All) {
         let _ = listing.published();
         for shard in &listing.shards {
-            let _ = (store.game_ids(shard), store.read_shard(shard));
+            let _ = (store.games().ids(shard), store.games().read(shard));
         }
     }
     let settings = CompactSettings {
@@ -56,8 +57,8 @@ pub(crate) fn ask_everything(number: usize, bytes: &[u8]) {
         target_bytes: 1 << 20,
     };
     let _ = store.verify(|_, _| {});
-    let _ = store.plan_prune(1).map(|plan| store.prune(&plan));
-    let _ = store.compact(settings, |_, _| {});
+    let _ = store.games().plan_prune(1).map(|plan| store.games().prune(&plan));
+    let _ = store.games().compact(settings, |_, _| {});
     let options = ExportOptions {
         what: What::Games,
         format: FileFormat::Sgf,

@@ -76,7 +76,7 @@ fn newest(store: &Store, filter: &DatasetFilter, wanted: usize) -> anyhow::Resul
     shards.sort_by_key(|shard| shard.name.created_ms);
     let mut games = Vec::new();
     for shard in shards.iter().rev() {
-        match store.read_shard(shard) {
+        match store.games().read(shard) {
             Ok(read) => {
                 let read = read.into_iter().rev().filter(|game| filter.takes(game));
                 games.extend(read.take(wanted - games.len()));

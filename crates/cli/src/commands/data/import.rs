@@ -214,8 +214,8 @@ fn write_report(file: Option<&Path>, store: Option<&Store>, report: &ImportRepor
     };
     // The name is a hash of the content, so the same import adds nothing.
     let path = format!("imports/{}.jsonl", &sha256_hex(&lines)[..16]);
-    if store.size_of(&path)?.is_none() {
-        store.put_new(&path, lines)?;
+    if store.files().size_of(&path)?.is_none() {
+        store.files().put_new(&path, lines)?;
     }
     Ok(Some(format!("{}/{path}", store.location())))
 }

@@ -59,11 +59,11 @@ fn compact(args: &Args, location: &str) -> anyhow::Result<()> {
     };
     let report = if args.yes {
         let bar = bars().add(ProgressBar::new(0).with_message("merged shards"));
-        let report = store.compact(settings, |done, all| show(&bar, done, all))?;
+        let report = store.games().compact(settings, |done, all| show(&bar, done, all))?;
         bar.finish_and_clear();
         report
     } else {
-        store.plan_compact(settings)?
+        store.games().plan_compact(settings)?
     };
     if args.json {
         let mut object = serde_json::to_value(&report)?;
@@ -98,9 +98,9 @@ fn gather(stores: &[String], into: &str, json: bool) -> anyhow::Result<()> {
         )));
     }
     let bar = bars().add(ProgressBar::new(0).with_message("shards"));
-    let mut gather = Gather::new(&target)?;
+    let mut gather = Gather::new(target.games())?;
     for source in &sources {
-        gather.add(source, |done, all| show(&bar, done, all))?;
+        gather.add(source.games(), |done, all| show(&bar, done, all))?;
     }
     bar.finish_and_clear();
     let report = gather.finish();

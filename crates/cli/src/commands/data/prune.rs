@@ -51,9 +51,9 @@ struct Generation {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let keep_positions = keep_positions(&store, args.keep_positions)?;
-    let plan = store.plan_prune(keep_positions)?;
+    let plan = store.games().plan_prune(keep_positions)?;
     if args.yes {
-        store.prune(&plan)?;
+        store.games().prune(&plan)?;
     }
     if args.json {
         return output::json(&answer(&plan, keep_positions, args.yes));

@@ -44,11 +44,11 @@ fn largest_window(store: &Store) -> anyhow::Result<Option<u64>> {
         return Ok(None);
     };
     let mut reaches = vec![serde_json::from_value::<Reach>(run.config).context("run.json has no valid window")?];
-    for (path, _) in store.list("configs")? {
-        let bytes = store.require(&path)?;
+    for (path, _) in store.files().list("configs")? {
+        let bytes = store.files().require(&path)?;
         let text = std::str::from_utf8(&bytes).with_context(|| format!("{path} is not UTF-8 text"))?;
         reaches.push(toml::from_str(text).with_context(|| format!("{path} has no valid window"))?);
     }
-    let total = store.list_games(&GamesOf::SelfPlay)?.published().positions;
+    let total = store.games().list(&GamesOf::SelfPlay)?.published().positions;
     Ok(reaches.iter().map(|reach| reach.window.target_positions(total)).max())
 }

@@ -63,14 +63,14 @@ pub(super) fn all(
 }
 
 fn models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Vec<Entrant>> {
-    let models = store.list_models()?;
+    let models = store.models().list()?;
     let last = models.len().saturating_sub(1);
     let mut entrants = Vec::new();
     for (number, model) in models.into_iter().enumerate() {
         if number % every != 0 && number != last {
             continue;
         }
-        let info = store.model_info(&model.id)?;
+        let info = store.models().info(&model.id)?;
         let cost = info.get("cost").cloned().unwrap_or(Value::Null);
         let kind = PlayerKind::Store {
             location: store.location().to_owned(),
@@ -136,8 +136,13 @@ pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi
 /// The komi of the newest rating match on this board.
 fn last_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
     let mut newest: Option<(i64, Komi)> = None;
-    for id in store.list_matches()?.into_iter().filter(|id| id.starts_with("rating-")) {
-        let Some(bytes) = store.match_file(&id, MatchFile::Spec)? else {
+    for id in store
+        .matches()
+        .list()?
+        .into_iter()
+        .filter(|id| id.starts_with("rating-"))
+    {
+        let Some(bytes) = store.matches().get(&id, MatchFile::Spec)? else {
             continue;
         };
         let spec: Value = serde_json::from_slice(&bytes)?;
@@ -154,10 +159,10 @@ fn last_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
 
 /// The komi that the champion considers fair.
 fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
-    let Some((_, champion)) = store.champion()? else {
+    let Some((_, champion)) = store.models().champion()? else {
         return Ok(None);
     };
-    let info = store.model_info(&champion.model_id)?;
+    let info = store.models().info(&champion.model_id)?;
     let half_points = info
         .get("fair_komi_half_points")
         .and_then(|fair| fair.get(size.to_string()));

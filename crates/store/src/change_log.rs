@@ -1,0 +1,84 @@
+//! The log of change notes in a store: reading it, appending to it, and deleting the files that it hides.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use crate::changes::{CHANGES, Change, Changes, path_of};
+use crate::files::Put;
+use crate::games::Games;
+use crate::json::{check_version, parse_json};
+use crate::store_error::StoreError;
+
+impl Games {
+    /// The current state of the change notes. Only notes added since the last call are read.
+    pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
+        let known = Arc::clone(&self.memory.changes.lock().unwrap_or_else(PoisonError::into_inner));
+        let number = |path: &str| {
+            path.strip_prefix("changes/")?
+                .strip_suffix(".json")?
+                .parse::<u32>()
+                .ok()
+        };
+        let listed = self.files.list(CHANGES)?;
+        let newest = listed.iter().filter_map(|(path, _)| number(path)).max().unwrap_or(0);
+        if newest <= known.last {
+            return Ok(known);
+        }
+        let mut changes = Changes::clone(&known);
+        for number in known.last + 1..=newest {
+            let path = path_of(number);
+            let change: Change = parse_json(&path, &self.files.require(&path)?)?;
+            check_version(&path, &change.format_version)?;
+            changes.apply(number, change)?;
+        }
+        let changes = Arc::new(changes);
+        *self.memory.changes.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&changes);
+        Ok(changes)
+    }
+
+    /// Writes the note that follows `seen`. Imports admitted since `seen` do not conflict with it.
+    ///
+    /// # Errors
+    /// [`StoreError::Contended`] if another process has merged or pruned since; [`StoreError::Write`],
+    /// [`StoreError::Read`].
+    pub(crate) fn put_change(&self, seen: &Changes, change: &Change) -> Result<(), StoreError> {
+        let mut last = seen.last;
+        while !self.put_change_after(last, change)? {
+            let now = self.changes()?;
+            if now.upkeep != seen.upkeep {
+                let location = self.files.location().to_owned();
+                return Err(StoreError::Contended { location });
+            }
+            last = now.last;
+        }
+        Ok(())
+    }
+
+    /// Writes the note numbered `last + 1`; returns false if another process wrote it first.
+    pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
+        let text = serde_json::to_vec(change).expect("strings and numbers serialize to JSON");
+        match self.files.put_same(&path_of(last + 1), text) {
+            Ok(Put::Created | Put::Exists) => Ok(true),
+            Err(StoreError::Taken { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes the files of shards that no longer count, each only if the shard that now holds its games exists.
+    /// Returns the number of deleted files.
+    pub(crate) fn sweep(&self) -> Result<u64, StoreError> {
+        let changes = self.changes()?;
+        let files: BTreeSet<String> = self.files.list("games")?.into_iter().map(|(path, _)| path).collect();
+        let mut deleted = 0;
+        for path in files.iter().filter(|path| changes.fate(path).is_some()) {
+            if changes
+                .current_shard(path)
+                .is_none_or(|current_shard| files.contains(current_shard))
+            {
+                self.files.delete(path)?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,291 @@
+//! Files that appear atomically and never change, in a folder or an object store: put, get, list, and patience.
+
+use std::future::Future;
+use std::path::Path as FsPath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::patience::{Patience, WaitingCalls};
+use crate::place::Place;
+use crate::shard::is_plain_name;
+use crate::store_error::{StoreError, read_error, write_error};
+
+/// The outcome of writing a file only if it does not exist yet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// This call created the file.
+    Created,
+    /// A file with that name already existed; it is unchanged.
+    Exists,
+}
+
+/// A handle to the files of a store; clones share it. Every call blocks until it finishes and may come from any thread.
+#[derive(Clone)]
+pub struct Files {
+    inner: Arc<Inner>,
+    /// How long this handle waits while the store is unavailable; `None` means it does not wait.
+    patience: Option<Patience>,
+}
+
+struct Inner {
+    place: Place,
+    runtime: Runtime,
+    /// Whether the folder is known to hold `run.json`. If that file is missing later, the folder is a different one,
+    /// such as the empty mount point of an unmounted disk.
+    is_run: AtomicBool,
+    /// Patient calls that are currently waiting for this store.
+    waiting: WaitingCalls,
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Files").field("location", &self.location()).finish()
+    }
+}
+
+impl Files {
+    pub(crate) fn at(place: Place) -> Result<Files, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| read_error(&place.location, &error))?;
+        Ok(Files {
+            inner: Arc::new(Inner {
+                place,
+                runtime,
+                is_run: AtomicBool::new(false),
+                waiting: WaitingCalls::default(),
+            }),
+            patience: None,
+        })
+    }
+
+    /// A handle to the same files with other patience; `None` never waits.
+    #[must_use]
+    pub(crate) fn with_patience(&self, patience: Option<Patience>) -> Files {
+        Files {
+            inner: Arc::clone(&self.inner),
+            patience,
+        }
+    }
+
+    /// How long patient calls on any handle to these files have been waiting; `None` if no call is waiting.
+    pub(crate) fn waited_for(&self) -> Option<Duration> {
+        self.inner.waiting.longest()
+    }
+
+    /// The folder or URL of the store, for messages.
+    pub fn location(&self) -> &str {
+        &self.inner.place.location
+    }
+
+    /// The store's folder, if it is a local one.
+    pub fn local_path(&self) -> Option<&FsPath> {
+        self.inner.place.folder.as_deref()
+    }
+
+    /// Writes a new file atomically; the file is durable when the call returns. An existing file is left alone.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`] if the store fails (read-only, full, unavailable). A partial file never appears.
+    pub fn put_new(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        let target = object_path(path)?;
+        let options = PutOptions {
+            mode: PutMode::Create,
+            ..PutOptions::default()
+        };
+        let bytes = bytes.into();
+        let mut tries = 0;
+        let put = self.attempt(|| {
+            tries += 1;
+            let payload = PutPayload::from_bytes(bytes.clone());
+            self.objects().put_opts(&target, payload, options.clone())
+        });
+        match put {
+            Ok(_) => Ok(Put::Created),
+            // An attempt that seemed to fail may still have written the file.
+            Err(ObjectError::AlreadyExists { .. })
+                if tries > 1 && self.get(path)?.is_some_and(|found| found == bytes) =>
+            {
+                Ok(Put::Created)
+            }
+            Err(ObjectError::AlreadyExists { .. }) => Ok(Put::Exists),
+            Err(error) => Err(write_error(path, &error)),
+        }
+    }
+
+    /// [`Files::put_new`] for a file that may already exist, provided it has the same bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if the existing file has different bytes; [`StoreError::Write`], [`StoreError::Read`].
+    pub fn put_same(&self, path: &str, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        let bytes = bytes.into();
+        let put = self.put_new(path, bytes.clone())?;
+        if put == Put::Exists && self.get(path)?.is_none_or(|found| found != bytes) {
+            return Err(StoreError::Taken { path: path.to_owned() });
+        }
+        Ok(put)
+    }
+
+    /// The bytes of a file; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
+        let target = object_path(path)?;
+        let read = || async { self.objects().get(&target).await?.bytes().await };
+        match self.attempt(read) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ObjectError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(read_error(path, &error)),
+        }
+    }
+
+    /// The bytes of a file that must exist.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Read`].
+    pub fn require(&self, path: &str) -> Result<Bytes, StoreError> {
+        self.get(path)?.ok_or_else(|| self.not_found(path))
+    }
+
+    pub(crate) fn not_found(&self, path: &str) -> StoreError {
+        StoreError::NotFound {
+            path: path.to_owned(),
+            location: self.location().to_owned(),
+        }
+    }
+
+    /// Size of a file in bytes; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn size_of(&self, path: &str) -> Result<Option<u64>, StoreError> {
+        let target = object_path(path)?;
+        match self.attempt(|| self.objects().head(&target)) {
+            Ok(found) => Ok(Some(found.size)),
+            Err(ObjectError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(read_error(path, &error)),
+        }
+    }
+
+    /// All files under a folder with their sizes in bytes, sorted by path. Unfinished writes are not included.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let prefix = object_path(folder)?;
+        let found = self
+            .attempt(|| collect(self.objects().list(Some(&prefix))))
+            .map_err(|error| read_error(folder, &error))?;
+        let mut files: Vec<_> = found
+            .into_iter()
+            .map(|meta| (meta.location.to_string(), meta.size))
+            .collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// Names of the folders directly inside a folder, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let prefix = object_path(folder)?;
+        let listing = self.attempt(|| self.objects().list_with_delimiter(Some(&prefix)));
+        let listing = listing.map_err(|error| read_error(folder, &error))?;
+        let mut names: Vec<_> = listing
+            .common_prefixes
+            .iter()
+            .filter_map(|path| path.filename().map(str::to_owned))
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Deletes a file that is not published permanently, such as an old checkpoint or old metrics. Deleting a missing
+    /// file is not an error.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn delete(&self, path: &str) -> Result<(), StoreError> {
+        let target = object_path(path)?;
+        match self.attempt(|| self.objects().delete(&target)) {
+            Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(write_error(path, &error)),
+        }
+    }
+
+    fn objects(&self) -> &dyn ObjectStore {
+        self.inner.place.objects.as_ref()
+    }
+
+    /// Runs one object store call on the store's own runtime, retrying it while the store is unavailable if this handle
+    /// is patient.
+    fn attempt<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
+    where
+        F: Future<Output = Result<T, ObjectError>>,
+    {
+        let mut once = || {
+            self.check_presence()?;
+            let done = self.inner.runtime.block_on(call());
+            // A folder that disappeared looks like an empty one.
+            self.check_presence()?;
+            done
+        };
+        match &self.patience {
+            Some(patience) => patience.attempt(&self.inner.waiting, once),
+            None => once(),
+        }
+    }
+
+    /// Checks that the folder is still the one that was opened.
+    fn check_presence(&self) -> Result<(), ObjectError> {
+        if !self.inner.is_run.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.inner.place.check_presence("run.json")
+    }
+
+    /// Remembers that the store holds `run.json`.
+    pub(crate) fn remember_run(&self) {
+        self.inner.is_run.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Checks a name that becomes part of a path.
+pub fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
+    if is_plain_name(name) {
+        Ok(())
+    } else {
+        Err(StoreError::BadName {
+            what,
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// Collects a listing by hand to avoid a dependency on a stream library.
+async fn collect<S>(mut listing: S) -> Result<Vec<object_store::ObjectMeta>, ObjectError>
+where
+    S: futures_core::Stream<Item = Result<object_store::ObjectMeta, ObjectError>> + Unpin,
+{
+    let mut found = Vec::new();
+    while let Some(item) = std::future::poll_fn(|context| std::pin::Pin::new(&mut listing).poll_next(context)).await {
+        found.push(item?);
+    }
+    Ok(found)
+}
+
+fn object_path(path: &str) -> Result<Path, StoreError> {
+    Path::parse(path).map_err(|_| StoreError::BadName {
+        what: "path",
+        name: path.to_owned(),
+    })
+}

@@ -1,0 +1,59 @@
+//! The files of the matches in a store.
+
+use bytes::Bytes;
+
+use crate::files::{Files, Put, check_name};
+use crate::store_error::StoreError;
+
+/// The files of one match.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MatchFile {
+    /// The players, openings and stopping rule: `spec.json`.
+    Spec,
+    /// The result with all its numbers: `result.json`, written last.
+    Result,
+    /// All games: `games.sgf`.
+    Games,
+}
+
+impl MatchFile {
+    fn path(self, id: &str) -> Result<String, StoreError> {
+        check_name("match id", id)?;
+        let file = match self {
+            MatchFile::Spec => "spec.json",
+            MatchFile::Result => "result.json",
+            MatchFile::Games => "games.sgf",
+        };
+        Ok(format!("matches/{id}/{file}"))
+    }
+}
+
+/// The matches of a store.
+#[derive(Clone, Copy)]
+pub struct Matches<'a>(pub(crate) &'a Files);
+
+impl Matches<'_> {
+    /// Writes a file of a match if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`], [`StoreError::Write`].
+    pub fn put(self, id: &str, file: MatchFile, bytes: impl Into<Bytes>) -> Result<Put, StoreError> {
+        self.0.put_new(&file.path(id)?, bytes)
+    }
+
+    /// The contents of a match file; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`], [`StoreError::Read`].
+    pub fn get(self, id: &str, file: MatchFile) -> Result<Option<Bytes>, StoreError> {
+        self.0.get(&file.path(id)?)
+    }
+
+    /// Ids of all matches that have at least one file, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn list(self) -> Result<Vec<String>, StoreError> {
+        self.0.folders("matches")
+    }
+}
