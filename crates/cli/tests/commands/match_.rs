@@ -271,7 +271,7 @@ fn wrong_use_is_said_in_one_sentence() {
         (vec!["--sprt", "50"], "two numbers"),
         (vec!["--sprt", "50,0"], "elo0 must be below elo1"),
         (vec!["--sprt", "0,50", "--a-color", "black"], "pairs"),
-        (vec!["--openings", "some"], "names no openings"),
+        (vec!["--openings", "some"], "does not describe openings"),
         (vec!["--games", "0"], "at least 1"),
         (vec!["--games", "-3"], "no whole number from 1"),
         (vec!["--seed", "-1"], "invalid value '-1' for '--seed"),
