@@ -1,9 +1,10 @@
-"""Serves a bucket by the calls of Google Cloud Storage's XML API that a store uses. Usage: google_store.py PORT
+"""Serves a bucket with the calls of Google Cloud Storage's XML API that a store uses. Usage: google_store.py PORT
 
-That API is S3's but for its header that a put must meet a missing object (x-goog-if-generation-match: 0, in S3
-If-None-Match: *), its bearer tokens, and objects' generations. So this is moto, a server of the S3 protocol, with the
-three translated. It stands in for an emulator of Google's service: gcp-storage-emulator 2026.7.19
-answers 501 to HEAD, DELETE and lists of the XML API and overwrites in spite of the header.
+That API is the same as S3's except for three things: the header that makes a put conditional on a missing object
+(x-goog-if-generation-match: 0; in S3, If-None-Match: *), bearer tokens, and object generations. This server is moto, a
+server for the S3 protocol, with these three translated. It replaces an emulator of Google's service, because
+gcp-storage-emulator 2026.7.19 answers 501 to HEAD, DELETE, and list calls of the XML API and overwrites objects despite
+the header.
 """
 
 import sys

@@ -18,21 +18,21 @@ const tracker = new ControllerStateTracker(controller)
 const complaints = []
 controller.on('stderr', ({content}) => complaints.push(content))
 
-/** Sends a line and returns the answer's text; an error answer fails the run. */
+/** Sends a command and returns the response's text; an error response fails the run. */
 async function say(line, subscriber) {
   const response = await controller.sendCommand(Command.fromString(line), subscriber)
   assert(!response.error, `${line}: ${response.content}`)
   return response.content
 }
 
-/** Sends a line that has to be refused. */
+/** Sends a command that must be refused. */
 async function refused(line) {
   const response = await controller.sendCommand(Command.fromString(line))
-  assert(response.error, `${line} was answered: ${response.content}`)
+  assert(response.error, `${line} should have been refused, got: ${response.content}`)
   return response.content
 }
 
-/** Reads one line of analysis as Sabaki does: an `info` for each move, pairs of words, then the variation to the end. */
+/** Reads one line of analysis as Sabaki does: an `info` for each move, then pairs of words, then the variation. */
 function readAsSabaki(line, board) {
   return line.split(/\s*info\s+/).slice(1).flatMap((text) => {
     const variation = text.trim().match(/ pv ((?:pass|[A-Za-z]\d+)(?:\s+(?:pass|[A-Za-z]\d+))*)$/)
@@ -47,7 +47,7 @@ function readAsSabaki(line, board) {
   })
 }
 
-/** Reads one line of analysis as Lizzie does: pieces between ` info `, keys and values until `pv`. */
+/** Reads one line of analysis as Lizzie does: parts separated by ` info `, each with keys and values until `pv`. */
 function readAsLizzie(line) {
   return line.slice(5).split(' info ').filter((piece) => piece.trim() !== '').map((piece) => {
     const words = piece.trim().split(' ')
@@ -60,7 +60,7 @@ function readAsLizzie(line) {
   })
 }
 
-/** Runs a live analysis until some reports have come, then interrupts it with the next command. */
+/** Runs a live analysis until some reports have arrived, then interrupts it with another command. */
 async function analyze(line, reports) {
   const lines = []
   let interrupted = null
@@ -68,11 +68,11 @@ async function analyze(line, reports) {
     if (!end && line.startsWith('info ')) lines.push(line)
     if (lines.length >= reports && interrupted == null) interrupted = say('protocol_version')
   })
-  assert.equal(await interrupted, '2', 'the command that interrupts is answered')
+  assert.equal(await interrupted, '2', 'the interrupting command gets a response')
   return lines
 }
 
-/** Strict area score of a board, Black minus White. */
+/** Strict area score of a board in points, Black minus White. */
 function areaMargin(board) {
   let margin = 0
   const seen = new Set()
@@ -100,7 +100,7 @@ for (const name of ['play', 'genmove', 'undo', 'final_score', 'kata-analyze', 'l
   assert.equal(await say(`known_command ${name}`), 'true')
 }
 
-// A whole game, both colors by the engine, followed on the client's own board.
+// A whole game in which the engine plays both colors, followed on the client's own board.
 await say('clear_board')
 let board = Board.fromDimensions(5, 5)
 let [sign, passes, plies] = [1, 0, 0]
@@ -123,12 +123,12 @@ while (passes < 2) {
 const margin = 2 * areaMargin(board) - 1
 const score = `${margin > 0 ? 'B' : 'W'}+${Math.abs(margin) / 2}`
 assert.equal(await say('final_score'), score, 'the client counts the same')
-assert.equal(await say('final_status_list dead'), '', 'what stands at the end is alive')
+assert.equal(await say('final_status_list dead'), '', 'all stones on the final board are alive')
 const shown = (await say('showboard')).match(/[XO.]/g)
 assert.equal(shown.filter((c) => c === 'X').length, board.signMap.flat().filter((s) => s > 0).length)
 for (let i = 0; i < 3; i++) await say('undo')
 
-// Live analysis, in every format, seen as Sabaki and Lizzie see it.
+// Live analysis in every format, read the way Sabaki and Lizzie read it.
 await tracker.sync({komi: 3.5, boardsize: [7, 7], history: [{name: 'play', args: ['B', 'D4']}]})
 board = Board.fromDimensions(7, 7)
 const kata = await analyze('kata-analyze w 10 ownership true rootInfo true', 3)
@@ -157,7 +157,7 @@ for (const command of ['lz-analyze w 10', 'analyze w 10']) {
 const kept = await analyze('kata-analyze w 10 allow w A1,G7 1', 1)
 assert(readAsSabaki(kept[0], board).every(({move}) => ['A1', 'G7'].includes(move)))
 
-// Clocks, handicap, rectangles, files, errors.
+// Clocks, handicap, rectangular boards, files, and errors.
 await say('time_settings 1 0 0')
 assert.match(await say('reg_genmove w'), /^(pass|[A-G][1-7])$/)
 await say('rectangular_boardsize 9 5')
@@ -175,7 +175,9 @@ let exitCode = null
 controller.process.on('exit', (code) => (exitCode = code))
 await controller.stop()
 assert.equal(exitCode, 0, 'quit ends the engine')
-// A model says once for each board that it was not trained on it; the script plays on several.
+// The engine warns once for each board that the model was not trained on; the script plays on several.
 const untrained = /^warning: the model .* was trained on .* but plays on .* here$/
-assert.deepEqual(complaints.filter((line) => !untrained.test(line)), [], 'nothing else is said on stderr')
-console.log(`gtp-clients: a game of ${plies} plies (${score}), ${visits} visits in 3 reports, all answers as clients read them`)
+assert.deepEqual(complaints.filter((line) => !untrained.test(line)), [], 'nothing else is written to stderr')
+console.log(
+  `gtp-clients: a game of ${plies} plies (${score}), ${visits} visits in 3 reports; clients can read all responses`,
+)

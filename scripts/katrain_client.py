@@ -1,4 +1,4 @@
-"""Lets KaTrain's own code drive `tengen analyze`, without its window; called by scripts/gtp-clients.
+"""Drives `tengen analyze` with KaTrain's own code, without its window; called by scripts/gtp-clients.
 
 katrain_client.py ENGINE MODEL
 """
@@ -18,18 +18,18 @@ from katrain.core.engine import KataGoEngine
 from katrain.core.game import Game, KaTrainSGF
 from pysgf import Move
 
-sys.stderr = sys.__stderr__  # Kivy has taken it for its log.
+sys.stderr = sys.__stderr__  # Kivy has replaced it with its log.
 VISITS = 40
 FAST_VISITS = 8
 
 
 class WithoutWindow(KaTrainBase):
-    """KaTrain with its settings and its log, and nothing to look at."""
+    """KaTrain with its settings and its log but without a user interface."""
 
     pondering = False
 
     def __init__(self):
-        self.said = []
+        self.messages = []
         super().__init__(force_package_config=True)
         self.controls = self
 
@@ -37,27 +37,27 @@ class WithoutWindow(KaTrainBase):
         pass
 
     def log(self, message, level=0):
-        self.said.append((level, str(message)))
+        self.messages.append((level, str(message)))
 
     def __call__(self, *args, **_kwargs):
-        raise AssertionError(f"KaTrain asks for its window: {args}")
+        raise AssertionError(f"KaTrain tried to use its window: {args}")
 
     def errors(self):
-        return [message for level, message in self.said if level == OUTPUT_ERROR]
+        return [message for level, message in self.messages if level == OUTPUT_ERROR]
 
 
 def start(katrain, *more):
-    # KaTrain runs the line in a shell and ends only that: exec puts the engine in its place.
+    # KaTrain runs the command in a shell and terminates only that shell; exec replaces it with the engine.
     command = "exec " + shlex.join([sys.argv[1], "analyze", "--model", sys.argv[2], *more])
     settings = {"backend": "custom", "altcommand": command, "max_visits": VISITS, "fast_visits": FAST_VISITS}
-    settings["allow_recovery"] = False  # There is no window for KaTrain to ask what to do about an engine that ends.
+    settings["allow_recovery"] = False  # Without a window, KaTrain cannot ask what to do when the engine exits.
     return KataGoEngine(katrain, {**katrain.config("engine"), **settings})
 
 
 def wait(what, condition, katrain, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"no {what} within {seconds} s: {katrain.said[-5:]}"
+        assert time.monotonic() < end, f"no {what} within {seconds} s: {katrain.messages[-5:]}"
         time.sleep(0.01)
 
 
@@ -76,7 +76,7 @@ def game(katrain, engine, rules, moves, size=9, **properties):
 
 
 def check(node, size=9):
-    """What KaTrain shows of a node can be shown."""
+    """Checks everything that KaTrain shows about a node."""
     assert 0 <= node.winrate <= 1 and math.isfinite(node.score), (node.winrate, node.score)
     assert len(node.ownership) == size**2 and all(-1 <= value <= 1 for value in node.ownership)
     assert len(node.policy) == size**2 + 1
@@ -96,12 +96,12 @@ nodes = played.current_node.nodes_from_root
 for node in nodes:
     check(node)
 
-# Black owns everything after B2 on 3x3 if White passes: seen so, whoever is to move.
+# After B2 on 3x3 and White's pass, Black owns everything, and the analysis shows it regardless of the side to move.
 won = game(katrain, engine, "tromp-taylor", "B2 pass", size=3)
 assert won.current_node.winrate > 0.6 and won.current_node.candidate_moves[0]["move"] == "pass"
-assert won.current_node.candidate_moves[0]["scoreLead"] == 2, "nine points less seven of komi"
+assert won.current_node.candidate_moves[0]["scoreLead"] == 2, "nine points minus seven points of komi"
 
-# Extra analysis in all of KaTrain's ways.
+# Extra analysis in all of KaTrain's modes.
 katrain.game = played
 played.undo(2)
 node = played.current_node
@@ -112,7 +112,7 @@ for mode in ["equalize", "sweep", "alternative"]:
     played.analyze_extra(mode)
     idle(engine)
     assert len(node.analysis["moves"]) >= known
-assert len(node.analysis["moves"]) == sum(p >= 0 for p in node.policy), "the sweep looked at every legal move"
+assert len(node.analysis["moves"]) == sum(p >= 0 for p in node.policy), "the sweep covered every legal move"
 played.set_region_of_interest([0, 3, 0, 3])
 played.analyze_extra("extra")
 idle(engine)
@@ -124,35 +124,35 @@ wait("growing visits", lambda: node.root_visits > first, katrain)
 played.analyze_extra("stop")
 idle(engine)
 
-# Moves of KaTrain's players, by winrate, by policy and by ownership.
+# Moves of KaTrain's AI players, by win rate, by policy, and by ownership.
 for strategy in [AI_DEFAULT, AI_POLICY, AI_SIMPLE_OWNERSHIP]:
     move, made = generate_ai_move(played, strategy, katrain.config(f"ai/{strategy}") or {})
     assert made is played.current_node and move.gtp() != ""
     wait("analysis", lambda: played.current_node.analysis_complete, katrain)
 
-# A handicap game, whose stones stand before the first move.
+# A handicap game, with stones on the board before the first move.
 handicap = Game(katrain, engine, game_properties={"SZ": 9, "KM": 0.5, "RU": "aga", "HA": 2, "AB": ["gc", "cg"]})
 wait("analysis", lambda: handicap.root.analysis_complete, katrain)
 check(handicap.root)
 assert handicap.root.next_player == "W" and handicap.root.winrate >= 0.5
 
-# What KaTrain writes into its files is read back.
+# What KaTrain writes to its files can be read back.
 stored = KaTrainSGF.parse_sgf(played.root.sgf(save_analysis=True)).children[0]
 assert stored.load_analysis() and stored.analysis["root"]["winrate"] == nodes[1].winrate
 assert katrain.errors() == [], katrain.errors()
 
-# Japanese rules are refused with a reason that KaTrain shows, unless the engine was told what to do instead.
+# Japanese rules are refused with a reason that KaTrain shows, unless an option of the engine sets the rules to use.
 refused = Game(katrain, engine, game_properties={"SZ": 9, "KM": 6.5, "RU": "japanese"})
 wait("refusal", katrain.errors, katrain)
 assert "japanese2008" in katrain.errors()[0], katrain.errors()
 engine.shutdown(finish=True)
-told = start(katrain, "--rules", "tromp_taylor")
-check(game(katrain, told, "japanese", "E5").current_node)
-told.katago_process.stdin.close()
-assert told.katago_process.wait(10) == 0, "the end of its input ends the engine"
-answers = sum("warning" in message for _, message in katrain.said)
+overridden = start(katrain, "--rules", "tromp_taylor")
+check(game(katrain, overridden, "japanese", "E5").current_node)
+overridden.katago_process.stdin.close()
+assert overridden.katago_process.wait(10) == 0, "the engine exits at the end of its input"
+warnings = sum("warning" in message for _, message in katrain.messages)
 print(
     f"katrain: {len(nodes)} nodes, a sweep of {len(node.analysis['moves'])} moves, {first} visits while pondering, "
-    f"3 AI moves, handicap, files and refusals in {time.monotonic() - begin:.1f} s; {answers} warnings taken in"
+    f"3 AI moves, handicap, files, and refusals in {time.monotonic() - begin:.1f} s; {warnings} warnings received"
 )
 os._exit(0)

@@ -1,6 +1,6 @@
-"""Reads exports of tengen with other people's tools and checks them against an independent replay. See scripts/read-back.
+"""Reads exports of tengen with third-party tools and checks them against an independent replay. See scripts/read-back.
 
-Nothing here comes from tengen's own code: the rules below are written from the texts of the rules.
+Nothing here is taken from tengen's own code: the rules below are written directly from the rules texts.
 """
 
 import glob
@@ -23,7 +23,7 @@ CHECKED = {}
 
 
 def count(what, number=1):
-    """Remembers how much was checked, so that the last lines tell."""
+    """Keeps count of what was checked for the summary at the end."""
     CHECKED[what] = CHECKED.get(what, 0) + number
 
 
@@ -32,9 +32,9 @@ def equal(found, expected, where):
         sys.exit(f"read-back: {where}: expected {expected!r}, found {found!r}")
 
 
-# ---- The rules, by the text: reach, clear, ko, suicide, area score ----
+# ---- The rules, following their texts: reach, clear, ko, suicide, area score ----
 
-# Of each rule set that is replayed here: what a play must not repeat, and whether suicide is allowed. All count area.
+# For each rule set replayed here: what a play must not repeat, and whether suicide is allowed. All use area scoring.
 RULES = {
     "tromp_taylor": ("any earlier grid", True),
     "chinese_written": ("any earlier grid", False),
@@ -51,9 +51,9 @@ class Game:
         self.grid = tuple(start or [0] * self.area)
         self.to_move, self.passes = to_move, 0
         self.ko, self.suicide = RULES[rules]
-        # What was there after every turn, in the terms of the ko rule; under basic ko only the grid before the last turn.
+        # What the ko rule compares with, after every turn; under basic ko, only the grid before the last turn.
         self.history = {self.term(self.grid, to_move)} if "earlier" in self.ko else set()
-        # Grids that plays made since the last pass, and who was to move: under basic ko a repetition ties the game.
+        # Grids since the last pass, with the side to move: under basic ko, a repetition ties the game.
         self.made, self.is_tied = set(), False
         self.near = []
         for point in range(self.area):
@@ -62,7 +62,7 @@ class Game:
             self.near.append([r * width + c for r, c in near if 0 <= r < height and 0 <= c < width])
 
     def region(self, grid, point):
-        """The points connected to a point through its own color, and the colors they touch."""
+        """The points connected to a point through its color, and the colors they touch."""
         color, found, touched, todo = grid[point], {point}, set(), [point]
         while todo:
             for near in self.near[todo.pop()]:
@@ -93,17 +93,17 @@ class Game:
         return self.clear(self.clear(grid, -self.to_move), self.to_move)
 
     def term(self, grid, to_move):
-        """What the ko rule compares of a grid and the side to move there."""
+        """What the ko rule compares: the grid, and under some rules the side to move."""
         return (grid, to_move) if "side to move" in self.ko else grid
 
     def judge(self, point):
-        """The grid after a play on an empty point, whether it is suicide, and whether the ko rule refuses it."""
+        """The grid after a play on an empty point, whether it is suicide, and whether the ko rule forbids it."""
         grid = self.after(point)
         is_suicide = grid[point] == 0
         return grid, is_suicide, self.term(grid, -self.to_move) in self.history
 
     def marks(self):
-        """Legal moves (the last is the pass) and points banned by the ko rule alone, as 0 and 1."""
+        """Legal moves (pass last) and points banned only by the ko rule, as lists of 0 and 1."""
         legal, banned = [0] * self.area + [1], [0] * self.area
         for point in range(self.area):
             if self.grid[point] == 0:
@@ -160,7 +160,7 @@ class Tengen:
 
 
 def manifest_of(folder):
-    """The manifest, after every file was found as it says."""
+    """Returns the manifest after checking every file against it."""
     with open(f"{folder}/MANIFEST.json", encoding="utf-8") as file:
         manifest = json.load(file)
     for entry in manifest["files"] + [manifest["readme"]]:
@@ -176,11 +176,11 @@ def manifest_of(folder):
     return manifest
 
 
-# ---- Parquet, by four readers ----
+# ---- Parquet, with four readers ----
 
 
 def plain(value):
-    """A value as plain Python, NaN as a word, times as milliseconds."""
+    """Converts a value to plain Python, with NaN as text and times in milliseconds."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return [plain(item) for item in value]
     if hasattr(value, "timestamp"):
@@ -193,7 +193,7 @@ def plain(value):
 
 
 def read_parquet(folder):
-    """All rows by pyarrow, held against pandas, polars and DuckDB value by value."""
+    """Reads all rows with pyarrow and compares every value with pandas, polars, and DuckDB."""
     paths = [f"{folder}/{entry['path']}" for entry in manifest_of(folder)["files"]]
     rows = []
     for path in paths:
@@ -224,7 +224,7 @@ def read_parquet(folder):
     return rows
 
 
-# ---- What the rows say, against the replay ----
+# ---- Rows compared with the replay ----
 
 
 def replayable(row):
@@ -232,7 +232,7 @@ def replayable(row):
 
 
 def check_end(game, row):
-    """Result, score and owners of a row of a game or position against the last board."""
+    """Checks result, score, and owners in a row (a game or position) against the final board."""
     settled = row["end_reason"] == "settled"
     finished = game.passes == 2 or settled
     equal(row["end_reason"] == "two_passes", game.passes == 2, f"{row['game_id']}: end")
@@ -268,7 +268,7 @@ def check_position(game, row):
 
 
 def check_positions(rows):
-    """Every position of whole games against the replay of these games."""
+    """Checks every position of whole games against a replay of these games."""
     games = {}
     for row in rows:
         games.setdefault(row["game_id"], []).append(row)
@@ -297,13 +297,13 @@ def check_games(rows):
 
 
 def draw(purpose, seed, game_id, ply=None):
-    """The hash that draws and splits, as the README states it."""
+    """The hash used for sampling and splitting, as the dataset's README defines it."""
     text = f"{purpose}\n{seed}\n{game_id}" + ("" if ply is None else f"\n{ply}")
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
 
 
 def images(row, *names):
-    """The mirror images of columns of points."""
+    """The images of some columns under all symmetries of the board."""
     shape = (row["height"], row["width"])
     planes = [np.reshape(row[name], shape) for name in names]
     turns = range(4) if shape[0] == shape[1] else (0, 2)
@@ -319,11 +319,11 @@ def mirror_key(row):
     return fixed + min(images(row, "board", "superko_banned"))
 
 
-# ---- The formats against each other ----
+# ---- Formats compared with each other ----
 
 
 def check_npz(folder, rows, key):
-    """Every array of every archive against the same rows of Parquet."""
+    """Checks every array of every archive against the same rows in Parquet."""
     manifest = manifest_of(folder)
     by_key = {key(row): row for row in rows}
     seen = 0
@@ -354,7 +354,7 @@ def check_npz(folder, rows, key):
 
 
 def check_sgf(folder, rows):
-    """Every game of the collections by sgfmill against the rows of games."""
+    """Reads every game of the collections with sgfmill and checks it against its row."""
     manifest, found = manifest_of(folder), []
     for entry in manifest["files"]:
         with open(f"{folder}/{entry['path']}", "rb") as file:
@@ -362,9 +362,9 @@ def check_sgf(folder, rows):
     equal(len(found), len(rows), "games in SGF")
     for text, row in zip(found, rows):
         if row["width"] != row["height"]:
-            # sgfmill knows square boards only.
+            # sgfmill supports only square boards.
             equal(f"SZ[{row['width']}:{row['height']}]".encode() in text, True, "SZ of a rectangle")
-            count("rectangular games that sgfmill cannot read, SZ checked only")
+            count("rectangular games that sgfmill cannot read; only SZ checked")
             continue
         game = sgf.Sgf_game.from_bytes(text)
         root = game.get_root()
@@ -397,7 +397,7 @@ COLLECTION = """(;GM[1]SZ[5]KM[0.5]RE[B+24.5]PB[Ada]PW[Bo]BR[1d]WR[2k]DT[1998-11
 
 
 def check_import(tengen, work):
-    """Columns of claims against the text of the files, and the comparison of results against a count of our own."""
+    """Checks claim columns against the text of the files, and the compared results against our own count here."""
     for name, text in (("first.sgf", COLLECTION), ("second.sgf", "(;GM[1]SZ[5]KM[7]RE[W+T];B[aa])")):
         with open(f"{work}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
@@ -413,18 +413,21 @@ def check_import(tengen, work):
     equal({row["source_file"] for row in games}, set(files), "source files")
     for row in games:
         check_claims(row, files[row["source_file"]])
-    words = [name for name in games[0] if name.startswith(("source_", "claim", "played", "event")) or name.endswith("_rank")]
+    prefixes = ("source_", "claim", "played", "event")
+    words = [name for name in games[0] if name.startswith(prefixes) or name.endswith("_rank")]
     by_id = {row["game_id"]: row for row in games}
     for row in positions:
         equal([row[name] for name in words], [by_id[row["game_id"]][name] for name in words], "claims of a position")
-    equal({row["claim_check"] for row in games}, {"agrees", "other_margin", "other_winner", "no_claim", "resignation", "forfeit", "unfinished"}, "every comparison")
+    checks = {"agrees", "other_margin", "other_winner", "no_claim", "resignation", "forfeit", "unfinished"}
+    equal({row["claim_check"] for row in games}, checks, "every comparison")
 
 
 def check_claims(row, texts):
     if texts is not None:
         text = texts[row["source_game"] - 1].decode()
-        for name, column in (("RE", "claimed_result"), ("KM", "claimed_komi"), ("RU", "claimed_rules"), ("HA", "claimed_handicap"),
-                             ("DT", "played_on"), ("EV", "event"), ("BR", "black_rank"), ("WR", "white_rank")):
+        for name, column in (("RE", "claimed_result"), ("KM", "claimed_komi"), ("RU", "claimed_rules"),
+                             ("HA", "claimed_handicap"), ("DT", "played_on"), ("EV", "event"), ("BR", "black_rank"),
+                             ("WR", "white_rank")):
             word = text.split(f"{name}[")[1].split("]")[0] if f"{name}[" in text else None
             found = row[column]
             equal(None if found is None else str(found), word, f"{column} of game {row['source_game']}")
@@ -446,15 +449,15 @@ def check_claims_in_sgf(root, row):
     if row["kind"] != "import":
         return
     comment = root.get("GC")
-    equal(f"against the rules: {row['claim_check']}." in comment, True, "GC tells the comparison")
-    equal(row["claimed_result"] is None or f"result {row['claimed_result']}" in comment, True, "GC tells the claim")
+    equal(f"against the rules: {row['claim_check']}." in comment, True, "GC states the comparison")
+    equal(row["claimed_result"] is None or f"result {row['claimed_result']}" in comment, True, "GC states the claim")
     for name, column in (("BR", "black_rank"), ("EV", "event"), ("DT", "played_on")):
         equal(root.get(name) if root.has_property(name) else None, row[column], name)
     count("claims in SGF")
 
 
 def split_collection(data):
-    """The games of a collection: sgfmill reads one game a text."""
+    """Splits a collection into games, because sgfmill reads one game per text."""
     parts, depth, start, quoted, escaped = [], 0, 0, False, False
     for place, byte in enumerate(data):
         if escaped:
@@ -476,7 +479,7 @@ def split_collection(data):
 
 
 def best(game, memo):
-    """The margin of best play by trying everything."""
+    """The margin with best play, found by exhaustive search."""
     if game.passes == 2:
         return sum(game.owners())
     key = (game.grid, game.to_move, game.passes, frozenset(game.history))
@@ -541,7 +544,7 @@ def check_golden_game(row):
         equal(number == 0 or abs(sum(p for _, p in policy) - 1) < 1e-3, True, "golden policy")
     equal(next(entries, None), None, "golden policies are used up")
     if not replayable(row) or (row["handicap"] and row.get("handicap_kind") != "fixed"):
-        count("golden games under other rules, read and not replayed")
+        count("golden games under other rules, read but not replayed")
         return
     first = -1 if row.get("first_to_move") == "white" else 1
     game = Game(row["width"], row["height"], start, first, row["rules"])
@@ -559,7 +562,7 @@ def check_golden_game(row):
 
 def check_sample(tengen, store, rows):
     by_key = {(row["game_id"], row["ply"]): row for row in rows}
-    # Of all positions those with the smallest draws, in the order of the store.
+    # The sample consists of the positions with the smallest hashes.
     draws = sorted(by_key, key=lambda key: draw("choose", 5, *key))[:25]
     sampled = tengen.json("data", "sample", store, "-n", 25, "--seed", 5)["positions"]
     equal({(item["game_id"], item["ply"]) for item in sampled}, set(draws), "the drawn positions")
@@ -585,7 +588,7 @@ def check_sample(tengen, store, rows):
         count("positions as tengen prints them")
 
 
-# ---- The whole ----
+# ---- Main program ----
 
 
 BOARDS = '[{ size = "5x5", share = 0.5 }, { size = "4x3", share = 0.3 }, { size = "7x7", share = 0.2 }]'
@@ -593,7 +596,7 @@ SMALL_BOARDS = '[{ size = "4x4", share = 0.5 }, { size = "4x2", share = 0.5 }]'
 
 
 def make_store(store, tengen, games, *settings):
-    """Games of an untrained network, most of them odd: many suicides, bans and passes."""
+    """Makes a store with games of an untrained network, full of suicides, ko bans, and passes."""
     settings += ("selfplay.games_per_group=16", "network.blocks=1", "network.channels=8")
     options = [part for setting in settings for part in ("--set", setting)]
     tengen("selfplay", "--store", store, "--config", "configs/5x5.toml", *options, "--games", games, "--session", 1)
@@ -601,7 +604,7 @@ def make_store(store, tengen, games, *settings):
 
 
 def check_other_rules(tengen, work, rules):
-    """Self-play and random games under other rules; of the latter the moves are chosen here, so tengen must allow them all."""
+    """Checks self-play and random games under other rules. The random moves come from here, so all must be legal."""
     store = make_store(f"{work}/{rules}", tengen, 24, f"rules={rules}", f"selfplay.boards={SMALL_BOARDS}")
     numbers, sizes = random.Random(f"games under {rules}"), [(3, 1), (2, 2), (3, 2), (3, 3), (4, 4), (6, 5)]
     with open(f"{work}/{rules}.sgf", "w", encoding="utf-8") as file:
@@ -615,7 +618,7 @@ def check_other_rules(tengen, work, rules):
 
 
 def random_game(rules, width, height, numbers):
-    """A game of random legal turns, few of them passes, as SGF; a long one is ended by two passes."""
+    """A game of random legal moves with few passes, as SGF; two passes end it if it gets long."""
     game, text = Game(width, height, rules=rules), f"(;GM[1]SZ[{width}:{height}]KM[0.5]PB[{numbers.random()}]"
     while game.passes < 2 and not game.is_tied:
         plays = [move for move, ok in enumerate(game.marks()[0][:-1]) if ok]
@@ -669,8 +672,8 @@ def main():
     check_solved(read_parquet(f"{work}/solved/v1"))
     tengen("data", "export", store, "--out", f"{work}/positions", fails=1)
     for rules in RULES:
-        equal(CHECKED[f"points banned by the ko rule of {rules}"] > 0, True, f"the ko rule of {rules} was put to use")
-    equal(CHECKED["rows of games that a long cycle ties"] > 0, True, "a long cycle came up")
+        equal(CHECKED[f"points banned by the ko rule of {rules}"] > 0, True, f"the ko rule of {rules} was exercised")
+    equal(CHECKED["rows of games that a long cycle ties"] > 0, True, "a long cycle occurred")
     for what, number in CHECKED.items():
         print(f"{number:>10,} {what}")
     print("read-back: every value agrees")

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Puts libtorch 2.11.0 under .libtorch/ from PyPI's torch wheel (pip fetches it; nothing runs Python later).
+# Installs libtorch 2.11.0 under .libtorch/ from PyPI's torch wheel. pip downloads it; Python is not needed afterwards.
 #
 #   scripts/setup-libtorch.sh          CPU libraries, 0.5 GB on disk, about 15 s
 #   scripts/setup-libtorch.sh cuda     CUDA libraries, about 4.5 GB; the same tengen binary then uses the GPU
 #
-# A second call with the same kind returns at once. If LIBTORCH is set, that libtorch is checked and used instead.
+# Running it again with the same kind returns at once. If LIBTORCH is set, that libtorch is checked and used instead.
 set -eu
 cd "$(dirname "$0")/.."
 V=2.11.0
@@ -17,46 +17,50 @@ fail() {
 
 if [ -n "${LIBTORCH:-}" ]; then
   [ -e "$LIBTORCH/lib/libtorch_cpu.so" ] ||
-    fail "LIBTORCH is $LIBTORCH, but $LIBTORCH/lib/libtorch_cpu.so does not exist; point LIBTORCH at a libtorch $V folder or unset it."
+    fail "LIBTORCH is $LIBTORCH, but $LIBTORCH/lib/libtorch_cpu.so does not exist; point LIBTORCH at a libtorch $V \
+folder or unset it."
   if [ -e "$LIBTORCH/build-version" ]; then
     found=$(cut -d+ -f1 <"$LIBTORCH/build-version")
     [ "$found" = "$V" ] ||
       fail "LIBTORCH is version $found, but version $V is needed; point LIBTORCH at libtorch $V or unset it."
   else
-    # A wheel's torch folder says its version in version.py.
+    # The torch folder of a wheel has its version in version.py.
     [ ! -e "$LIBTORCH/version.py" ] || grep -q "'$V" "$LIBTORCH/version.py" ||
-      fail "LIBTORCH holds $(grep -m1 __version__ "$LIBTORCH/version.py"), but version $V is needed; point LIBTORCH at libtorch $V or unset it."
+      fail "LIBTORCH has $(grep -m1 __version__ "$LIBTORCH/version.py"), but version $V is needed; point LIBTORCH at \
+libtorch $V or unset it."
   fi
   exit 0
 fi
 
 K=${1:-}
 case $K in
-"") # No wish: whatever stands is fine, else the CPU libraries.
+"") # No kind given: keep what is installed, or install the CPU libraries.
   [ -e $D/.stamp ] && K=$(cut -d' ' -f2 <$D/.stamp) || K=cpu
   ;;
 cpu | cuda) ;;
-*) fail "unknown kind '$K': say cpu or cuda." ;;
+*) fail "unknown kind '$K': expected cpu or cuda." ;;
 esac
 [ "$(cat $D/.stamp 2>/dev/null)" = "$V $K" ] && exit 0
 
 command -v cc >/dev/null 2>&1 && command -v c++ >/dev/null 2>&1 ||
   fail "no C++ compiler found (cc and c++); install one, e.g. 'apt-get install g++'."
 [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] ||
-  fail "the wheel fetched here is for Linux on x86-64; on $(uname -s) $(uname -m) set LIBTORCH to a libtorch $V folder."
+  fail "the wheel is for Linux on x86-64; on $(uname -s) $(uname -m), set LIBTORCH to a libtorch $V folder."
 command -v python3 >/dev/null 2>&1 ||
-  fail "python3 not found; it is needed once, to fetch libtorch with pip: 'apt-get install python3 python3-pip'."
+  fail "python3 not found; it is needed once to download libtorch with pip: 'apt-get install python3 python3-pip'."
 python3 -m pip --version >/dev/null 2>&1 ||
-  fail "python3 has no pip; it is needed once, to fetch libtorch: 'apt-get install python3-pip' or 'python3 -m ensurepip'."
+  fail "python3 has no pip, which is needed once to download libtorch: 'apt-get install python3-pip' or \
+'python3 -m ensurepip'."
 
-echo "setup-libtorch: fetching libtorch $V ($K) into $D" >&2
-# Built beside its place and moved there whole, so that an interrupted call leaves nothing half-made.
+echo "setup-libtorch: downloading libtorch $V ($K) into $D" >&2
+# Assembled in a temporary folder and then renamed, so that an interrupted call leaves nothing incomplete.
 P=$D.partial
 rm -rf $P
 pip_install() {
   python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-compile \
     --only-binary=:all: --target $P "$@" ||
-    fail "pip could not fetch the wheels (its message stands above); check the network or pip's index settings and try again, or set LIBTORCH to a libtorch $V folder."
+    fail "pip could not download the wheels (see its message above); check the network or pip's index settings and try \
+again, or set LIBTORCH to a libtorch $V folder."
 }
 PLATFORM="--no-deps --implementation cp --python-version 3.12
   --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64
@@ -83,7 +87,7 @@ echo "$V $K" >$P/.stamp
 before=$(cat $D/.stamp 2>/dev/null || true)
 rm -rf $D
 mv $P $D
-# A build made against the CUDA libraries remembers them; the CPU layout does not have them.
+# A build against the CUDA libraries keeps referring to them, but the CPU layout does not have them.
 case $before in
 *cuda) [ "$K" = cuda ] || ! command -v cargo >/dev/null 2>&1 || { cargo clean -q -p torch-sys && cargo clean -q --release -p torch-sys; } || true ;;
 esac

@@ -1,4 +1,4 @@
-//! Builds the fused-convolution shim and lets this package's tests find libtorch where the build found it.
+//! Builds the shim for fused convolutions and lets this package's tests find libtorch where the build found it.
 
 fn main() {
     println!("cargo:rerun-if-env-changed=LIBTORCH");

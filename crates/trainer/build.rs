@@ -1,4 +1,4 @@
-//! Lets this package's tests and examples find libtorch where the build found it, with no exported variables.
+//! Lets this package's tests and examples find libtorch where the build found it, without environment variables.
 
 fn main() {
     println!("cargo:rerun-if-env-changed=LIBTORCH");

@@ -178,15 +178,15 @@ fn opening_position(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: 
         player: player.name(),
         proved: theory.proved,
         first_move,
-        value: at_won.thought.map(|thought| thought.value),
-        board_margin: at_won.thought.map(|thought| thought.margin + won.points()),
+        value: at_won.search.map(|search| search.value),
+        board_margin: at_won.search.map(|search| search.margin + won.points()),
         checks,
     })
 }
 
 /// The sign of the value at one komi; `None` if the player reports no value.
 fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
-    let value = choice.thought?.value;
+    let value = choice.search?.value;
     Some(Check {
         question: format!("Black's value at komi {komi}"),
         expected: if black_wins { "above 0" } else { "below 0" }.to_owned(),

@@ -1,22 +1,22 @@
-//! Which lines does an opening book hold?
+//! Which lines does an opening book contain?
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tengen_rules::{Move, Position, Rules, Size};
 
-/// Lines of play from the empty board, Black first, from which pairs of games begin.
+/// Lines of play from the empty board, Black first, from which pairs of games start.
 ///
-/// A book is named by its path; whoever reads it gives the lines with [`Book::read`].
+/// Settings name a book by its path. This crate does not read files: the caller supplies the lines with [`Book::read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Book {
-    /// Where the book was read, as it was given.
+    /// The book's path, as given.
     pub path: String,
     lines: Arc<[Vec<Move>]>,
 }
 
 impl Book {
-    /// A book that is named but not read yet: no match begins with it.
+    /// A book that has not been read yet; a match with it is refused.
     pub fn unread(path: &str) -> Book {
         Book {
             path: path.to_owned(),
@@ -24,7 +24,7 @@ impl Book {
         }
     }
 
-    /// The book with these lines, cut to `plies` turns if a number is given; lines that are then equal count once.
+    /// The book with these lines, cut to `plies` plies if that is given. Lines that are then equal count once.
     pub fn read(path: &str, lines: impl IntoIterator<Item = Vec<Move>>, plies: Option<usize>) -> Book {
         let mut seen = BTreeSet::new();
         let cut = |mut line: Vec<Move>| {
@@ -38,15 +38,15 @@ impl Book {
         }
     }
 
-    /// The lines, in the order of the book.
+    /// The distinct lines, in the order of the book; empty if it has not been read.
     pub fn lines(&self) -> &[Vec<Move>] {
         &self.lines
     }
 
-    /// Plays every line on a board of this size under these rules.
+    /// Checks every line by playing it on a board of this size under these rules.
     ///
     /// # Errors
-    /// A sentence when the book is empty, or naming the first line that has an illegal turn or ends the game.
+    /// A sentence when the book is empty, or one naming the first line that has an illegal move or ends the game.
     pub(crate) fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err(format!("the book {} has no opening for {size}", self.path));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_comes_once_before_any_again() {
+    fn lines_all_occur_before_any_repeats() {
         let openings = openings(&["C3 D4", "C4", "B2 pass C3"], None);
         assert_eq!(openings.validate(size(), Rules::tromp_taylor()), Ok(()));
         let mut round: Vec<Vec<Move>> = (3..6)
@@ -102,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_equal_when_cut_count_once() {
+    fn lines_that_are_equal_after_cutting_count_once() {
         let openings = openings(&["C3 D4 B2", "C3 D4 E1", "C3 D2"], Some(2));
         assert_eq!(openings.book.expect("a book").lines(), [line("C3 D4"), line("C3 D2")]);
     }
 
     #[test]
-    fn what_cannot_be_played_is_named() {
+    fn unplayable_books_are_rejected_by_name() {
         for (lines, message) in [
             (vec![], "the book b has no opening for 5x5"),
             (vec!["C3", "C3 C3"], "opening 2 of the book b: C3 is illegal"),

@@ -1,4 +1,4 @@
-//! How does a name become a player?
+//! How does a description become a player?
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::random_player::RandomPlayer;
 use crate::search_player::{MOST_VISITS, SearchPlayer, Temperature};
 use crate::spec::{PlayerKind, PlayerOptions, PlayerSpec};
 
-/// Visits of a player whose text names none.
+/// Visits per move when the description does not set them.
 const USUAL_VISITS: u32 = 64;
-/// Plies in which a temperature holds when the text does not say.
+/// Plies during which a temperature applies when the description does not say.
 const USUAL_TEMPERATURE_PLIES: usize = 8;
 
-/// Where a network comes from.
+/// Where to load a network from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelSource {
     /// A model folder or file.
@@ -25,29 +25,29 @@ pub enum ModelSource {
     Store {
         /// Folder or address of the store.
         location: String,
-        /// Generation; `None` = the champion.
+        /// The model's generation; `None` means the champion.
         generation: Option<u32>,
     },
 }
 
-/// A network ready to be asked.
+/// A loaded network, ready to predict.
 pub struct LoadedModel {
-    /// The network.
+    /// Evaluates positions with the network.
     pub predictor: Box<dyn Predictor>,
-    /// Its name, such as a model id.
+    /// The network's name in results, such as a model id.
     pub name: String,
 }
 
-/// Loads networks; implemented where a network library is at hand.
+/// Loads networks; implemented by code that has a network library.
 pub trait PredictorLoader {
     /// Loads the network.
     ///
     /// # Errors
-    /// One clear sentence.
+    /// A sentence saying why the network cannot be loaded.
     fn load(&mut self, source: &ModelSource) -> Result<LoadedModel, String>;
 }
 
-/// The loader of programs built without a network library: it refuses everything.
+/// A loader for programs built without a network library: every load fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoModels;
 
@@ -57,13 +57,14 @@ impl PredictorLoader for NoModels {
     }
 }
 
-/// Makes the player that `spec` names; networks come from `loader`.
+/// Makes the player that `spec` describes; networks come from `loader`.
 ///
-/// A search with a network plays 64 visits without noise unless told otherwise; `uniform` plays 64 visits with noise, since it would
-/// play the same game again and again without. An engine gets as many processes as the machine has threads.
+/// By default, a search with a network uses 64 visits without noise. `uniform` uses 64 visits with noise, because
+/// without noise it would always play the same game. An engine gets as many processes as the machine has threads.
 ///
 /// # Errors
-/// [`PlayerError::Load`], [`PlayerError::Start`] or [`PlayerError::Settings`].
+/// [`PlayerError::Load`] when a model cannot be loaded, [`PlayerError::Start`] when an engine does not start, and
+/// [`PlayerError::Settings`] when options contradict each other.
 pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Result<Box<dyn Player>, PlayerError> {
     let options = &spec.options;
     let mut load = |source: ModelSource| {
@@ -120,7 +121,7 @@ fn search_player(
     };
     config.validate().map_err(refuse)?;
     if by_time.is_some() && config.method != SearchMethod::Puct {
-        return Err(refuse("only method=puct can search by time".to_owned()));
+        return Err(refuse("only method=puct can be limited by time".to_owned()));
     }
     let name = options.name.clone().unwrap_or(name);
     let temperature = Temperature {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn players_are_made_by_their_names() {
+    fn players_are_built_from_descriptions() {
         assert_eq!(build("random").expect("a player").name(), "random");
         assert_eq!(build("uniform,visits=9,name=nine").expect("a player").name(), "nine");
         assert_eq!(build("uniform,time=1s").expect("a player").name(), "uniform");
@@ -169,7 +170,7 @@ mod tests {
             .err()
             .expect("an error")
             .to_string();
-        assert!(error.contains("only method=puct"), "{error}");
+        assert!(error.contains("only method=puct can be limited by time"), "{error}");
         let error = build("model:nowhere").err().expect("an error").to_string();
         assert_eq!(
             error,

@@ -1,21 +1,22 @@
-//! How strong is a score, and between which bounds?
+//! Which Elo difference does a score show, and with what uncertainty?
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::pentanomial::Pentanomial;
 
-/// Quantile of the normal distribution for an interval of 95 %.
+/// Quantile of the normal distribution for a 95 % interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
 /// Player A's strength over player B with its 95 % interval. All numbers are finite.
 ///
-/// - `elo` is the logistic Elo difference of the mean score, with the score kept half a point away from 0 and from all points of one game
-///   more than were played: a match of 100 games, all won, gives +920, not infinity.
-/// - The interval is Wilson's (1927) for the score, with an effective number of independent results: the pairs divided by their share
-///   of the largest variance possible (see [`Pentanomial`]; one pair won and one lost are added for that share only).
-///   Its ends are kept from 0 and 1 in the same way.
-/// - `los` is the likelihood of superiority: the chance that A's true score is above ½, by the same variance and the normal distribution.
+/// - `elo` is the logistic Elo difference of the mean score. The score is kept half a point away from both 0 and the
+///   maximum, counted over one more game than was played: a match of 100 games, all won, gives +920, not infinity.
+/// - The interval is Wilson's (1927) for the score, with an effective number of independent results: the number of
+///   pairs divided by their variance as a share of the largest possible (see [`Pentanomial`]; one won and one lost pair
+///   are added for that share only). The ends of the interval are kept away from 0 and 1 in the same way.
+/// - `los` is the likelihood of superiority: the probability that A's true score is above ½, from the same variance and
+///   the normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EloEstimate {
     /// Elo difference, positive when A is stronger.
@@ -29,9 +30,9 @@ pub struct EloEstimate {
 }
 
 impl EloEstimate {
-    /// The estimate from all points and games, whole pairs and single games alike, with the variance of the pairs.
+    /// The estimate from all games, whether or not their pair is complete, with the variance of the pairs.
     ///
-    /// Without pairs the single games' own variance is estimated from `wins`, `ties`, `losses` in the same manner.
+    /// Without pairs, the variance of single games is estimated from `wins`, `ties`, and `losses` in the same way.
     pub fn of(wins: u64, ties: u64, losses: u64, pairs: &Pentanomial) -> EloEstimate {
         let games = (wins + ties + losses) as f64;
         if games == 0.0 {
@@ -84,8 +85,8 @@ pub fn score_of_elo(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// Chance that the true score is above ½, for a mean score from so many effective results, by Wilson's reading: the null
-/// hypothesis' variance of ¼ per result is used, which stays sane for scores of 0 and 1.
+/// The probability that the true score is above ½, given a mean score from a number of effective results. Like Wilson's
+/// interval, it uses the null hypothesis's variance of ¼ per result, which stays reasonable for scores of 0 and 1.
 pub fn likelihood_of_superiority(score: f64, results: f64) -> f64 {
     let z = (score - 0.5) / (0.25 / results).sqrt();
     Normal::standard().cdf(z)
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_scores_stay_finite() {
+    fn perfect_scores_stay_finite() {
         let won = EloEstimate::of(
             100,
             0,
@@ -173,7 +174,8 @@ mod tests {
         assert!((width(independent) / 2.0 - 48.0).abs() < 2.0, "{independent:?}");
     }
 
-    /// Draws a pair of games: an opening that favours Black by `bias`, a strength, a chance of a tie.
+    /// Draws the results of a pair of games, given A's strength, the opening's bias toward Black, and the chance of a
+    /// tie.
     fn draw_pair(rng: &mut rng::Rng, strength: f64, bias: f64, ties: f64) -> (f64, f64) {
         let favour = if rng::unit_f64(rng) < 0.5 { bias } else { -bias };
         let mut game = |win: f64| match rng::unit_f64(rng) {
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_truth_as_often_as_claimed() {
+    fn the_interval_contains_the_truth_as_often_as_claimed() {
         for (strength, bias, ties, pairs) in [
             (0.5, 0.0, 0.0, 50),
             (0.6, 0.3, 0.0, 50),

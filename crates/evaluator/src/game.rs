@@ -1,14 +1,14 @@
-//! One game of a match under our referee.
+//! A game of a match, run by our own referee.
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::play::MatchContext;
-use crate::player::{Answer, Choice, Fault, FaultKind, Thought};
+use crate::player::{Answer, Choice, Fault, FaultKind, SearchSummary};
 use crate::result::{FaultReport, GameSummary};
 use crate::settings::{MatchConfig, Refusal};
 
-/// A game that has come to its end, one way or another.
+/// A game that has ended for any reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedGame {
     /// Number of the game in its match, counted from 0.
@@ -17,16 +17,16 @@ pub struct FinishedGame {
     pub pair: usize,
     /// Player A's color.
     pub a_color: Color,
-    /// Everything that was played, and the result.
+    /// All moves and the result.
     pub record: GameRecord,
-    /// The failure of the side to move at the end, when that ended the game.
+    /// The failure of the side to move, if that ended the game.
     pub fault: Option<Fault>,
     /// Whether the game does not count although it has a loser (see [`Refusal::Void`]).
     pub void: bool,
 }
 
 impl FinishedGame {
-    /// Player A's points: 1, ½ or 0; `None` for a game that does not count.
+    /// Player A's points: 1, ½, or 0; `None` for a game that does not count.
     pub fn a_points(&self) -> Option<f64> {
         if self.void {
             return None;
@@ -38,10 +38,10 @@ impl FinishedGame {
         })
     }
 
-    /// The game that a record of the match tells of; `fault` is what is known of how it was lost, which records do not keep.
+    /// Restores a finished game from its record. `fault` is the failure that ended it, which records do not contain.
     ///
     /// # Errors
-    /// A sentence when the record is no game of a match with this name and these settings.
+    /// A sentence when the record is not a game of a match with this name and these settings.
     pub fn of_record(
         config: &MatchConfig,
         match_id: &str,
@@ -53,7 +53,7 @@ impl FinishedGame {
             .strip_prefix(match_id)
             .and_then(|rest| rest.strip_prefix('-'));
         let Some(game) = number.and_then(|number| number.parse().ok()) else {
-            return Err(format!("{} is no game of the match {match_id}", record.game_id));
+            return Err(format!("{} is not a game of match {match_id}", record.game_id));
         };
         let rules = Position::with_rules(config.size, config.rules)
             .between_machines()
@@ -92,7 +92,7 @@ impl FinishedGame {
         }
     }
 
-    /// The failure that ended a game, and whose it was: that of the side to move at the end.
+    /// The failure that ended the game; it belongs to the side to move at the end.
     fn fault_report(&self) -> Option<FaultReport> {
         let fault = self.fault.clone()?;
         let ply = self.record.plies.len();
@@ -109,12 +109,12 @@ impl FinishedGame {
         })
     }
 
-    /// The margin of a counted board in points: Black minus White minus komi.
+    /// The margin in points, Black minus White minus komi; `None` if the board was not counted.
     pub fn black_margin(&self) -> Option<f64> {
         self.record.margin_points().map(f64::from)
     }
 
-    /// The winner, when it owns every point of the board at the end.
+    /// The winner, if the winner owns every point of the board at the end.
     pub fn full_board_winner(&self) -> Option<Color> {
         let area = 2 * self.record.size.area() as i32;
         let board = self.record.score_half_points? + i32::from(self.record.komi.half_points());
@@ -126,29 +126,29 @@ impl FinishedGame {
     }
 }
 
-/// What a match keeps of a finished game: all that its numbers need, without the moves.
+/// What a match keeps of a finished game: everything its statistics need, without the moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameScore {
-    /// The game in one line.
+    /// Number, colors, result, and length of the game.
     pub summary: GameSummary,
     /// Player A's color.
     pub a_color: Color,
-    /// The margin of a counted board in points: Black minus White minus komi.
+    /// The margin in points, Black minus White minus komi; `None` if the board was not counted.
     pub black_margin: Option<f64>,
-    /// The winner, when it owns every point of the board at the end.
+    /// The winner, if the winner owns every point of the board at the end.
     pub full_board_winner: Option<Color>,
-    /// Whether the game was given up without a result.
+    /// Whether the game ended without a result.
     pub unfinished: bool,
     /// Whether a player resigned.
     pub resigned: bool,
     /// Whether the game does not count although it has a loser.
     pub void: bool,
-    /// The failure that ended the game.
+    /// The failure that ended the game, if one did.
     pub fault: Option<FaultReport>,
 }
 
 impl GameScore {
-    /// The score of a finished game.
+    /// Extracts the score from a finished game.
     pub fn of(game: &FinishedGame) -> GameScore {
         GameScore {
             summary: game.summary(),
@@ -163,7 +163,7 @@ impl GameScore {
     }
 }
 
-/// A game being played.
+/// A game in progress.
 pub(crate) struct LiveGame {
     pub(crate) game: usize,
     pub(crate) a_color: Color,
@@ -210,7 +210,8 @@ impl LiveGame {
         self.position.to_move() == self.a_color
     }
 
-    /// Judges the answer of the side to move. `stderr` tells what its engine has written, for the report of an illegal move.
+    /// Applies the answer of the side to move. `stderr` returns its engine's standard error, for the report of an
+    /// illegal move.
     pub(crate) fn take(&mut self, answer: Answer, stderr: impl FnOnce() -> String) {
         match answer {
             Answer::Resign => self.end = Some((EndReason::Resign, None)),
@@ -245,12 +246,12 @@ impl LiveGame {
         }
     }
 
-    /// The finished game with its record.
+    /// Turns the game into a finished game with its record.
     ///
     /// # Panics
-    /// When the game is not over.
+    /// Panics if the game is not over.
     pub(crate) fn finish(self, config: &MatchConfig, names: &[String; 2], context: &MatchContext) -> FinishedGame {
-        let (reason, fault) = self.end.expect("only a game that is over is finished");
+        let (reason, fault) = self.end.expect("only games that are over can be finished");
         let [black, white] = match self.a_color {
             Color::Black => [&names[0], &names[1]],
             Color::White => [&names[1], &names[0]],
@@ -294,13 +295,13 @@ fn is_void(refusal: Refusal, fault: Option<&Fault>) -> bool {
 
 fn ply_record(choice: &Choice) -> PlyRecord {
     let bare = PlyRecord::bare(choice.mv);
-    let Some(Thought {
+    let Some(SearchSummary {
         value,
         margin,
         visits,
         network_value,
         best,
-    }) = choice.thought
+    }) = choice.search
     else {
         return bare;
     };

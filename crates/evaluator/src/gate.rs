@@ -15,12 +15,12 @@ use crate::sprt::{SprtConfig, SprtState};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtLimit {
-    /// Promote when the candidate has made at least half the points.
+    /// Promote when the candidate has scored at least half the points.
     #[default]
     PromoteIfHalf,
-    /// Promote when the candidate has made more than half the points.
+    /// Promote when the candidate has scored more than half the points.
     PromoteIfAhead,
-    /// Reject: only the test promotes.
+    /// Reject: only the sequential test promotes.
     Reject,
 }
 
@@ -30,28 +30,31 @@ pub enum AtLimit {
 pub struct GateConfig {
     /// Promote every candidate without playing. Usual: false; true for runs that want no gate.
     pub always_promote: bool,
-    /// Most games played, rounded down to whole pairs. Usual: 40 to 400. More decides closer cases, at their price.
+    /// Maximum number of games, rounded down to whole pairs. Usual: 40 to 400. More games decide closer cases but take
+    /// longer.
     pub games: usize,
-    /// Visits per move of both players. Usual: 16 to 100; the cli makes the players by it. More is nearer to serious play and slower.
+    /// Visits per move for both players, applied by the caller that builds them. Usual: 16 to 100. More visits are
+    /// closer to serious play and slower.
     pub visits: u32,
-    /// Opening moves, shared by the two games of a pair. Usual: `first-moves+random:1` on small boards, `random:6` on large ones. The
-    /// players themselves play without chance, so openings that come again give the same games again.
+    /// Opening moves, shared by the two games of a pair. Usual: `first-moves+random:1` on small boards, `random:6` on
+    /// large ones. The players themselves are deterministic, so a repeated opening gives a repeated game.
     pub openings: Openings,
-    /// The sequential test.
+    /// Hypotheses and error rates of the sequential test.
     pub sprt: SprtConfig,
-    /// Pairs between two looks of the test. Usual: 8 to 32. Fewer stop sooner, more fill the batches better.
+    /// Pairs between two looks of the test. Usual: 8 to 32. Fewer pairs stop sooner; more fill the batches better.
     pub pairs_per_look: usize,
-    /// What is decided when the games run out first: `promote_if_half`, `promote_if_ahead` or `reject`.
+    /// The decision when the games run out before the test decides: `promote_if_half`, `promote_if_ahead`, or `reject`.
     pub at_limit: AtLimit,
-    /// Champions before the present one that the candidate must also stand up to before it is promoted: those 1, 2, 4, … promotions
-    /// back. Usual: 1 to 3; 0 = none. More guards better against forgetting what once was known, at the price of their games.
+    /// How many older champions the candidate must also hold its own against before it is promoted: those 1, 2, 4, …
+    /// promotions before the current one. Usual: 1 to 3; 0 means none. More champions protect better against forgetting
+    /// but cost more games.
     pub older_champions: usize,
-    /// Games against each of them, rounded down to whole pairs. Usual: 16 to 40. The candidate is kept out when they show, by the 95 %
-    /// interval, that it is the weaker: more games see smaller setbacks.
+    /// Games against each older champion, rounded down to whole pairs. Usual: 16 to 40. The candidate is rejected when
+    /// the 95 % interval shows that it is weaker; more games reveal smaller setbacks.
     pub older_games: usize,
-    /// Games played side by side. Usual: 32 to 256. More fills the network's batches better.
+    /// Games played in parallel. Usual: 32 to 256. More games fill the network's batches better.
     pub parallel: usize,
-    /// Plies after which a game stops without a result. 0 = four times the area of the board plus 40.
+    /// Plies after which a game stops without a result. 0 means four times the board area plus 40.
     pub max_plies: usize,
 }
 
@@ -100,7 +103,7 @@ impl GateConfig {
         }
     }
 
-    /// The match against an older champion, the `number`-th, that follows the gate's match `first`.
+    /// The match against the older champion with this number, played after the gate's match `first`.
     pub fn older_config(&self, first: &MatchConfig, number: usize) -> MatchConfig {
         MatchConfig {
             games: self.older_games - self.older_games % 2,
@@ -110,25 +113,26 @@ impl GateConfig {
         }
     }
 
-    /// The places of the older champions that a candidate meets, in a list of all champions, oldest first, of which the last is the
-    /// present one: those 1, 2, 4, … places before it.
+    /// The indices of the older champions that a candidate plays: 1, 2, 4, … places before the current champion, which
+    /// is the last in a list of `champions` champions, oldest first.
     pub fn older_places(&self, champions: usize) -> Vec<usize> {
-        let present = champions.saturating_sub(1);
+        let current = champions.saturating_sub(1);
         let back = (0..usize::BITS).map(|power| 1usize << power);
-        back.take_while(|back| *back <= present)
+        back.take_while(|back| *back <= current)
             .take(self.older_champions)
-            .map(|back| present - back)
+            .map(|back| current - back)
             .collect()
     }
 
     /// Checks every value against its range.
     ///
     /// # Errors
-    /// A sentence naming the first field that is wrong.
+    /// A sentence naming the first invalid field.
     pub fn validate(&self) -> Result<(), String> {
         if self.older_champions > 0 && self.older_games < 8 {
             return Err(format!(
-                "gate.older_games must be at least 8, not {}: fewer show nothing; or set gate.older_champions to 0",
+                "gate.older_games must be at least 8, not {}, because fewer games show nothing; or set \
+                 gate.older_champions to 0",
                 self.older_games
             ));
         }
@@ -142,25 +146,25 @@ impl GateConfig {
             return Err("gate.visits must be at least 1".to_owned());
         }
         if self.openings.book.is_some() {
-            return Err("gate.openings must be none, first-moves or random, not a book".to_owned());
+            return Err("gate.openings must be none, first-moves, or random, not a book".to_owned());
         }
         self.sprt.validate().map_err(|reason| format!("gate.sprt: {reason}"))
     }
 }
 
-/// What is to be done.
+/// What happens to the candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The candidate becomes champion.
+    /// The candidate becomes the champion.
     Promote,
     /// The champion stays.
     Reject,
-    /// The match was stopped before it could decide: ask again.
+    /// The match was stopped before it could decide and must be played again.
     Undecided,
 }
 
-/// Why.
+/// What a gate's decision is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateReason {
@@ -170,46 +174,46 @@ pub enum GateReason {
     TestAccepted,
     /// The sequential test has accepted "not stronger".
     TestRejected,
-    /// The games ran out, and the rule for that case decides.
+    /// The games ran out, and [`GateConfig::at_limit`] decided.
     GameLimit,
-    /// The candidate has passed, but is weaker than an older champion: it has forgotten something.
+    /// The candidate passed the test but is weaker than an older champion, so it has forgotten something.
     Forgot,
     /// The match was stopped.
     Stopped,
 }
 
-/// The gate's verdict with every number it rests on.
+/// The gate's verdict with every number it is based on.
 #[derive(Clone, Debug, Serialize)]
 pub struct GateVerdict {
-    /// What is to be done.
+    /// Whether the candidate becomes the champion.
     pub decision: Decision,
-    /// Why.
+    /// What the decision is based on.
     pub reason: GateReason,
-    /// Name of the candidate.
+    /// The candidate's name.
     pub candidate: String,
-    /// Name of the champion.
+    /// The champion's name.
     pub champion: String,
-    /// All settings.
+    /// The settings that the candidate was judged by.
     pub config: GateConfig,
-    /// The match, with the candidate as A and the champion as B; `None` where none was needed.
+    /// The match, with the candidate as A and the champion as B; `None` if no match was needed.
     pub result: Option<MatchResult>,
-    /// The matches against older champions, in which the candidate is A.
+    /// The matches against older champions, with the candidate as A.
     pub older: Vec<OlderMatch>,
 }
 
-/// How a candidate stood up to an older champion.
+/// A candidate's match against an older champion.
 #[derive(Clone, Debug, Serialize)]
 pub struct OlderMatch {
-    /// Name of the older champion.
+    /// The older champion's name.
     pub champion: String,
-    /// Whether the 95 % interval shows that the candidate is the weaker.
+    /// Whether the 95 % interval shows that the candidate is weaker.
     pub weaker: bool,
-    /// The match.
+    /// The match, with the candidate as A.
     pub result: MatchResult,
 }
 
 impl GateVerdict {
-    /// Takes a match against an older champion into account: a candidate that is the weaker is kept out.
+    /// Takes a match against an older champion into account: a candidate that is weaker is rejected.
     pub fn add_older(&mut self, champion: String, result: MatchResult) {
         let weaker = result.games > 0 && result.estimate.elo_high < 0.0;
         (self.decision, self.reason) = match (result.stopped, weaker) {
@@ -224,14 +228,16 @@ impl GateVerdict {
         });
     }
 
-    /// Whether the candidate becomes champion.
+    /// Whether the candidate becomes the champion.
     pub fn promotes(&self) -> bool {
         self.decision == Decision::Promote
     }
 }
 
-/// Lets the candidate meet the champion until the sequential test decides or the games run out. A candidate that is to be promoted then
-/// meets older champions: [`GateVerdict::add_older`].
+/// Plays the candidate against the champion until the sequential test decides or the games run out.
+///
+/// A candidate to be promoted must then also play older champions; [`GateVerdict::add_older`] takes those matches into
+/// account.
 ///
 /// # Errors
 /// See [`run_match`].
@@ -285,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn older_champions_lie_further_and_further_back() {
+    fn older_champions_are_at_doubling_distances() {
         let places = |older_champions, champions| {
             let config = GateConfig {
                 older_champions,

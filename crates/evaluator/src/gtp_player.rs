@@ -1,4 +1,4 @@
-//! Any engine that speaks GTP, one process per game played side by side.
+//! Any engine that speaks GTP, with one process per parallel game.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -8,28 +8,28 @@ use tengen_rules::{GameEnd, Rules};
 
 use crate::player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Turn};
 
-/// How much of an engine's standard error is kept with a fault, in bytes.
+/// How much of an engine's standard error a fault keeps, in bytes.
 const STDERR_KEPT: usize = 8 * 1024;
-/// Longest name of an engine in results and records, in characters.
+/// Maximum length of an engine's name in results and records, in characters.
 const NAME_KEPT: usize = 80;
 
-/// Plays through engine processes. Our referee keeps the games; the engines are told every move.
+/// Plays through engine processes. Our own referee keeps track of the games and sends every move to the engines.
 ///
-/// An engine that lists `set_random_seed` (GNU Go does) is given the game's seed, so that the same match can be played again.
-/// One that lists `kata-set-rules` (KataGo and Tengen do) is told the rules.
+/// An engine that lists `set_random_seed` (such as GNU Go) gets the game's seed, so that the same match can be played
+/// again. An engine that lists `kata-set-rules` (such as KataGo and Tengen) gets the rules.
 ///
-/// **Restarts.** A process plays game after game. One that fails in a game loses that game and is killed. One that is found dead or
-/// failing when a game begins is replaced without a loss. An engine that cannot be started, or refuses the board or the komi, ends
-/// the match when that happens in a process's first game, since nothing can be played then; later it loses the game it cannot begin,
-/// and the next game tries again.
+/// **Restarts.** A process plays one game after another. If it fails during a game, it loses that game and is killed. If
+/// it turns out to be dead or to fail when a game begins, it is replaced without a loss. If an engine cannot be started,
+/// or refuses the board or the komi, before any process in its slot has begun a game, the match ends, because nothing
+/// can be played. Later, the engine loses the game that it cannot begin, and the next game tries again.
 ///
-/// Dropping the player asks the engines to quit, gives them a second, and ends them in any case.
+/// Dropping the player asks the engines to quit, waits a second, and then kills any that are left.
 pub struct GtpPlayer {
     name: String,
     info: EngineInfo,
     command: CommandLine,
     timeouts: Timeouts,
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     engines: usize,
     moves: u64,
     processes: AtomicU64,
@@ -37,19 +37,20 @@ pub struct GtpPlayer {
 
 /// One engine process and the game it is in.
 #[derive(Default)]
-struct Seat {
+struct Slot {
     controller: Option<Controller>,
     game: Option<u64>,
-    /// Plies of the game that the engine knows.
-    told: usize,
-    /// Whether an engine has begun a game here before.
+    /// Number of plies of the game that the engine knows.
+    known_plies: usize,
+    /// Whether an engine has begun a game in this slot before.
     proven: bool,
-    /// The rules that an engine here could not be told.
-    rules_not_told: Option<String>,
+    /// Rules that an engine in this slot may not know.
+    unknown_rules: Option<String>,
 }
 
 impl GtpPlayer {
-    /// Starts one engine to see that it works, and asks for its name. More are started as games need them, `engines` at most.
+    /// Starts one engine to check that it works and to ask for its name. More are started as games need them, up to
+    /// `engines`.
     ///
     /// # Errors
     /// [`ControllerError`] when it cannot be started or does not speak GTP 2.
@@ -62,16 +63,16 @@ impl GtpPlayer {
         let controller = Controller::start(&command, timeouts)?;
         let info = controller.info().clone();
         let name = name.unwrap_or_else(|| name_of(&info, &command));
-        let seats = vec![Seat {
+        let slots = vec![Slot {
             controller: Some(controller),
-            ..Seat::default()
+            ..Slot::default()
         }];
         Ok(GtpPlayer {
             name,
             info,
             command,
             timeouts,
-            seats,
+            slots,
             engines: engines.max(1),
             moves: 0,
             processes: AtomicU64::new(1),
@@ -85,14 +86,14 @@ impl Drop for GtpPlayer {
             return;
         }
         thread::scope(|scope| {
-            for controller in self.seats.iter_mut().filter_map(|seat| seat.controller.take()) {
+            for controller in self.slots.iter_mut().filter_map(|slot| slot.controller.take()) {
                 scope.spawn(|| controller.quit());
             }
         });
     }
 }
 
-/// What the engine calls itself, in one short line; the program's file name where it does not say.
+/// The engine's name and version in one short line, or the program's file name if it reports neither.
 fn name_of(info: &EngineInfo, command: &CommandLine) -> String {
     let said = format!("{} {}", info.name, info.version);
     let shown = said.replace(char::is_control, " ");
@@ -114,27 +115,27 @@ impl Player for GtpPlayer {
     }
 
     fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError> {
-        let seats = turns.iter().map(|turn| turn.slot + 1).max().unwrap_or(0);
-        if self.seats.len() < seats {
-            self.seats.resize_with(seats, Seat::default);
+        let slots = turns.iter().map(|turn| turn.slot + 1).max().unwrap_or(0);
+        if self.slots.len() < slots {
+            self.slots.resize_with(slots, Slot::default);
         }
         self.moves += turns.len() as u64;
-        let mut free: Vec<Option<&mut Seat>> = self.seats.iter_mut().map(Some).collect();
-        let desk = &Desk {
+        let mut free: Vec<Option<&mut Slot>> = self.slots.iter_mut().map(Some).collect();
+        let shared = &Shared {
             name: &self.name,
             command: &self.command,
             timeouts: self.timeouts,
             processes: &self.processes,
         };
         let jobs = turns.iter().map(|turn| {
-            let seat = free[turn.slot].take().expect("one slot has one game at a time");
-            (seat, *turn)
+            let slot = free[turn.slot].take().expect("one slot has one game at a time");
+            (slot, *turn)
         });
         let jobs: Vec<_> = jobs.collect();
         thread::scope(|scope| {
             let workers: Vec<_> = jobs
                 .into_iter()
-                .map(|(seat, turn)| scope.spawn(move || seat.answer(desk, turn)))
+                .map(|(slot, turn)| scope.spawn(move || slot.answer(shared, turn)))
                 .collect();
             workers
                 .into_iter()
@@ -156,42 +157,42 @@ impl Player for GtpPlayer {
             name: self.info.name.clone(),
             version: self.info.version.clone(),
             processes: self.processes.load(Ordering::Relaxed),
-            rules_not_told: self.seats.iter().find_map(|seat| seat.rules_not_told.clone()),
+            rules_not_told: self.slots.iter().find_map(|slot| slot.unknown_rules.clone()),
         })
     }
 
     fn stderr(&self, slot: usize) -> String {
-        let controller = self.seats.get(slot).and_then(|seat| seat.controller.as_ref());
+        let controller = self.slots.get(slot).and_then(|slot| slot.controller.as_ref());
         controller.map_or_else(String::new, |controller| end_of(controller.stderr()))
     }
 }
 
-/// What all seats share.
-struct Desk<'a> {
+/// What all slots share.
+struct Shared<'a> {
     name: &'a str,
     command: &'a CommandLine,
     timeouts: Timeouts,
     processes: &'a AtomicU64,
 }
 
-impl Seat {
-    fn answer(&mut self, desk: &Desk<'_>, turn: Turn<'_>) -> Result<Answer, PlayerError> {
+impl Slot {
+    fn answer(&mut self, shared: &Shared<'_>, turn: Turn<'_>) -> Result<Answer, PlayerError> {
         if self.game != Some(turn.game) {
-            match self.sit_down(desk, &turn) {
+            match self.begin_game(shared, &turn) {
                 Ok(()) => self.proven = true,
                 Err(error) if self.proven => return Ok(Answer::Fault(fault(&error, FaultKind::RefusedGame))),
-                Err(error) => return Err(desk.cannot_begin(error)),
+                Err(error) => return Err(shared.cannot_begin(error)),
             }
         }
         let Some(controller) = self.controller.as_mut() else {
-            // Cannot happen in a game that goes on: a failed engine has lost its game.
+            // Cannot happen during a game: an engine that fails loses its game.
             return Err(PlayerError::Engine(ControllerError::Gone));
         };
-        let answer = match follow(controller, &turn, &mut self.told) {
+        let answer = match follow(controller, &turn, &mut self.known_plies) {
             Ok(Genmove::Resign) => Answer::Resign,
             Ok(Genmove::Move(mv)) => {
-                self.told += 1;
-                Answer::Play(Choice { mv, thought: None })
+                self.known_plies += 1;
+                Answer::Play(Choice { mv, search: None })
             }
             Err(fault) => Answer::Fault(fault),
         };
@@ -201,32 +202,32 @@ impl Seat {
         Ok(answer)
     }
 
-    /// Begins a new game, with a new process where the last one has failed or fails now.
-    fn sit_down(&mut self, desk: &Desk<'_>, turn: &Turn<'_>) -> Result<(), ControllerError> {
+    /// Begins a new game, with a new process if the old one has failed or fails now.
+    fn begin_game(&mut self, shared: &Shared<'_>, turn: &Turn<'_>) -> Result<(), ControllerError> {
         let old = self
             .controller
             .take()
-            .and_then(|mut controller| begin(&mut controller, turn).ok().map(|told| (controller, told)));
-        let (controller, told_rules) = match old {
+            .and_then(|mut controller| begin(&mut controller, turn).ok().map(|knows| (controller, knows)));
+        let (controller, knows_rules) = match old {
             Some(begun) => begun,
             None => {
-                desk.processes.fetch_add(1, Ordering::Relaxed);
-                let mut fresh = Controller::start(desk.command, desk.timeouts)?;
-                let told = begin(&mut fresh, turn)?;
-                (fresh, told)
+                shared.processes.fetch_add(1, Ordering::Relaxed);
+                let mut fresh = Controller::start(shared.command, shared.timeouts)?;
+                let knows = begin(&mut fresh, turn)?;
+                (fresh, knows)
             }
         };
         self.controller = Some(controller);
         self.game = Some(turn.game);
-        self.told = 0;
-        if !told_rules {
-            self.rules_not_told = Some(turn.position.rules().to_string());
+        self.known_plies = 0;
+        if !knows_rules {
+            self.unknown_rules = Some(turn.position.rules().to_string());
         }
         Ok(())
     }
 }
 
-impl Desk<'_> {
+impl Shared<'_> {
     fn cannot_begin(&self, error: ControllerError) -> PlayerError {
         match error {
             ControllerError::Refused { .. } => PlayerError::Unsupported {
@@ -238,20 +239,20 @@ impl Desk<'_> {
     }
 }
 
-/// Sets a new game up; whether the engine knows its rules.
+/// Sets up a new game. Returns whether the engine knows its rules.
 fn begin(controller: &mut Controller, turn: &Turn<'_>) -> Result<bool, ControllerError> {
     controller.new_game(turn.position.size(), turn.komi)?;
-    let knows_rules = tell_rules(controller, turn.position.rules())?;
+    let knows_rules = set_rules(controller, turn.position.rules())?;
     if controller.knows("set_random_seed") {
-        // GNU Go takes a number of 32 bits with sign.
+        // GNU Go accepts a signed 32-bit number.
         controller.ask(&format!("set_random_seed {}", turn.seed >> 33))?;
     }
     Ok(knows_rules)
 }
 
-/// Tells the rules to an engine that can be told; false where it does not know them then. Engines that cannot be told are
-/// trusted to play Tromp-Taylor; other ways to end a game make no difference between machines.
-fn tell_rules(controller: &mut Controller, rules: Rules) -> Result<bool, ControllerError> {
+/// Sends the rules to an engine that has a command for them. Returns whether the engine knows the rules. Engines without
+/// the command are assumed to play Tromp-Taylor; how a game ends makes no difference between machines.
+fn set_rules(controller: &mut Controller, rules: Rules) -> Result<bool, ControllerError> {
     if !controller.knows("kata-set-rules") {
         let end = GameEnd::TwoPasses;
         return Ok(Rules { end, ..rules } == Rules::tromp_taylor());
@@ -263,15 +264,15 @@ fn tell_rules(controller: &mut Controller, rules: Rules) -> Result<bool, Control
     }
 }
 
-/// Tells the engine the moves it does not know yet and asks for its own.
-fn follow(controller: &mut Controller, turn: &Turn<'_>, told: &mut usize) -> Result<Genmove, Fault> {
+/// Sends the engine the moves it does not know yet and asks for its own.
+fn follow(controller: &mut Controller, turn: &Turn<'_>, known_plies: &mut usize) -> Result<Genmove, Fault> {
     let size = turn.position.size();
-    for (ply, &mv) in turn.position.moves().iter().enumerate().skip(*told) {
+    for (ply, &mv) in turn.position.moves().iter().enumerate().skip(*known_plies) {
         let color = turn.position.start().mover(ply);
         controller
             .play(size, color, mv)
             .map_err(|error| with_stderr(fault(&error, FaultKind::RefusedMove), controller))?;
-        *told = ply + 1;
+        *known_plies = ply + 1;
     }
     let answer = controller.genmove(size, turn.color());
     answer.map_err(|error| with_stderr(fault(&error, FaultKind::RefusedToMove), controller))
@@ -296,7 +297,7 @@ fn fault(error: &ControllerError, refused: FaultKind) -> Fault {
     }
 }
 
-/// A failure of a process that may still be asked: what it has written by now is more than what it had when it failed.
+/// Updates a fault with what the process has written to standard error by now, which may be more than when it failed.
 fn with_stderr(fault: Fault, controller: &Controller) -> Fault {
     Fault {
         stderr: end_of(controller.stderr()),

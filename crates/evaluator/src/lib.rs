@@ -1,15 +1,15 @@
-//! Who is stronger, by how much, and how sure is that?
+//! Who is stronger, by how much, and how certain is it?
 //!
-//! - [`PlayerSpec`] names a player in one line of text; [`build_player`] makes a [`Player`] of it: a network behind a search, the
-//!   random player, a search without a network, any engine that speaks GTP.
-//! - [`run_match`] plays two players against each other over paired openings with colors swapped, many games side by side,
-//!   under our own referee.
+//! - [`PlayerSpec`] describes a player in one line of text, and [`build_player`] turns it into a [`Player`]: a network
+//!   with a search, the random player, a search without a network, or any engine that speaks GTP.
+//! - [`run_match`] plays two players against each other from paired openings with colors swapped, many games in
+//!   parallel, under our own referee.
 //! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts,
-//!   [`ConfidenceSequence`], [`Sprt`].
+//!   [`ConfidenceSequence`], and [`Sprt`].
 //! - [`rate_pool`] rates many players together; [`run_gate`] decides whether a candidate replaces the champion.
 //!
-//! Never in this crate: a network library (models come in through [`PredictorLoader`]), files, printing, clocks in results.
-//! The same seed and players give the same match.
+//! This crate never uses a network library (models come in through [`PredictorLoader`]), reads or writes files, prints,
+//! or puts clock times into results. The same seed and players give the same match.
 
 mod book;
 mod build;
@@ -41,7 +41,9 @@ pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
 pub use play::{MatchContext, MatchError, MatchEvent, Observer, continue_match, known_match, run_match};
-pub use player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
+pub use player::{
+    Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, SearchSummary, Turn,
+};
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
 pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};

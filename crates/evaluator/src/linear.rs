@@ -1,6 +1,6 @@
 //! Small systems of linear equations with a symmetric positive definite matrix.
 
-/// A symmetric matrix, row by row; only positive definite ones can be solved.
+/// A symmetric matrix, row by row. Only positive definite matrices can be factored.
 #[derive(Clone, Debug)]
 pub(crate) struct Symmetric {
     side: usize,
@@ -15,7 +15,7 @@ impl Symmetric {
         }
     }
 
-    /// Adds to the entry and to its mirror image.
+    /// Adds to an entry and to its mirror image across the diagonal.
     pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
         self.values[row * self.side + column] += value;
         if row != column {
@@ -46,7 +46,7 @@ impl Symmetric {
     }
 }
 
-/// A factored matrix.
+/// A matrix factored into L Lᵀ, with L lower triangular.
 pub(crate) struct Cholesky {
     side: usize,
     lower: Vec<f64>,
@@ -69,7 +69,7 @@ impl Cholesky {
         x
     }
 
-    /// The entry of the inverse matrix on the diagonal.
+    /// A diagonal entry of the inverse matrix.
     pub(crate) fn inverse_diagonal(&self, index: usize) -> f64 {
         let mut unit = vec![0.0; self.side];
         unit[index] = 1.0;

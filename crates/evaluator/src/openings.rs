@@ -1,4 +1,4 @@
-//! From which positions do the games of a match begin?
+//! From which positions do the games of a match start?
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,13 @@ use crate::book::Book;
 
 /// Opening moves, the same for both games of a pair.
 ///
-/// Written as `none`, `first-moves`, `random:PLIES` or `book:PATH`; `+random:PLIES` may follow the second and the last.
+/// Written as `none`, `first-moves`, `random:PLIES`, or `book:PATH`; `+random:PLIES` may follow `first-moves` and
+/// `book:PATH`.
 ///
-/// `first-moves` gives the pairs all first moves that no symmetry maps onto each other, `book:` the lines of a book (see [`Book`]);
-/// both in a shuffled order, each once before any comes again. `random:PLIES` adds plays drawn evenly from all legal ones. Without
-/// random plies, players without any randomness play the same game again whenever an opening comes again.
+/// `first-moves` uses every first move that is distinct under the board's symmetries, and `book:` uses the lines of a
+/// book (see [`Book`]); both go through all their openings in shuffled order before repeating any. `random:PLIES` adds
+/// plays chosen uniformly from all legal ones. Without random plies, deterministic players repeat a game whenever an
+/// opening repeats.
 ///
 /// ```
 /// let openings: tengen_evaluator::Openings = "first-moves+random:2".parse().unwrap();
@@ -26,9 +28,9 @@ use crate::book::Book;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Openings {
-    /// Whether the pairs begin with the distinct first moves.
+    /// Whether pairs start with the distinct first moves.
     pub first_moves: bool,
-    /// The book the pairs begin with; never together with `first_moves`.
+    /// The book whose lines the pairs start with; never together with `first_moves`.
     pub book: Option<Book>,
     /// How many random legal plays follow, 0 to 361.
     pub random_plies: usize,
@@ -43,8 +45,8 @@ impl Openings {
         }
     }
 
-    /// The opening of a pair of games: legal turns from the empty board that do not end the game. The same arguments give
-    /// the same moves.
+    /// The opening of a pair of games: legal moves from the empty board that do not end the game. The same arguments
+    /// give the same moves.
     pub fn moves(&self, size: Size, rules: Rules, seed: u64, pair: usize) -> Vec<Move> {
         let mut position = Position::with_rules(size, rules);
         if self.first_moves {
@@ -75,10 +77,10 @@ impl Openings {
         position.moves().to_vec()
     }
 
-    /// Checks that a book was read and fits board and rules.
+    /// Checks that the book, if there is one, has lines and that they are playable on this board under these rules.
     ///
     /// # Errors
-    /// A sentence naming the line that does not fit.
+    /// A sentence naming the line that cannot be played.
     pub fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
         self.book.as_ref().map_or(Ok(()), |book| book.validate(size, rules))
     }
@@ -87,7 +89,7 @@ impl Openings {
 const STREAM_RANDOM: u64 = 1;
 const STREAM_SHUFFLE: u64 = 2;
 
-/// Which of `count` openings a pair begins with: all in a shuffled order, then all again in another.
+/// Which of `count` openings a pair starts with: all in one shuffled order, then all again in another.
 fn shuffled(count: usize, seed: u64, pair: usize) -> usize {
     let mut order: Vec<usize> = (0..count).collect();
     let mut rng = rng::stream(seed, &[STREAM_SHUFFLE, (pair / count) as u64]);
@@ -97,7 +99,8 @@ fn shuffled(count: usize, seed: u64, pair: usize) -> usize {
     order[pair % count]
 }
 
-/// One point of every class of points that the symmetries of the board map onto each other, in reading order: on 5x5 six of them.
+/// The first point, in reading order, of every class of points that the board's symmetries map onto each other: six on
+/// 5x5.
 pub fn distinct_first_moves(size: Size) -> Vec<Point> {
     let is_first = |&point: &Point| {
         Symmetry::all(size)
@@ -123,11 +126,11 @@ impl fmt::Display for Openings {
     }
 }
 
-/// The text names no openings.
+/// The text does not describe openings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no openings: expected none, first-moves, book:PATH, random:PLIES, first-moves+random:PLIES or book:PATH+random:PLIES \
-     with 1 to 361 plies"
+    "'{0}' does not describe openings: expected none, first-moves, book:PATH, random:PLIES, first-moves+random:PLIES, \
+     or book:PATH+random:PLIES, with 1 to 361 plies"
 )]
 pub struct ParseOpeningsError(String);
 
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn first_moves_come_once_each_before_any_again() {
+    fn first_moves_all_occur_before_any_repeats() {
         let size = Size::square(5).expect("a size");
         let openings: Openings = "first-moves".parse().expect("openings");
         let mut round: Vec<Vec<Move>> = (6..12)
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn random_openings_repeat_with_their_seed_only() {
+    fn random_openings_depend_on_the_seed() {
         let size = Size::square(9).expect("a size");
         let openings: Openings = "first-moves+random:6".parse().expect("openings");
         assert_eq!(

@@ -1,15 +1,15 @@
-//! What do pairs of games say that single games do not?
+//! What do pairs of games show that single games do not?
 
 use serde::{Deserialize, Serialize};
 
 /// Counts of pairs of games by player A's points in the pair: 0, ½, 1, 1½, 2.
 ///
-/// The two games of a pair share their opening with colors swapped. Where an opening favours one color, their results hang together
-/// and a count of single games would claim a wrong error; pairs are independent of one another.
+/// The two games of a pair share their opening with colors swapped. If an opening favors one color, their results are
+/// correlated, and counting single games would give a wrong error estimate. Pairs are independent of each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pentanomial {
-    /// Pairs in which player A made 0, ½, 1, 1½ and 2 points.
+    /// Pairs in which player A scored 0, ½, 1, 1½, and 2 points.
     pub counts: [u64; 5],
 }
 
@@ -17,7 +17,7 @@ pub struct Pentanomial {
 pub(crate) const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 impl Pentanomial {
-    /// Adds a pair by player A's points in its two games: each 0, ½ or 1.
+    /// Adds a pair, given player A's points in each of its two games: 0, ½, or 1.
     pub fn add(&mut self, first: f64, second: f64) {
         let index = (2.0 * (first + second)).round() as usize;
         self.counts[index.min(4)] += 1;
@@ -28,7 +28,7 @@ impl Pentanomial {
         self.counts.iter().sum()
     }
 
-    /// Player A's mean points per game, 0 to 1; ½ without any pair.
+    /// Player A's mean points per game, 0 to 1; ½ if there are no pairs.
     pub fn score(&self) -> f64 {
         match self.pairs() {
             0 => 0.5,
@@ -36,8 +36,8 @@ impl Pentanomial {
         }
     }
 
-    /// How much the score of pairs varies, compared with the largest variance that this mean score allows: 0 to 1. One pair won and one
-    /// lost are added to the count first, so that few or equal results do not pretend to be certain.
+    /// The variance of the pairs' scores as a share of the largest variance that this mean score allows: 0 to 1. One
+    /// won pair and one lost pair are added first, so that a few equal results do not look certain.
     pub(crate) fn variance_share(&self) -> f64 {
         let mut counts = self.counts.map(|count| count as f64);
         counts[0] += 1.0;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn variance_share_tells_how_much_pairs_vary() {
+    fn variance_share_measures_how_much_pairs_vary() {
         let independent = Pentanomial {
             counts: [2500, 0, 5000, 0, 2500],
         };

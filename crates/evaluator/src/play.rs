@@ -12,57 +12,58 @@ use crate::sequence::ConfidenceSequence;
 use crate::settings::{AColor, MatchConfig};
 use crate::sprt::{Sprt, SprtState};
 
-/// What the records of a match carry besides its settings.
+/// What the records of a match contain besides its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatchContext {
-    /// Name of the match; the games are called by it and their number.
+    /// The match's name; a game's id is this name and its number.
     pub match_id: String,
     /// Name of the configuration, stored with every game.
     pub config_id: String,
-    /// Time stored with every game, in milliseconds since 1970-01-01 UTC. A parameter, so that the same match gives the same bytes.
+    /// Time stored with every game, in milliseconds since 1970-01-01 UTC. It is a parameter so that the same match
+    /// gives the same bytes.
     pub start_time_ms: i64,
 }
 
-/// What happens while a match is played.
+/// Progress of a match, reported to an [`Observer`].
 #[derive(Debug)]
 pub enum MatchEvent<'a> {
-    /// Every game in progress has gone on by a turn or two.
+    /// Every game in progress has advanced by one or two plies.
     Round {
         /// Games in progress.
         playing: usize,
-        /// Turns taken in this match so far.
+        /// Plies played in the current batch of games, openings not included.
         plies: u64,
-        /// What A and B have spent since they were made.
+        /// What A and B have spent since they were created.
         costs: [PlayerCost; 2],
-        /// What is known of the engines behind A and B.
+        /// The engines behind A and B, if they are engines.
         engines: &'a [Option<EngineReport>; 2],
     },
     /// A game has ended.
     GameFinished {
-        /// The game.
+        /// The game with its record.
         game: &'a FinishedGame,
     },
     /// The sequential test has looked at all pairs so far.
     Looked {
-        /// Its numbers.
+        /// The test's numbers at this look.
         sprt: &'a Sprt,
-        /// Pairs seen.
+        /// Number of complete pairs so far.
         pairs: u64,
     },
 }
 
-/// Why there is no match.
+/// Why a match cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
-    /// The settings cannot be.
+    /// The settings are invalid.
     #[error("match settings: {0}")]
     Settings(String),
-    /// A player cannot go on.
+    /// A player cannot play at all.
     #[error(transparent)]
     Player(#[from] PlayerError),
 }
 
-/// Receives events; [`ControlFlow::Break`] ends the match after the present round.
+/// Receives events; [`ControlFlow::Break`] ends the match after the current round.
 pub type Observer<'a> = dyn FnMut(&MatchEvent<'_>) -> ControlFlow<()> + 'a;
 
 /// Plays a match between `a` and `b` and keeps all its records in [`MatchResult::records`].
@@ -88,18 +89,18 @@ pub fn run_match(
     Ok(result)
 }
 
-/// Plays what is missing of a match between `a` and `b` of which the games `earlier` are known, in any order; games known twice count
-/// once.
+/// Plays the missing games of a match between `a` and `b`. The games in `earlier` were already played; they may come in
+/// any order, and duplicates count once.
 ///
-/// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs and the test looks
-/// after each, so that it never prefers games that end early. A match stopped by the observer says so in
-/// [`MatchResult::stopped`]; games in progress are dropped then. A game depends on the settings, its number and the players
-/// only: a match that is continued ends as it would have ended without the pause. The records of the games go to the observer and
-/// are not kept.
+/// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs, and
+/// the test looks at the results only after each batch, so that it never favors games that end early. If the observer
+/// stops the match, [`MatchResult::stopped`] is true, and games in progress are dropped. A game depends only on the
+/// settings, its number, and the players, so a continued match ends exactly as it would have without the interruption.
+/// The records of the games go to the observer and are not kept.
 ///
 /// # Errors
-/// [`MatchError::Settings`] for settings that cannot be, [`MatchError::Player`] when a player cannot play at all. What goes wrong in one
-/// game is a forfeit in the result.
+/// [`MatchError::Settings`] for invalid settings, and [`MatchError::Player`] when a player cannot play at all. A
+/// failure within one game is a forfeit in the result instead.
 pub fn continue_match(
     config: &MatchConfig,
     earlier: Vec<GameScore>,
@@ -111,39 +112,39 @@ pub fn continue_match(
     config.validate().map_err(MatchError::Settings)?;
     let spent = [a.cost(), b.cost()];
     let mut scores = by_number(earlier);
-    let mut course = Course::begin();
+    let mut progress = Progress::begin();
     let mut stopped = false;
-    while let Some(batch) = course.next_batch(config) {
+    while let Some(batch) = progress.next_batch(config) {
         let missing: Vec<usize> = batch.filter(|game| !scores.contains_key(game)).collect();
         let (played, broken) = play_games(config, &missing, a, b, context, observer)?;
         scores.extend(played.into_iter().map(|game| (game.summary.game, game)));
-        stopped = broken || course.look(config, &scores, observer);
+        stopped = broken || progress.look(config, &scores, observer);
         if stopped {
             break;
         }
     }
-    let games = course.played(scores);
+    let games = progress.played(scores);
     let costs = [a.cost() - spent[0], b.cost() - spent[1]];
     let mut result = MatchResult::of(config, [a.name(), b.name()], costs, &games);
     result.stopped = stopped;
-    result.sprt = course.sprt;
+    result.sprt = progress.sprt;
     result.a_engine = a.engine();
     result.b_engine = b.engine();
     Ok(result)
 }
 
-/// The result of a match of which the games `known` are known, or `None` when some that it needs are missing.
+/// The result of a match from its already played games, or `None` if the match needs more games.
 pub fn known_match(config: &MatchConfig, known: Vec<GameScore>, names: [String; 2]) -> Option<MatchResult> {
     let scores = by_number(known);
-    let mut course = Course::begin();
-    while let Some(mut batch) = course.next_batch(config) {
+    let mut progress = Progress::begin();
+    while let Some(mut batch) = progress.next_batch(config) {
         if !batch.all(|game| scores.contains_key(&game)) {
             return None;
         }
-        course.look(config, &scores, &mut |_| ControlFlow::Continue(()));
+        progress.look(config, &scores, &mut |_| ControlFlow::Continue(()));
     }
-    let mut result = MatchResult::of(config, names, Default::default(), &course.played(scores));
-    result.sprt = course.sprt;
+    let mut result = MatchResult::of(config, names, Default::default(), &progress.played(scores));
+    result.sprt = progress.sprt;
     Some(result)
 }
 
@@ -155,23 +156,24 @@ fn by_number(games: Vec<GameScore>) -> BTreeMap<usize, GameScore> {
     scores
 }
 
-/// How far a match has come: whole batches of pairs where somebody looks after each, else all games at once.
-struct Course {
+/// How far a match has progressed: in batches of whole pairs if results are checked along the way, otherwise in one
+/// batch.
+struct Progress {
     next: usize,
     sprt: Option<Sprt>,
     clear: bool,
 }
 
-impl Course {
-    fn begin() -> Course {
-        Course {
+impl Progress {
+    fn begin() -> Progress {
+        Progress {
             next: 0,
             sprt: None,
             clear: false,
         }
     }
 
-    /// The numbers of the games to be played before the next look; none when the match is decided.
+    /// The numbers of the games to play before the next look; `None` when the match is decided.
     fn next_batch(&mut self, config: &MatchConfig) -> Option<std::ops::Range<usize>> {
         let decided = self.sprt.is_some_and(|sprt| sprt.state != SprtState::Open);
         if decided || self.clear || self.next >= config.games {
@@ -186,7 +188,8 @@ impl Course {
         Some(begin..self.next)
     }
 
-    /// Lets the sequential test and the bounds at any time look at the games so far; returns whether the observer ends the match.
+    /// Updates the sequential test and the any-time bounds with the games so far, and returns whether the observer
+    /// stops the match.
     fn look(&mut self, config: &MatchConfig, scores: &BTreeMap<usize, GameScore>, observer: &mut Observer<'_>) -> bool {
         if config.sprt.is_none() && !config.until_clear {
             return false;
@@ -203,14 +206,14 @@ impl Course {
         observer(&event).is_break() && self.next < config.games
     }
 
-    /// The games of the batches so far, in order.
+    /// The games of the batches so far, in the order of their numbers.
     fn played(&self, scores: BTreeMap<usize, GameScore>) -> Vec<GameScore> {
         let numbered = scores.into_iter().filter(|(number, _)| *number < self.next);
         numbered.map(|(_, score)| score).collect()
     }
 }
 
-/// Plays the games with these numbers and returns their scores, and whether the observer has stopped the match.
+/// Plays the games with these numbers. Returns their scores and whether the observer stopped the match.
 fn play_games(
     config: &MatchConfig,
     numbers: &[usize],
@@ -273,7 +276,7 @@ fn begin(config: &MatchConfig, game: usize) -> LiveGame {
     LiveGame::begin(config, game, &opening, [seed(0), seed(1)])
 }
 
-/// Lets one player take its turn in every game in which it has to move. Returns the number of turns.
+/// Lets one player move in every game in which it is to move. Returns the number of turns.
 fn half_round(
     live: &mut [Option<LiveGame>],
     player: &mut dyn Player,
@@ -299,13 +302,13 @@ fn half_round(
     let slots: Vec<usize> = turns.iter().map(|turn| turn.slot).collect();
     let answers: Vec<Answer> = player.choose(&turns)?;
     for (&slot, answer) in slots.iter().zip(answers) {
-        let game = live[slot].as_mut().expect("the game was there before");
+        let game = live[slot].as_mut().expect("every turn belongs to a live game");
         game.take(answer, || player.stderr(slot));
     }
     Ok(slots.len() as u64)
 }
 
-/// Whether games of these settings come in pairs.
+/// Whether games with these settings come in pairs.
 pub(crate) fn is_paired(config: &MatchConfig) -> bool {
     config.a_color == AColor::Alternate
 }

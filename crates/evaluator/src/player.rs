@@ -1,62 +1,64 @@
-//! What is a player?
+//! The interface of players and what they report.
 
 use serde::{Deserialize, Serialize};
 use tengen_rules::{Color, Komi, Move, Position};
 
 /// Chooses moves in many games at once.
 pub trait Player {
-    /// Name for people and records.
+    /// The player's name in results and game records.
     fn name(&self) -> String;
 
-    /// How many games the player can play side by side.
+    /// The maximum number of games the player can play in parallel.
     fn max_parallel(&self) -> usize {
         usize::MAX
     }
 
     /// Answers every turn, in the same order.
     ///
-    /// The answer to a turn depends on that turn alone, not on the other turns of the call (where the network's numbers do not depend
-    /// on the batch), and is the same for the same [`Turn::seed`] and position.
+    /// The answer depends only on the turn itself, not on the other turns of the call (provided that the network's
+    /// output does not depend on the batch), and is the same for the same [`Turn::seed`] and position.
     ///
     /// # Errors
-    /// [`PlayerError`] when the player cannot go on at all; what goes wrong in one game is [`Answer::Fault`].
+    /// [`PlayerError`] when the player cannot continue at all. A failure in one game is an [`Answer::Fault`] instead.
     fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError>;
 
-    /// What the player has spent since it was made.
+    /// What the player has spent since it was created.
     fn cost(&self) -> PlayerCost {
         PlayerCost::default()
     }
 
-    /// The program behind the player, when it is an engine of its own.
+    /// The program behind the player, if it is a separate engine.
     fn engine(&self) -> Option<EngineReport> {
         None
     }
 
-    /// The end of what the player's engine in this slot has written to its standard error; empty for players without engines.
+    /// The end of what the player's engine in this slot has written to standard error; empty for players without
+    /// engines.
     fn stderr(&self, _slot: usize) -> String {
         String::new()
     }
 }
 
-/// What is known of an engine that plays over GTP.
+/// An engine that plays over GTP, as it identified itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineReport {
-    /// Its command line.
+    /// The engine's command line.
     pub command: String,
-    /// Its answer to `name`.
+    /// The engine's answer to `name`.
     pub name: String,
-    /// Its answer to `version`.
+    /// The engine's answer to `version`.
     pub version: String,
-    /// Processes started so far; more than were needed side by side when some failed and were replaced.
+    /// Processes started so far, including replacements for processes that failed.
     pub processes: u64,
-    /// The rules of games that the engine could not be told and may not play by: it does not list `kata-set-rules` or
-    /// refused them. `None` where it was told, and where two passes under Tromp-Taylor rules are meant.
+    /// The rules of the match if the engine may not know them, because it does not list `kata-set-rules` or refused
+    /// the rules. `None` if the engine accepted the rules, or if they are Tromp-Taylor rules with two passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_not_told: Option<String>,
 }
 
 impl EngineReport {
-    /// The engine of a match that was played in two parts: processes add up, rules once not told stay so.
+    /// Combines the reports of a match played in two parts: the numbers of processes add up, and rules that the engine
+    /// did not know in either part are kept.
     #[must_use]
     pub fn then(self, later: EngineReport) -> EngineReport {
         EngineReport {
@@ -67,16 +69,16 @@ impl EngineReport {
     }
 }
 
-/// One game in which the player has to move. The game is not over.
+/// A game in which the player is to move. The game is not over.
 #[derive(Clone, Copy)]
 pub struct Turn<'a> {
-    /// Place of the game among those played side by side, below the number of parallel games. One slot has one game at a time.
+    /// Index of the game among those played in parallel. A slot has one game at a time.
     pub slot: usize,
-    /// Number of the game; another number in the same slot means that a new game has begun.
+    /// Number of the game; a different number in the same slot means that a new game has started.
     pub game: u64,
     /// Seed of this player's choices in this game.
     pub seed: u64,
-    /// The position with its whole history.
+    /// The position with its complete history.
     pub position: &'a Position,
     /// Points added to White's area.
     pub komi: Komi,
@@ -92,9 +94,9 @@ impl Turn<'_> {
 /// A player's answer to one turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A move, to be judged by the referee.
+    /// A move; the referee checks whether it is legal.
     Play(Choice),
-    /// The player gives the game up.
+    /// The player resigns.
     Resign,
     /// The player failed in this game and loses it.
     Fault(Fault),
@@ -103,66 +105,66 @@ pub enum Answer {
 /// A chosen move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The move.
+    /// The move to play.
     pub mv: Move,
-    /// What the player thought of it, when it tells.
-    pub thought: Option<Thought>,
+    /// What the player's search found; `None` for players that do not search or do not report it.
+    pub search: Option<SearchSummary>,
 }
 
-/// What a search found about the move it chose, seen by the side to move.
+/// What a search found about the move it chose, from the viewpoint of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thought {
-    /// Probability to win minus probability to lose after the move, −1 to 1.
+pub struct SearchSummary {
+    /// Probability of winning minus probability of losing after the move, −1 to 1.
     pub value: f32,
     /// Expected margin after komi, in points.
     pub margin: f32,
-    /// Visits of the search.
+    /// Total visits of the search.
     pub visits: u32,
     /// The raw network's value of the position, −1 to 1.
     pub network_value: f32,
-    /// False when the move was drawn at random among good ones.
+    /// Whether the move is the search's best; false when it was sampled by temperature and differs from the best.
     pub best: bool,
 }
 
-/// Why a player lost a game without its being counted.
+/// A failure that lost a player the game regardless of the board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// The kind of failure.
+    /// What kind of failure it was.
     pub kind: FaultKind,
-    /// The failure in one sentence.
+    /// The failure, described in one sentence.
     pub reason: String,
-    /// The end of what an engine had written to its standard error, at most 8 KiB; empty where there is none.
+    /// The end of what the engine wrote to standard error, at most 8 KiB; empty if it wrote nothing.
     pub stderr: String,
 }
 
-/// Kinds of failure in a game.
+/// The kinds of failure in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
     /// The move is not legal under the rules of the match.
     IllegalMove,
-    /// The engine ended by itself.
+    /// The engine exited.
     Exit,
     /// The engine did not answer in time.
     Timeout,
-    /// The engine's answer makes no sense.
+    /// The engine's answer does not follow the protocol.
     Nonsense,
-    /// The engine refused to take a legal move of its opponent.
+    /// The engine refused a legal move of its opponent.
     RefusedMove,
     /// The engine refused to choose a move.
     RefusedToMove,
-    /// The engine refused the board or the komi after it had played with them before.
+    /// The engine refused the board or the komi although it had accepted them before.
     RefusedGame,
 }
 
-/// What a player has spent.
+/// The computation a player has spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerCost {
     /// Positions evaluated by the network.
     pub evaluations: u64,
-    /// Calls of the network.
+    /// Calls of the network, each with a batch of positions.
     pub batches: u64,
-    /// Moves chosen.
+    /// Number of moves chosen.
     pub moves: u64,
 }
 
@@ -198,18 +200,18 @@ pub enum PlayerError {
     Predict {
         /// The player's name.
         player: String,
-        /// The failure.
+        /// Why the prediction failed.
         reason: tengen_search::PredictError,
     },
-    /// An engine could not be started again.
+    /// An engine failed and could not be restarted.
     #[error(transparent)]
     Engine(#[from] tengen_gtp::ControllerError),
     /// An engine could not be started.
     #[error("player '{player}': {reason}{}", hint(.reason))]
     Start {
-        /// The player as it was given.
+        /// The player's description as given.
         player: String,
-        /// The failure.
+        /// Why the engine did not start.
         reason: tengen_gtp::ControllerError,
     },
     /// An engine cannot play on this board or with this komi.
@@ -217,28 +219,28 @@ pub enum PlayerError {
     Unsupported {
         /// The player's name.
         player: String,
-        /// The engine's words.
+        /// What the engine refused, with its answer.
         reason: String,
     },
     /// A model could not be loaded.
     #[error("cannot load the model of player '{player}': {reason}")]
     Load {
-        /// The player as it was given.
+        /// The player's description as given.
         player: String,
-        /// The failure.
+        /// Why the model could not be loaded.
         reason: String,
     },
-    /// Settings that cannot be.
+    /// The player's options are invalid.
     #[error("player '{player}': {reason}")]
     Settings {
-        /// The player as it was given.
+        /// The player's description as given.
         player: String,
-        /// What is wrong.
+        /// What is wrong with the options.
         reason: String,
     },
 }
 
-/// What to do about a program that runs but does not answer as an engine does.
+/// A hint for programs that run but do not answer the way an engine does.
 fn hint(reason: &tengen_gtp::ControllerError) -> &'static str {
     use tengen_gtp::ControllerError::{Exited, Nonsense, TimedOut};
     match reason {

@@ -5,16 +5,16 @@ use tengen_rules::{Color, Ending, Judge, Move, Point, Position};
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Turn};
 
-/// Plays at random, by this definition:
+/// Plays at random, as follows:
 ///
-/// 1. When the opponent has just passed and the board as it stands is no loss for the player (after komi; a tie is no loss), it
-///    passes, which ends the game.
-/// 2. Otherwise it plays, each with the same chance, one of its legal plays that is neither in an own one-point eye nor a suicide. A
-///    one-point eye has only own stones or the edge for neighbors, and among its diagonal neighbors at most one enemy stone, none at
-///    the edge of the board.
-/// 3. When there is no such play, it passes.
+/// 1. If the opponent has just passed and the player would not lose on the current board (after komi; a tie is not a
+///    loss), it passes, which ends the game.
+/// 2. Otherwise, it chooses uniformly among its legal plays that neither fill one of its own one-point eyes nor are
+///    suicide. A one-point eye is surrounded by the player's own stones and the edge, and at most one of its diagonal
+///    neighbors is an enemy stone, none if the eye is at the edge.
+/// 3. If there is no such play, it passes.
 ///
-/// Such games end by themselves: the plays left over become fewer as chains live, and superko forbids going round in circles.
+/// Such games always end: as chains become alive, fewer plays are left, and superko forbids cycles.
 #[derive(Clone, Debug, Default)]
 pub struct RandomPlayer {
     name: Option<String>,
@@ -40,7 +40,7 @@ impl Player for RandomPlayer {
             .map(|turn| {
                 Answer::Play(Choice {
                     mv: choose(turn),
-                    thought: None,
+                    search: None,
                 })
             })
             .collect())
@@ -71,7 +71,7 @@ fn choose(turn: &Turn<'_>) -> Move {
     Move::Pass
 }
 
-/// Whether a pass, the second one, ends the game without a loss.
+/// Whether a second pass ends the game without a loss for the player.
 fn may_end(turn: &Turn<'_>) -> bool {
     let mut position = turn.position.clone();
     position.play(Move::Pass);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn suicide_is_what_the_rules_remove() {
+    fn suicide_is_detected_exactly() {
         let size = Size::square(4).expect("a size");
         let mut rng = rng::stream(7, &[]);
         for _ in 0..200 {
@@ -141,13 +141,13 @@ mod tests {
         let size = Size::square(3).expect("a size");
         let position = play(size, "B2 pass");
         assert_eq!(choice(&position, 0, 1), Move::Pass);
-        assert_eq!(choice(&position, 18, 1), Move::Pass, "a tie is no loss");
+        assert_eq!(choice(&position, 18, 1), Move::Pass, "a tie is not a loss");
         assert_ne!(choice(&position, 19, 1), Move::Pass);
     }
 
     #[test]
-    fn every_fitting_play_is_chosen_and_no_other() {
-        // Black keeps the eyes A1 and C1 and fills neither; B3 is not an eye yet.
+    fn every_suitable_play_is_chosen_and_no_other() {
+        // Black's only empty points A1, B3, and C1 are eyes, so Black passes.
         let size = Size::new(3, 3).expect("a size");
         let position = play(size, "A2 pass B2 pass C2 pass B1 pass A3 pass C3 pass");
         let position = {

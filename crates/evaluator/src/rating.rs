@@ -1,15 +1,16 @@
-//! How do many players stand to one another?
+//! How strong are many players relative to each other?
 //!
-//! Bradley and Terry's model (1952) with ties after Davidson (1970): with strengths π and a tie parameter ν, the first player wins with
-//! π₁ / D, loses with π₂ / D and ties with ν √(π₁ π₂) / D, where D is the sum of the three numerators. The most likely strengths
-//! are found by Newton's method on ln π; the intervals come from the observed information.
+//! Bradley and Terry's model (1952) with ties after Davidson (1970): with strengths π and a tie parameter ν, the first
+//! player wins with probability π₁ / D, loses with π₂ / D, and ties with ν √(π₁ π₂) / D, where D is the sum of the
+//! three numerators. Newton's method on ln π finds the maximum-likelihood strengths; the intervals come from the
+//! observed information.
 
 use serde::{Deserialize, Serialize};
 
 use crate::elo::Z95;
 use crate::linear::{Cholesky, Symmetric};
 
-/// Results of one player against another, from the first one's view.
+/// Results of one player against another, from the first player's viewpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolGames {
     /// Index of the first player.
@@ -24,7 +25,7 @@ pub struct PoolGames {
     pub losses: u64,
 }
 
-/// How a pool is rated.
+/// How a pool of players is rated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolConfig {
@@ -32,8 +33,9 @@ pub struct PoolConfig {
     pub anchor: usize,
     /// The anchor's rating in Elo. Usual: 0.
     pub anchor_rating: f64,
-    /// Games added to every pair of players that has met, half of them won by each. Usual: 1. Keeps the rating of a player that has
-    /// won or lost everything finite; larger pulls players that have met together. 0 gives the plain most likely ratings.
+    /// Games added to every pair of players that have met, half of them won by each. Usual: 1. This keeps the rating of
+    /// a player that has won or lost every game finite; larger values pull players that have met closer together. 0
+    /// gives the plain maximum-likelihood ratings.
     pub virtual_games: f64,
 }
 
@@ -47,45 +49,45 @@ impl Default for PoolConfig {
     }
 }
 
-/// The ratings of a pool.
+/// The ratings of a pool of players.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolRatings {
-    /// One rating per player, in the order given.
+    /// One rating per player, by player index.
     pub players: Vec<PoolRating>,
-    /// Davidson's ν: 0 without ties; with ν, equals tie a share ν / (2 + ν) of their games.
+    /// Davidson's ν; 0 when no game was tied. Equally strong players tie a share ν / (2 + ν) of their games.
     pub tie_parameter: f64,
 }
 
 /// One player's rating.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PoolRating {
-    /// Elo.
+    /// The rating in Elo, relative to the anchor's rating.
     pub rating: f64,
-    /// Lower end of the 95 % interval of the difference to the anchor; the anchor's own is its rating.
+    /// Lower end of the 95 % interval of the difference from the anchor; the anchor's own is its rating.
     pub low: f64,
-    /// Upper end of that interval.
+    /// Upper end of the 95 % interval of the difference from the anchor.
     pub high: f64,
-    /// Games played.
+    /// Games with a result.
     pub games: u64,
     /// Wins plus half the ties.
     pub points: f64,
 }
 
-/// Why a pool has no ratings.
+/// Why a pool cannot be rated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
     /// An index is not below the number of players, or a player meets itself.
-    #[error("the results name player {0}, which cannot be")]
+    #[error("the results contain the invalid player index {0}")]
     BadIndex(usize),
-    /// No chain of games links some player to the anchor.
+    /// No chain of games links this player to the anchor.
     #[error("no chain of games links player {0} to the anchor")]
     Unlinked(usize),
-    /// Without virtual games some player has no finite rating (it has won or lost everything).
+    /// Without virtual games, some player has no finite rating because it has won or lost every game.
     #[error("the results have no finite ratings; allow virtual games")]
     NotFinite,
 }
 
-/// Rates `players` players by their results.
+/// Rates `players` players from their results.
 ///
 /// # Errors
 /// See [`PoolError`].
@@ -153,7 +155,7 @@ fn played(games: &[PoolGames], player: usize) -> (u64, f64) {
     sum
 }
 
-/// The parameters: ln π of every player but the anchor (whose is 0), and at last ln ν where ties occur.
+/// The parameters are ln π of every player except the anchor (whose ln π is 0), followed by ln ν if there are ties.
 struct Model<'a> {
     games: &'a [PoolGames],
     config: PoolConfig,
@@ -172,7 +174,7 @@ impl Model<'_> {
         }
     }
 
-    /// The place of a player's parameter; none for the anchor.
+    /// The index of a player's parameter; `None` for the anchor.
     fn place(&self, player: usize) -> Option<usize> {
         match player.cmp(&self.config.anchor) {
             std::cmp::Ordering::Less => Some(player),
@@ -189,7 +191,8 @@ impl Model<'_> {
         self.parameters.get(self.strengths).map_or(0.0, |log| log.exp())
     }
 
-    /// Newton's method with bounded steps; returns the information at the maximum.
+    /// Runs Newton's method with bounded steps and returns the information at the maximum; `None` if it does not
+    /// converge.
     fn fit(&mut self) -> Option<Cholesky> {
         const LONGEST_STEP: f64 = 1.0;
         for _ in 0..200 {
@@ -209,7 +212,7 @@ impl Model<'_> {
         None
     }
 
-    /// Gradient of the log-likelihood and its negative second derivatives.
+    /// The gradient of the log-likelihood and the negative second derivatives.
     fn derivatives(&self) -> (Vec<f64>, Symmetric) {
         let side = self.parameters.len();
         let (mut gradient, mut information) = (vec![0.0; side], Symmetric::zero(side));
@@ -267,7 +270,8 @@ mod tests {
 
     #[test]
     fn two_players_have_the_logistic_difference() {
-        // 75 of 100: 400 log₁₀ 3 = 190.85. The information is n p q = 18.75, so the interval is 1.96 × 173.72 / √18.75 = 78.63.
+        // 75 of 100: 400 log₁₀ 3 = 190.85. The information is n p q = 18.75, so the interval is 1.96 × 173.72 / √18.75
+        // = 78.63.
         let ratings = rate_pool(2, &[games(1, 0, 75, 0, 25)], plain()).expect("ratings");
         let player = ratings.players[1];
         assert!((player.rating - 190.848_5).abs() < 1e-3, "{player:?}");
@@ -308,10 +312,10 @@ mod tests {
         assert!(width(3) > width(2), "the far end of a chain is less certain");
     }
 
-    /// Hand calculation: in a round robin of three in which points are 15, 10, 5 of 20 games each with equal pairings, the expected points
-    /// at the ratings found equal the points made.
+    /// At the maximum-likelihood ratings of a round robin of three, each player's expected points equal the points
+    /// scored.
     #[test]
-    fn expected_points_equal_points_made() {
+    fn expected_points_equal_points_scored() {
         let table = [games(0, 1, 7, 0, 3), games(0, 2, 8, 0, 2), games(1, 2, 7, 0, 3)];
         let ratings = rate_pool(3, &table, plain()).expect("ratings");
         let expect =
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_scores_are_finite_with_virtual_games_only() {
+    fn perfect_scores_are_finite_only_with_virtual_games() {
         let table = [games(0, 1, 0, 0, 20)];
         assert_eq!(rate_pool(2, &table, plain()), Err(PoolError::NotFinite));
         let ratings = rate_pool(2, &table, PoolConfig::default()).expect("ratings");
@@ -334,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_cannot_be_are_refused() {
+    fn invalid_tables_are_rejected() {
         assert_eq!(
             rate_pool(2, &[games(0, 2, 1, 0, 1)], plain()),
             Err(PoolError::BadIndex(2))

@@ -1,4 +1,4 @@
-//! What did a match show?
+//! The result of a match: points, statistics, faults, and games.
 
 use serde::Serialize;
 use tengen_records::GameRecord;
@@ -13,23 +13,23 @@ use crate::sequence::ConfidenceSequence;
 use crate::settings::MatchConfig;
 use crate::sprt::Sprt;
 
-/// Every number of a match.
+/// The result of a match with all its numbers.
 ///
-/// Only games with a result count: `games` = A's wins + ties + losses, and `a_points + b_points == games`. Forfeits count as losses.
-/// Unfinished games (ply limit) and void games are counted apart.
+/// Only games with a result count: `games` = A's wins + ties + losses, and `a_points + b_points == games`. Forfeits
+/// count as losses. Unfinished games (ply limit) and void games are counted separately.
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchResult {
     /// Name of player A.
     pub a: String,
     /// Name of player B.
     pub b: String,
-    /// The board, as `9x9`.
+    /// The board size as text, such as `9x9`.
     pub size: String,
     /// Points added to White's area, as text.
     pub komi: String,
-    /// All settings.
+    /// The settings of the match.
     pub config: MatchConfig,
-    /// Games with a result.
+    /// Number of games with a result.
     pub games: usize,
     /// A's wins plus half the ties.
     pub a_points: f64,
@@ -41,57 +41,57 @@ pub struct MatchResult {
     pub a_black: WinTieLoss,
     /// A's results as White.
     pub a_white: WinTieLoss,
-    /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. All 0 where games do not come in pairs.
+    /// Whole pairs by A's points in them: 0, ½, 1, 1½, 2. All 0 if games do not come in pairs.
     pub pentanomial: Pentanomial,
     /// Elo difference of A over B with its interval, and the likelihood of superiority.
     #[serde(flatten)]
     pub estimate: EloEstimate,
-    /// Bounds of the score that hold at all moments of the match together: they may be looked at any time.
+    /// Bounds on the score that hold at all moments of the match simultaneously, so one may look at any time.
     pub any_time: ConfidenceSequence,
-    /// The sequential test's last look, when there is a test.
+    /// The sequential test's last look, if there is a test.
     pub sprt: Option<Sprt>,
-    /// Games lost by illegal moves, crashes, time or nonsense, by either player.
+    /// Games that either player lost by an illegal move, a crash, a timeout, or an invalid answer.
     pub faults: usize,
-    /// A's share of `faults`.
+    /// The `faults` of player A.
     pub a_faults: usize,
-    /// B's share of `faults`.
+    /// The `faults` of player B.
     pub b_faults: usize,
-    /// Games that met the ply limit; they have no result.
+    /// Games that reached the ply limit; they have no result.
     pub unfinished: usize,
     /// Games that do not count because an engine refused a legal move.
     pub void: usize,
     /// Games that ended by resignation.
     pub resigned: usize,
-    /// Mean margin of counted boards in points, Black minus White minus komi; `None` without any.
+    /// Mean margin of counted boards in points, Black minus White minus komi; `None` if there are none.
     pub mean_black_margin: Option<f64>,
-    /// Mean margin of counted boards in points after komi, positive when A is ahead; `None` without any.
+    /// Mean margin of counted boards in points after komi, positive when A is ahead; `None` if there are none.
     pub mean_a_margin: Option<f64>,
     /// Games that A won owning every point of the board.
     pub a_full_board_wins: usize,
     /// Games that B won owning every point of the board.
     pub b_full_board_wins: usize,
-    /// Mean number of plies of all games; 0 without any.
+    /// Mean number of plies of all games; 0 if there are none.
     pub mean_plies: f64,
-    /// What A has spent.
+    /// What A spent on this match.
     pub a_cost: PlayerCost,
-    /// What B has spent.
+    /// What B spent on this match.
     pub b_cost: PlayerCost,
-    /// The program behind A, when it is an engine.
+    /// The program behind A, if A is an engine.
     pub a_engine: Option<EngineReport>,
-    /// The program behind B, when it is an engine.
+    /// The program behind B, if B is an engine.
     pub b_engine: Option<EngineReport>,
     /// Whether the match was stopped before its end.
     pub stopped: bool,
-    /// Every fault with its reason, those of void games too.
+    /// Every fault with its reason, including those of void games.
     pub fault_reports: Vec<FaultReport>,
-    /// Every game in one line.
+    /// A summary of every game, in order.
     pub game_list: Vec<GameSummary>,
-    /// Every game whole, in order; kept by [`run_match`](crate::run_match) only.
+    /// Complete records of all games, in order; only [`run_match`](crate::run_match) keeps them.
     #[serde(skip)]
     pub records: Vec<GameRecord>,
 }
 
-/// Wins, ties and losses.
+/// Numbers of wins, ties, and losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WinTieLoss {
     /// Games won.
@@ -103,7 +103,7 @@ pub struct WinTieLoss {
 }
 
 impl WinTieLoss {
-    /// Number of games.
+    /// Total number of games.
     pub fn games(&self) -> u64 {
         self.wins + self.ties + self.losses
     }
@@ -125,40 +125,40 @@ impl WinTieLoss {
 /// One player's failure in one game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultReport {
-    /// Number of the game.
+    /// Number of the game in the match, from 0.
     pub game: usize,
-    /// `a` or `b`.
+    /// The player that failed, `a` or `b`.
     pub player: &'static str,
-    /// Turns taken before it.
+    /// Number of plies before the failure.
     pub ply: usize,
     /// Whether the game does not count, instead of being lost.
     pub void: bool,
-    /// What happened.
+    /// The kind of failure and its details.
     #[serde(flatten)]
     pub fault: Fault,
 }
 
-/// One game in one line.
+/// A game of a match without its moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameSummary {
-    /// Number of the game.
+    /// Number of the game in the match, from 0.
     pub game: usize,
-    /// Number of its opening.
+    /// Number of its opening, from 0.
     pub pair: usize,
-    /// `black` or `white`.
+    /// Player A's color, `black` or `white`.
     pub a_color: &'static str,
     /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
     pub result: String,
     /// A's points: 1, 0.5, 0, or `None` when the game does not count.
     pub a_points: Option<f64>,
-    /// Turns taken.
+    /// Number of plies, including the opening.
     pub plies: usize,
-    /// Why the game stopped.
+    /// Why the game ended, as in game records.
     pub end_reason: &'static str,
 }
 
 impl MatchResult {
-    /// Sums up games, in order of their numbers. Names and costs of A and B in this order.
+    /// Summarizes games, which must be in the order of their numbers. `names` and `costs` are those of A and B.
     pub fn of(config: &MatchConfig, names: [String; 2], costs: [PlayerCost; 2], games: &[GameScore]) -> MatchResult {
         let [a, b] = names;
         let pentanomial = if is_paired(config) {
@@ -226,7 +226,7 @@ impl MatchResult {
         }
     }
 
-    /// The pairs among the games of which both games count. Games must be in order of their numbers.
+    /// Counts the pairs in which both games count. Games must be in the order of their numbers.
     pub fn pairs_of<'a>(games: impl IntoIterator<Item = &'a GameScore>) -> Pentanomial {
         let mut pairs = Pentanomial::default();
         let mut first: Option<&GameSummary> = None;
@@ -243,7 +243,7 @@ impl MatchResult {
         pairs
     }
 
-    /// A's mean points per game, 0 to 1; ½ without any game.
+    /// A's mean points per game, 0 to 1; ½ if there are no games.
     pub fn a_score(&self) -> f64 {
         if self.games == 0 {
             0.5
@@ -253,7 +253,7 @@ impl MatchResult {
     }
 }
 
-/// Independent results: whole pairs, or single games where there are no pairs.
+/// Independent results: whole pairs, or single games if there are no pairs.
 pub(crate) fn independent(pairs: &Pentanomial, total: &WinTieLoss) -> Pentanomial {
     match pairs.pairs() {
         0 => Pentanomial {

@@ -1,4 +1,4 @@
-//! A network, or its stand-in, behind a search.
+//! A player that searches with a network, or with a stand-in for one.
 
 use std::time::{Duration, Instant};
 
@@ -8,26 +8,27 @@ use tengen_search::{
     EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchMethod, SearchResult,
 };
 
-use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Thought, Turn};
+use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, SearchSummary, Turn};
 
-/// Memory of a player's evaluation cache.
+/// Memory of a player's evaluation cache, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Variety by drawing moves instead of always taking the best.
+/// Adds variety by sampling moves instead of always playing the best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Temperature {
-    /// A move is drawn with a chance proportional to its improved policy to the power of 1 / `value`. 0 = always the best.
+    /// A move's probability is proportional to its improved policy to the power of 1 / `value`. 0 always plays the best
+    /// move.
     pub value: f32,
-    /// Only before this ply of the game, counted from 0.
+    /// Applies only before this ply of the game, counted from 0.
     pub plies: usize,
 }
 
 impl Temperature {
-    /// Always the best move.
+    /// No sampling: always the best move.
     pub const NONE: Temperature = Temperature { value: 0.0, plies: 0 };
 }
 
-/// Searches all its games in lockstep, so that one call of the network serves them all.
+/// Searches all its games in lockstep, so that one call of the network serves all of them.
 pub struct SearchPlayer {
     name: String,
     predictor: Box<dyn Predictor>,
@@ -39,19 +40,19 @@ pub struct SearchPlayer {
     cost: PlayerCost,
     time: Option<Duration>,
     resign: Option<f32>,
-    /// By slot: the game there, and turns in a row that looked lost.
+    /// For each slot, its game and the number of consecutive turns that looked lost.
     lost_turns: Vec<(u64, u32)>,
 }
 
-/// Turns in a row that must look lost before a player resigns.
+/// Number of consecutive turns that must look lost before a player resigns.
 const TURNS_BEFORE_RESIGNING: u32 = 3;
 /// Visits between two looks at the clock.
 const VISITS_PER_LOOK: u32 = 16;
-/// Most visits of a search by time, which bounds its memory.
+/// Maximum visits of a timed search, which bounds its memory.
 pub(crate) const MOST_VISITS: u32 = 200_000;
 
 impl SearchPlayer {
-    /// A player of this name that evaluates with `predictor` and searches by `config`.
+    /// A player with this name that evaluates positions with `predictor` and searches as `config` says.
     pub fn new(name: String, predictor: Box<dyn Predictor>, config: SearchConfig) -> SearchPlayer {
         SearchPlayer {
             name,
@@ -68,24 +69,28 @@ impl SearchPlayer {
         }
     }
 
-    /// The same player searching by time: every move gets this much of the machine, so that games side by side get their times
-    /// together. The settings' visits are the most of a search. Such games cannot be played again exactly.
+    /// Limits searches by time instead of visits: every move gets this much computing time, and games in parallel share
+    /// the sum of their times. The configured visits remain the maximum. Such games are not reproducible.
     ///
     /// # Panics
-    /// Unless the settings search by [`SearchMethod::Puct`], which alone can end at any moment.
+    /// Panics unless the search method is [`SearchMethod::Puct`], the only one that can stop at any moment.
     pub fn with_time(mut self, time: Duration) -> SearchPlayer {
-        assert_eq!(self.config.method, SearchMethod::Puct, "only PUCT can search by time");
+        assert_eq!(
+            self.config.method,
+            SearchMethod::Puct,
+            "only PUCT can be limited by time"
+        );
         self.time = Some(time);
         self
     }
 
-    /// The same player resigning when three turns in a row have a value of at most −`value`, where −1 is certain loss.
+    /// Makes the player resign when the value is at most −`value` for three turns in a row; −1 is a certain loss.
     pub fn with_resignation(mut self, value: f32) -> SearchPlayer {
         self.resign = Some(value);
         self
     }
 
-    /// The same player drawing some of its moves.
+    /// Makes the player sample some of its moves.
     pub fn with_temperature(mut self, temperature: Temperature) -> SearchPlayer {
         self.temperature = temperature;
         self
@@ -103,7 +108,7 @@ impl SearchPlayer {
         }
     }
 
-    /// Runs the first searches to the end of their visits, or of their time.
+    /// Runs the first `count` searches until their visits or their time are used up.
     fn search(&mut self, count: usize) -> Result<LockstepStats, PredictError> {
         let searches = &mut self.searches[..count];
         let Some(time) = self.time else {
@@ -123,7 +128,7 @@ impl SearchPlayer {
         Ok(sum)
     }
 
-    /// The answer to a turn that was searched: a move, or the end of a game that has looked lost for long.
+    /// The answer to a turn after its search: a move, or resignation if the game has looked lost for long enough.
     fn answer(&mut self, turn: &Turn<'_>, result: &SearchResult) -> Answer {
         let choice = self.choice(turn, result);
         let Some(limit) = self.resign else {
@@ -145,7 +150,7 @@ impl SearchPlayer {
         let ply = turn.position.ply();
         let warm = self.temperature.value > 0.0 && ply < self.temperature.plies;
         let mv = if warm { self.draw(turn, result) } else { result.best };
-        let thought = Thought {
+        let search = SearchSummary {
             value: result.value,
             margin: result.margin,
             visits: result.total_visits,
@@ -154,7 +159,7 @@ impl SearchPlayer {
         };
         Choice {
             mv,
-            thought: Some(thought),
+            search: Some(search),
         }
     }
 
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn games_do_not_disturb_one_another() {
+    fn games_do_not_affect_each_other() {
         let size = Size::square(4).expect("a size");
         let mut positions = vec![Position::new(size); 3];
         positions[1].play(Move::parse(size, "B2").expect("a move"));
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn temperature_draws_other_moves_in_the_opening_only() {
+    fn temperature_samples_moves_only_in_the_opening() {
         let size = Size::square(3).expect("a size");
         let config = SearchConfig {
             visits: 8,
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn lost_games_are_resigned_after_three_turns_in_a_row() {
-        // White owns nothing and cannot: every turn of White's looks lost to a search to the end.
+        // White owns nothing and cannot gain anything, so every turn looks lost to a search that reaches the end.
         let size = Size::square(3).expect("a size");
         let lost: Vec<Position> = ["B2 pass", "B2 pass A2 pass", "B2 pass A2 pass C2 pass"]
             .map(|moves| {
@@ -301,23 +306,23 @@ mod tests {
                 .map(|position| ask(player, position, game) == Answer::Resign)
                 .collect()
         };
-        // The uniform predictor calls everything a tie, so that a value of at most 0 is resigned at this limit.
+        // The uniform predictor predicts ties, so at this limit the player resigns at a value of 0 or less.
         let mut player = uniform(config.clone()).with_resignation(0.0);
         assert_eq!(resigned(&mut player, 0), [false, false, true]);
         assert_eq!(
             resigned(&mut player, 1),
             [false, false, true],
-            "another game begins anew"
+            "another game starts counting from zero"
         );
         assert_eq!(
             resigned(&mut uniform(config), 0),
             [false; 3],
-            "nobody resigns unless asked to"
+            "players do not resign by default"
         );
     }
 
     #[test]
-    fn a_search_by_time_goes_on_to_its_end_and_no_further_than_its_visits() {
+    fn a_timed_search_stops_at_its_time_or_at_its_visits() {
         let position = Position::new(Size::square(5).expect("a size"));
         let visits = |time_ms, most| {
             let config = SearchConfig {
@@ -326,12 +331,15 @@ mod tests {
             };
             let mut player = uniform(config).with_time(Duration::from_millis(time_ms));
             match choices(&mut player, std::slice::from_ref(&position)).remove(0) {
-                Answer::Play(choice) => choice.thought.expect("a thought").visits,
+                Answer::Play(choice) => choice.search.expect("a search").visits,
                 other => panic!("{other:?}"),
             }
         };
-        assert!(visits(0, 1000) <= VISITS_PER_LOOK + 1, "no time: one look");
-        assert!(visits(60_000, 100) <= 101, "the visits end it");
-        assert!(visits(30, MOST_VISITS) > 4 * VISITS_PER_LOOK, "time is used");
+        assert!(
+            visits(0, 1000) <= VISITS_PER_LOOK + 1,
+            "without time, there is one look"
+        );
+        assert!(visits(60_000, 100) <= 101, "the visits end the search");
+        assert!(visits(30, MOST_VISITS) > 4 * VISITS_PER_LOOK, "the time is used");
     }
 }

@@ -1,40 +1,42 @@
-//! Between which bounds is a score, however often one looks? A confidence sequence.
+//! Which bounds on a score hold no matter how often one looks? A confidence sequence.
 //!
-//! Bets on the mean, as in Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (Journal of the Royal
-//! Statistical Society B 86, 2024), with a fixed mixture of constant bets in place of predicted ones, as in Orabona and Jun,
-//! "Tight concentrations and confidence sequences from the regret of universal portfolio" (IEEE Transactions on Information Theory 70,
-//! 2024). Whoever bets a share f of the wealth that scores x in 0..1 are above their mean m multiplies it by 1 + f (x / m − 1) with
-//! each; if m is the true mean the wealth is a martingale, and by Ville's inequality (1939) it ever reaches 1 / δ with a chance
-//! of at most δ. Means against which the mixture has won 1 / δ are therefore refused. The same bets on 1 − x give the upper bound.
+//! It bets on the mean, as in Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting"
+//! (Journal of the Royal Statistical Society B 86, 2024), with a fixed mixture of constant bets instead of predictable
+//! ones, as in Orabona and Jun, "Tight concentrations and confidence sequences from the regret of universal portfolio"
+//! (IEEE Transactions on Information Theory 70, 2024). A gambler who bets a share f of their wealth that scores x in
+//! 0..1 exceed the mean m multiplies the wealth by 1 + f (x / m − 1) with each score. If m is the true mean, the wealth
+//! is a martingale, and by Ville's inequality (1939) the probability that it ever reaches 1 / δ is at most δ. Means
+//! against which the mixture has won 1 / δ are therefore rejected. The same bets on 1 − x give the upper bound.
 
 use serde::{Deserialize, Serialize};
 
 use crate::elo::elo_of_score;
 use crate::pentanomial::{Pentanomial, SCORES};
 
-/// Bounds of a score that hold at all moments of a match together with a chance of at least 95 %: one may look after every pair and stop
-/// at any moment for any reason. Wider than an interval for one look at a moment fixed before.
+/// Bounds on a score that hold at all moments of a match simultaneously, with a probability of at least 95 %: one may
+/// look after every pair and stop at any moment for any reason. They are wider than an interval for a single look at a
+/// moment fixed in advance.
 ///
-/// Each bound alone fails with a chance of at most 2.5 %. It rests on the counts of pairs only, which are independent of each other,
-/// on no normal approximation and no minimum of pairs.
+/// Each bound alone fails with a probability of at most 2.5 %. The bounds depend only on the counts of pairs, which are
+/// independent of each other; they use no normal approximation and need no minimum number of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceSequence {
     /// Lower bound of player A's mean score, 0 to 1.
     pub score_low: f64,
     /// Upper bound of player A's mean score, 0 to 1.
     pub score_high: f64,
-    /// The lower bound as an Elo difference; `None` when it is 0, which no Elo difference predicts.
+    /// The lower bound as an Elo difference; `None` when the score is 0, which no Elo difference predicts.
     pub elo_low: Option<f64>,
-    /// The upper bound as an Elo difference; `None` when it is 1.
+    /// The upper bound as an Elo difference; `None` when the score is 1, which no Elo difference predicts.
     pub elo_high: Option<f64>,
 }
 
-/// Chance of each of the two bounds to fail.
+/// Probability that each of the two bounds fails.
 const DELTA: f64 = 0.025;
-/// Halvings of the search for a bound: to 10⁻¹² of the score.
+/// Bisection steps in the search for a bound, which give it to within 10⁻¹² of the score.
 const HALVINGS: usize = 40;
-/// Shares of the wealth that are bet side by side, each with the same part of it: 48 from 0.01 to 0.99 with a fixed ratio. Small
-/// shares serve long matches, large ones short and one-sided matches.
+/// Number of bets in the mixture, each starting with an equal part of the wealth. Their shares go from 0.01 to 0.99
+/// with a fixed ratio: small shares work best for long matches, large shares for short and one-sided ones.
 const SHARES: usize = 48;
 
 impl ConfidenceSequence {
@@ -52,7 +54,7 @@ impl ConfidenceSequence {
         }
     }
 
-    /// Whether the bounds leave no doubt which player is the stronger: `Some(true)` for A.
+    /// Whether A (`Some(true)`) or B (`Some(false)`) is certainly the stronger; `None` while the bounds include ½.
     pub fn stronger(&self) -> Option<bool> {
         match (self.score_low > 0.5, self.score_high < 0.5) {
             (true, _) => Some(true),
@@ -62,7 +64,8 @@ impl ConfidenceSequence {
     }
 }
 
-/// The largest mean that is refused for being too low; 0 when none is. The wealth falls with the mean, so halving finds it.
+/// The largest mean that is rejected as too low; 0 when none is. The wealth decreases as the mean grows, so bisection
+/// finds it.
 fn lower_bound(counts: &[f64; 5]) -> f64 {
     let (mut refused, mut possible) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -75,7 +78,7 @@ fn lower_bound(counts: &[f64; 5]) -> f64 {
     refused
 }
 
-/// The logarithms of what one pair of each score makes of a bet against a mean, for every share.
+/// For every share, the logarithm of the factor by which a pair of each score multiplies a bet against a mean.
 struct Bets([[f64; 5]; SHARES]);
 
 impl Bets {
@@ -89,7 +92,7 @@ impl Bets {
     }
 }
 
-/// The logarithm of the wealth that began as 1.
+/// The logarithm of the wealth, which starts at 1.
 fn log_wealth(counts: &[f64; 5], bets: &Bets) -> f64 {
     let logs = bets
         .0
@@ -110,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_nothing() {
+    fn no_pairs_give_trivial_bounds() {
         let none = of([0; 5]);
         assert_eq!((none.score_low, none.score_high), (0.0, 1.0));
         assert_eq!((none.elo_low, none.elo_high, none.stronger()), (None, None, None));
     }
 
     #[test]
-    fn bounds_close_around_the_score_and_mirror() {
+    fn bounds_narrow_around_the_score_and_are_symmetric() {
         let mut width = 1.0;
         for pairs in [10, 100, 1000, 10_000] {
             let even = of([pairs / 10, pairs / 5, pairs * 2 / 5, pairs / 5, pairs / 10]);
@@ -139,9 +142,9 @@ mod tests {
         assert_eq!(of([20, 0, 0, 0, 0]).stronger(), Some(false));
     }
 
-    /// One player wins every game as Black: pairs are all even and the score is known better than single games would tell.
+    /// Black wins every game, so all pairs are even, and the score is known more precisely than from single games.
     #[test]
-    fn equal_pairs_are_certain_sooner() {
+    fn equal_pairs_narrow_the_bounds_sooner() {
         let equal = of([0, 0, 100, 0, 0]);
         let coins = of([25, 0, 50, 0, 25]);
         assert!(
@@ -150,8 +153,8 @@ mod tests {
         );
     }
 
-    /// Share of 500 matches of 400 pairs in which the bounds, looked at after every pair, ever leave out the true mean; the two
-    /// sides apart.
+    /// Share of 500 matches of 400 pairs in which the bounds, checked after every pair, ever exclude the true mean,
+    /// separately for the two bounds.
     fn failures(chances: [f64; 5]) -> [f64; 2] {
         let mean: f64 = chances.iter().zip(SCORES).map(|(chance, score)| chance * score).sum();
         let (low, high) = (Bets::against(mean), Bets::against(1.0 - mean));
@@ -180,9 +183,9 @@ mod tests {
         failed.map(|failed| f64::from(failed) / 500.0)
     }
 
-    /// Of 500 matches 2.5 % is 12.5; three standard errors more are 23.
+    /// 2.5 % of 500 matches is 12.5; three standard errors above that is 23.
     #[test]
-    fn looking_after_every_pair_fails_no_more_often_than_claimed() {
+    fn bounds_checked_after_every_pair_fail_no_more_often_than_claimed() {
         for chances in [
             [0.25, 0.0, 0.5, 0.0, 0.25],
             [0.0, 0.05, 0.9, 0.05, 0.0],
@@ -193,9 +196,9 @@ mod tests {
         }
     }
 
-    /// The naive 95 % interval under the same looking, for comparison: it fails far more often.
+    /// For comparison: the naive 95 % interval, checked as often, fails far more often.
     #[test]
-    fn an_interval_for_one_look_fails_when_looked_at_often() {
+    fn an_interval_for_one_look_fails_when_checked_after_every_pair() {
         let mut failed = 0;
         for run in 0..300 {
             let mut rng = rng::stream(12, &[run]);

@@ -7,16 +7,16 @@ use crate::openings::Openings;
 use crate::sprt::SprtConfig;
 use crate::text;
 
-/// Which color player A has.
+/// Which color player A plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AColor {
     /// Black in the first game of every pair, White in the second.
     #[default]
     Alternate,
-    /// Black in every game; games do not come in pairs then.
+    /// Black in every game; there are no pairs of games.
     Black,
-    /// White in every game; games do not come in pairs then.
+    /// White in every game; there are no pairs of games.
     White,
 }
 
@@ -31,41 +31,41 @@ pub enum Refusal {
     Void,
 }
 
-/// How two players meet.
+/// How two players play a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchConfig {
-    /// The board, such as `9x9`.
+    /// The board size, such as `9x9`.
     #[serde(with = "text")]
     pub size: Size,
-    /// The rules, played as between machines: a name such as `tromp_taylor`, or settings `key=value`.
+    /// The rules in their variant for machine play: a name such as `tromp_taylor`, or settings `key=value`.
     #[serde(with = "text")]
     pub rules: Rules,
-    /// Points added to White's score, in whole or half points. Integers allow ties.
+    /// Points added to White's score, in whole or half points. Whole numbers allow ties.
     #[serde(with = "text")]
     pub komi: Komi,
-    /// Number of games, or the most that are played when `sprt` may stop the match. Usual: 100 to 1,000; even, so that pairs are whole.
-    /// The width of the Elo interval falls with its root.
+    /// Number of games, or the maximum if `sprt` or `until_clear` may stop the match. Usual: 100 to 1,000, and even so
+    /// that pairs are whole. The width of the Elo interval falls with its square root.
     pub games: usize,
     /// Opening moves, shared by the two games of a pair. Usual: `random:4`, or `first-moves` on small boards.
     pub openings: Openings,
-    /// Which color player A has: `alternate`, `black` or `white`.
+    /// Which color player A plays: `alternate`, `black`, or `white`.
     pub a_color: AColor,
-    /// Seed of openings and players: the same seed gives the same match.
+    /// Seed of the openings and players: the same seed gives the same match.
     pub seed: u64,
-    /// Games played side by side, at least 1. Usual: 32 to 256 on a GPU. More fills the network's batches better.
+    /// Games played in parallel, at least 1. Usual: 32 to 256 on a GPU. More games fill the network's batches better.
     pub parallel: usize,
-    /// Plies after which a game stops as unfinished, without a result. 0 = four times the area of the board plus 40.
+    /// Plies after which a game stops as unfinished, without a result. 0 means four times the board area plus 40.
     pub max_plies: usize,
-    /// What a refused legal move costs an engine: `loss` or `void`.
+    /// What happens when an engine refuses a legal move: `loss` or `void`.
     pub refused_moves: Refusal,
-    /// Sequential test that may end the match early; absent = all games are played. Needs `a_color` `alternate`.
+    /// Sequential test that may end the match early; if absent, all games are played. Needs `a_color` `alternate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtConfig>,
-    /// End the match as soon as its bounds that hold at any time leave no doubt who is the stronger. Needs `a_color` `alternate`.
+    /// End the match as soon as its any-time bounds show which player is stronger. Needs `a_color` `alternate`.
     pub until_clear: bool,
-    /// Pairs between two looks of the sequential test or at the bounds. Usual: 8 to 64, half of `parallel` or more. More looks stop sooner, fewer keep
-    /// the batches full. 0 = half of `parallel`.
+    /// Pairs between two looks at the sequential test or the bounds. Usual: 8 to 64, half of `parallel` or more. Fewer
+    /// pairs stop sooner; more keep the batches full. 0 means half of `parallel`.
     pub pairs_per_look: usize,
 }
 
@@ -90,10 +90,10 @@ impl Default for MatchConfig {
 }
 
 impl MatchConfig {
-    /// Checks every value against its range and the others.
+    /// Checks that every value is in its range and that the values fit together.
     ///
     /// # Errors
-    /// A sentence naming the first field that is wrong.
+    /// A sentence naming the first invalid field.
     pub fn validate(&self) -> Result<(), String> {
         if self.games == 0 {
             return Err("games must be at least 1".to_owned());
@@ -113,7 +113,7 @@ impl MatchConfig {
         }
         self.openings.validate(self.size, self.rules)?;
         if self.until_clear && self.a_color != AColor::Alternate {
-            return Err("to end when it is clear needs pairs of games: a_color must be alternate".to_owned());
+            return Err("until_clear needs pairs of games: a_color must be alternate".to_owned());
         }
         match &self.sprt {
             Some(_) if self.a_color != AColor::Alternate => {
@@ -124,7 +124,7 @@ impl MatchConfig {
         }
     }
 
-    /// Plies after which a game stops.
+    /// Plies after which a game stops, with the default filled in.
     pub fn ply_limit(&self) -> usize {
         if self.max_plies == 0 {
             4 * self.size.area() + 40
@@ -133,7 +133,7 @@ impl MatchConfig {
         }
     }
 
-    /// Pairs between two looks of a sequential test, at least 1.
+    /// Pairs between two looks at the results, at least 1, with the default filled in.
     pub fn look_every(&self) -> usize {
         if self.pairs_per_look == 0 {
             (self.parallel / 2).max(1)
@@ -142,7 +142,7 @@ impl MatchConfig {
         }
     }
 
-    /// Player A's color in a game.
+    /// Player A's color in the game with this number.
     pub fn a_color_in(&self, game: usize) -> Color {
         match self.a_color {
             AColor::Alternate if game.is_multiple_of(2) => Color::Black,
@@ -152,7 +152,7 @@ impl MatchConfig {
         }
     }
 
-    /// Number of the opening of a game: shared by two games where colors alternate.
+    /// Number of the opening of the game with this number: two games share one if colors alternate.
     pub fn pair_of(&self, game: usize) -> usize {
         match self.a_color {
             AColor::Alternate => game / 2,
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_read_and_checked() {
+    fn settings_are_parsed_and_validated() {
         let config: MatchConfig =
             serde_json::from_str(r#"{"size": 5, "komi": 24.5, "openings": "first-moves", "a_color": "black"}"#)
                 .expect("settings");

@@ -1,4 +1,4 @@
-//! How is a player named in one line of text?
+//! How is a player described in one line of text?
 
 mod command;
 mod error;
@@ -16,25 +16,25 @@ use error::nearest;
 pub use options::PlayerOptions;
 use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 
-/// A player in one line of text: its kind, then options.
+/// A player described in one line of text: its kind, then its options.
 ///
 /// | text | player |
 /// |---|---|
-/// | `model:PATH` | the network in a model folder or file, behind a search |
+/// | `model:PATH` | the network in a model folder or file, with a search |
 /// | `store:DIR` | the champion of a run store |
-/// | `store:DIR@g000012` | the model of that generation of a run store |
+/// | `store:DIR@g000012` | the model of that generation in a run store |
 /// | `gtp:COMMAND LINE` | any engine that speaks GTP 2 |
-/// | `random` | random plays (see [`RandomPlayer`](crate::RandomPlayer)) |
+/// | `random` | random moves (see [`RandomPlayer`](crate::RandomPlayer)) |
 /// | `uniform` | a search that knows the rules and nothing else |
-/// | an existing path | a run store if it holds `run.json`, else a model |
+/// | an existing path | a run store if it holds `run.json`, otherwise a model |
 ///
-/// Options follow as `,key=value`: `visits`, `method` (gumbel or puct), `candidates`, `noise` (on or off), `temperature`, `temperature_plies`,
-/// `time` (seconds a move, with puct), `resign` (the value, 0 to 1, below minus which a game is given up), `c_scale`,
-/// `margin_share` for players that search; `move_s`, `game_s`, `start_s` (seconds) and `engines` (processes side by side) for GTP;
-/// `name` for all.
+/// Options follow as `,key=value`. For players that search: `visits`, `method` (gumbel or puct), `candidates`, `noise`
+/// (on or off), `temperature`, `temperature_plies`, `time` (seconds per move, with puct), `resign` (0 to 1; the player
+/// resigns when its value stays at or below minus this), `c_scale`, and `margin_share`. For GTP engines: `move_s`,
+/// `game_s`, `start_s` (seconds), and `engines` (parallel processes). For all players: `name`.
 ///
-/// A GTP command line is everything after `gtp:`, commas included. To give it options, quote it:
-/// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes `\"` and `\\` stand for `"` and `\`.
+/// Everything after `gtp:` is the command line, commas included. To add options, quote the command line:
+/// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes, `\"` and `\\` stand for `"` and `\`.
 ///
 /// ```
 /// use tengen_evaluator::{PlayerKind, PlayerSpec};
@@ -47,13 +47,13 @@ use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerSpec {
-    /// Who plays.
+    /// What chooses the moves: a network, an engine, or one of the built-in players.
     pub kind: PlayerKind,
-    /// How.
+    /// How it plays: search settings, time limits, and its name in results.
     pub options: PlayerOptions,
 }
 
-/// Who plays.
+/// What chooses a player's moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayerKind {
     /// The network in this model folder or file.
@@ -62,14 +62,14 @@ pub enum PlayerKind {
     Store {
         /// Folder or address of the store.
         location: String,
-        /// Its generation; `None` = the champion.
+        /// The model's generation; `None` means the champion.
         generation: Option<u32>,
     },
     /// An engine that speaks GTP 2.
     Gtp(CommandLine),
-    /// Random plays.
+    /// Random moves (see [`RandomPlayer`](crate::RandomPlayer)).
     Random,
-    /// A search without a network.
+    /// A search without a network: every position is a tie and every move equally likely.
     Uniform,
 }
 
@@ -149,7 +149,7 @@ fn parse_store(store: &str) -> Result<PlayerKind, SpecError> {
         generation: None,
     };
     match store.rsplit_once('@') {
-        // An address may hold an @ of its own, always followed by more of the address.
+        // An address may contain an @ itself, but then more of the address follows it.
         Some((location, generation)) if !location.is_empty() && !generation.contains('/') => {
             let number = generation.strip_prefix('g').and_then(|digits| digits.parse().ok());
             let generation = Some(number.ok_or_else(|| SpecError::BadGeneration(generation.to_owned()))?);
@@ -162,7 +162,7 @@ fn parse_store(store: &str) -> Result<PlayerKind, SpecError> {
     }
 }
 
-/// Writes the player so that parsing it again gives the same.
+/// Writes the player in a form that parses back to the same player.
 impl fmt::Display for PlayerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.options.written();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_round_trip() {
+    fn all_forms_round_trip() {
         for text in [
             "random",
             "random,name=dice",
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_read() {
+    fn kind_and_options_are_parsed() {
         let store = parse("store:runs/a@g000007,visits=64");
         assert_eq!(
             store.kind,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn existing_paths_are_players() {
+    fn existing_paths_are_stores_or_models() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().display().to_string();
         assert_eq!(parse(&path).kind, PlayerKind::Model(path.clone()));
@@ -272,22 +272,22 @@ mod tests {
     }
 
     #[test]
-    fn typos_name_the_nearest_form() {
+    fn errors_explain_and_suggest_the_nearest_form() {
         assert!(error("radnom").contains("did you mean 'random'?"));
         assert!(error("modle:data/x").contains("did you mean 'model:'?"));
         assert!(error("gpt:gnugo").contains("did you mean 'gtp:'?"));
         assert!(!error("something/else/altogether").contains("did you mean"));
         assert!(error("uniform,vists=5").contains("did you mean 'visits'?"));
-        assert!(error("random,visits=5").contains("no option of random players"));
+        assert!(error("random,visits=5").contains("'visits' is not an option of random players"));
         assert!(
-            error("uniform,visits=many").contains("'many' is no value for the option visits: expected a whole number")
+            error("uniform,visits=many").contains("'many' is not valid for option visits: expected a whole number")
         );
         assert!(error("uniform,visits=0").contains("from 1"));
         assert!(error("uniform,noise=maybe").contains("on or off"));
         assert!(error("uniform,method=uct").contains("gumbel or puct"));
         assert!(error("store:x@12").contains("g000012"));
-        assert!(error("model:").contains("lacks"));
-        assert!(error("").contains("names no player"));
+        assert!(error("model:").contains("must be followed by"));
+        assert!(error("").contains("does not describe a player"));
         assert!(error("gtp:").contains("empty"));
         assert!(error("gtp:\"gnugo").contains("never closes"));
         assert!(error("gtp:\"gnugo\"x").contains("follows the quoted"));
@@ -307,7 +307,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(text in "(gtp:|model:|store:|random|uniform|)[\\PC,='\"@:]{0,24}") {
+        fn arbitrary_text_never_panics(text in "(gtp:|model:|store:|random|uniform|)[\\PC,='\"@:]{0,24}") {
             if let Ok(spec) = text.parse::<PlayerSpec>() {
                 let _ = spec.to_string();
             }

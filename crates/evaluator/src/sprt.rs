@@ -1,8 +1,8 @@
 //! When have enough pairs been seen? A sequential probability ratio test.
 //!
-//! The generalized SPRT on pentanomial counts as used in chess testing: Michel Van den Bergh, "A practical introduction to the
-//! GSPRT" (2020) and fishtest's `LLRcalc.py`. The log-likelihood ratio compares the most likely distributions of pair
-//! scores with the mean fixed to either hypothesis; the bounds are Wald's (1945).
+//! The generalized SPRT on pentanomial counts as used in chess testing: Michel Van den Bergh, "A practical introduction
+//! to the GSPRT" (2020) and fishtest's `LLRcalc.py`. The log-likelihood ratio compares the most likely distributions of
+//! pair scores with the mean fixed to either hypothesis; the bounds are Wald's (1945).
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,15 @@ use crate::pentanomial::{Pentanomial, SCORES};
 pub struct SprtConfig {
     /// Elo difference of the hypothesis "not stronger". Usual: 0.
     pub elo0: f64,
-    /// Elo difference of the hypothesis "stronger". Usual: 35 to 100 for gates. Nearer to `elo0` needs more games.
+    /// Elo difference of the hypothesis "stronger". Usual: 35 to 100 for gates. Values closer to `elo0` need more
+    /// games.
     pub elo1: f64,
-    /// Chance to accept "stronger" when the truth is `elo0`. Usual: 0.05. Smaller needs more games.
+    /// Probability of accepting "stronger" when the truth is `elo0`. Usual: 0.05. Smaller values need more games.
     pub alpha: f64,
-    /// Chance to accept "not stronger" when the truth is `elo1`. Usual: 0.05. Smaller needs more games.
+    /// Probability of accepting "not stronger" when the truth is `elo1`. Usual: 0.05. Smaller values need more games.
     pub beta: f64,
-    /// Pairs before the first decision. Usual: 0 to 20. More guards against a few lucky games, the ratio's weak spot.
+    /// Pairs before the first decision. Usual: 0 to 20. More pairs guard against a few lucky games, the ratio's weak
+    /// spot.
     pub min_pairs: u64,
 }
 
@@ -60,7 +62,7 @@ impl SprtConfig {
     }
 }
 
-/// What a test says.
+/// What a sequential test has concluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SprtState {
@@ -72,23 +74,23 @@ pub enum SprtState {
     Open,
 }
 
-/// A sequential test's numbers at one look.
+/// The numbers of a sequential test at one look.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
     /// Hypotheses and error rates.
     pub config: SprtConfig,
     /// Log-likelihood ratio of "stronger" to "not stronger".
     pub llr: f64,
-    /// At or below it the test says "not stronger": ln(β / (1 − α)).
+    /// Lower bound, ln(β / (1 − α)): at or below it, the test accepts "not stronger".
     pub lower: f64,
-    /// At or above it the test says "stronger": ln((1 − β) / α).
+    /// Upper bound, ln((1 − β) / α): at or above it, the test accepts "stronger".
     pub upper: f64,
-    /// What follows.
+    /// The conclusion at this look.
     pub state: SprtState,
 }
 
 impl Sprt {
-    /// Looks at the counts.
+    /// Runs the test on the counts so far.
     pub fn look(config: SprtConfig, pairs: &Pentanomial) -> Sprt {
         let lower = (config.beta / (1.0 - config.alpha)).ln();
         let upper = ((1.0 - config.beta) / config.alpha).ln();
@@ -114,7 +116,7 @@ fn log_likelihood_ratio(pairs: &Pentanomial, s0: f64, s1: f64) -> f64 {
     if pairs.pairs() == 0 {
         return 0.0;
     }
-    // Outcomes never seen count a little, so that both hypotheses are always possible (fishtest adds the same).
+    // Outcomes never seen count a little so that both hypotheses stay possible (fishtest does the same).
     let counts = pairs.counts.map(|count| if count == 0 { 1e-3 } else { count as f64 });
     let (p0, p1) = (most_likely(&counts, s0), most_likely(&counts, s1));
     (0..5).map(|i| counts[i] * (p1[i] / p0[i]).ln()).sum()
@@ -122,8 +124,8 @@ fn log_likelihood_ratio(pairs: &Pentanomial, s0: f64, s1: f64) -> f64 {
 
 /// The most likely distribution over the five scores with mean `mean`, given counts that are all positive.
 ///
-/// With Lagrange's method p_i = p̂_i / (1 + θ (x_i − mean)), where θ solves Σ p̂_i (x_i − mean) / (1 + θ (x_i − mean)) = 0. The
-/// sum falls with θ between the poles, so halving finds it.
+/// By Lagrange multipliers, p_i = p̂_i / (1 + θ (x_i − mean)), where θ solves Σ p̂_i (x_i − mean) / (1 + θ (x_i −
+/// mean)) = 0. Between the poles the sum decreases with θ, so bisection finds it.
 fn most_likely(counts: &[f64; 5], mean: f64) -> [f64; 5] {
     let total: f64 = counts.iter().sum();
     let p = counts.map(|count| count / total);
@@ -166,9 +168,9 @@ mod tests {
         }
     }
 
-    /// With two outcomes only, the ratio is that of two coins: n₁ ln(s1 / s0) + n₀ ln((1 − s1) / (1 − s0)).
+    /// With only two outcomes, the ratio is that of a biased coin: n₁ ln(s1 / s0) + n₀ ln((1 − s1) / (1 − s0)).
     #[test]
-    fn two_outcomes_are_a_coin() {
+    fn two_outcomes_behave_like_a_coin() {
         let pairs = Pentanomial {
             counts: [40, 0, 0, 0, 60],
         };
@@ -227,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Share of 1,000 simulated tests that accept, looking after every 4 pairs, with at most 2,000 pairs.
+    /// Share of 1,000 simulated tests that accept "stronger", looking after every 4 pairs, up to 2,000 pairs.
     fn acceptance(config: SprtConfig, true_elo: f64, bias: f64, ties: f64) -> f64 {
         let strength = (score_of_elo(true_elo) - ties / 2.0) / (1.0 - ties);
         let mut accepted = 0;
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn false_passes_and_false_fails_are_as_rare_as_claimed() {
+    fn error_rates_are_as_low_as_claimed() {
         let config = SprtConfig {
             elo1: 80.0,
             ..SprtConfig::default()
@@ -263,7 +265,7 @@ mod tests {
         for (bias, ties) in [(0.0, 0.0), (0.3, 0.0), (0.1, 0.4)] {
             let false_pass = acceptance(config, 0.0, bias, ties);
             let true_pass = acceptance(config, 80.0, bias, ties);
-            // Three standard errors of 1,000 runs above the claim are 0.07; the bounds' overshoot makes errors rarer.
+            // Three standard errors of 1,000 runs above the claim is 0.07; overshooting the bounds makes errors rarer.
             assert!(
                 (0.005..=0.07).contains(&false_pass),
                 "bias {bias}, ties {ties}: {false_pass} false passes"

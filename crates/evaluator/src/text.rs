@@ -1,4 +1,4 @@
-//! Serde for values of the rules crate that are written as text in files (`9x9`, `7.5`).
+//! Serde for values of the rules crate that files store as text (`9x9`, `7.5`).
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> 
     serializer.collect_str(value)
 }
 
-/// Takes text, and bare numbers for convenience (`komi = 7`, `size = 9`).
+/// Accepts text and, for convenience, bare numbers (`komi = 7`, `size = 9`).
 pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr,

@@ -1,4 +1,4 @@
-//! Matches against engines over GTP: fakes that fail in every way, and GNU Go where it is installed.
+//! Matches against engines over GTP: fakes that fail in every way, and GNU Go if it is installed.
 #![cfg(unix)]
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use tengen_gtp::{Controller, Timeouts};
 use tengen_records::EndReason;
 use tengen_rules::{Komi, Size};
 
-/// A fake engine that passes, except where the given shell cases say something else.
+/// A fake engine that passes unless the given shell cases say otherwise.
 struct Fake {
     _dir: TempDir,
     path: PathBuf,
@@ -90,7 +90,7 @@ fn an_engine_that_passes_finishes_its_games() {
 }
 
 #[test]
-fn every_failure_is_a_loss_with_its_reason() {
+fn every_failure_is_a_loss_with_a_reason() {
     for (cases, kind, word) in [
         ("genmove) echo 'no luck' >&2; exit 7;;", FaultKind::Exit, "exit code 7"),
         ("genmove) kill -KILL $$;;", FaultKind::Exit, "signal 9"),
@@ -158,7 +158,7 @@ fn standard_error_is_kept_with_the_fault() {
 }
 
 #[test]
-fn illegal_moves_are_found_by_our_referee() {
+fn our_referee_detects_illegal_moves() {
     let settings = MatchConfig {
         openings: "none".parse().expect("openings"),
         ..config(5, 2)
@@ -171,9 +171,10 @@ fn illegal_moves_are_found_by_our_referee() {
     }
 }
 
-/// On a board of two points Black takes A1 and White B1, which captures; Black's A1 again would repeat the position after his first.
+/// On a board of two points, Black plays A1 and White captures with B1. Black's A1 would then repeat the position after
+/// Black's first move.
 #[test]
-fn superko_is_judged_by_our_referee() {
+fn our_referee_enforces_superko() {
     let settings = MatchConfig {
         size: "2x1".parse().expect("a size"),
         komi: Komi::from_half_points(0),
@@ -191,7 +192,7 @@ fn superko_is_judged_by_our_referee() {
 }
 
 #[test]
-fn a_refused_move_may_void_the_game() {
+fn refused_moves_can_void_the_game() {
     let settings = MatchConfig {
         refused_moves: Refusal::Void,
         ..config(5, 4)
@@ -214,7 +215,7 @@ fn a_refused_move_may_void_the_game() {
 }
 
 #[test]
-fn an_engine_that_dies_between_games_is_started_again() {
+fn an_engine_that_dies_between_games_is_restarted() {
     let fake = Fake::new("genmove) printf '=%s resign\\n\\n' $id; exit 0;;");
     let mut engine = fake.player("");
     let result = play(&config(5, 6), &mut *engine, &mut *player("random"));
@@ -222,7 +223,7 @@ fn an_engine_that_dies_between_games_is_started_again() {
 }
 
 #[test]
-fn an_engine_that_cannot_be_started_again_loses_the_games_that_are_left() {
+fn an_engine_that_cannot_be_restarted_loses_its_remaining_games() {
     let fake = Fake::new(
         "genmove) touch \"$0.broken\"; exit 0;;\nname) test -e \"$0.broken\" && exit 9; printf '=%s F\\n\\n' $id;;",
     );
@@ -266,12 +267,12 @@ fn name_version_command_and_processes_are_recorded() {
 }
 
 #[test]
-fn engines_are_told_the_rules_or_the_result_says_that_they_were_not() {
+fn engines_get_the_rules_or_the_result_says_that_they_did_not() {
     let katago = "list_commands) printf '=%s kata-set-rules\\n\\n' $id;;\n\
          kata-set-rules) case \"$rest\" in \
          *'\"ko\":\"SITUATIONAL\"'*N-1*|*'\"ko\":\"POSITIONAL\"'*) printf '=%s\\n\\n' $id;; \
          *) printf '?%s unknown rules\\n\\n' $id;; esac;;";
-    for (cases, told) in [
+    for (cases, known) in [
         (
             katago,
             &["tromp_taylor", "tromp_taylor_practice", "simplified_ing", "aga"][..],
@@ -282,16 +283,16 @@ fn engines_are_told_the_rules_or_the_result_says_that_they_were_not() {
         for name in tengen_rules::Rules::names() {
             let rules = name.parse().expect("a name");
             let result = fake.result(&MatchConfig { rules, ..config(3, 2) }, "");
-            let not_told = result.a_engine.expect("an engine").rules_not_told;
-            let expected = (!told.contains(&name)).then(|| name.to_owned());
-            assert_eq!(not_told, expected, "{cases}");
-            assert_eq!(result.faults, 0, "an engine that cannot be told plays all the same");
+            let unknown = result.a_engine.expect("an engine").rules_not_told;
+            let expected = (!known.contains(&name)).then(|| name.to_owned());
+            assert_eq!(unknown, expected, "{cases}");
+            assert_eq!(result.faults, 0, "an engine that does not know the rules plays anyway");
         }
     }
 }
 
 #[test]
-fn engines_without_a_name_are_called_by_their_program() {
+fn engines_without_a_name_are_named_after_their_program() {
     let silent = Fake::new("name|version) printf '=%s\\n\\n' $id;;");
     assert_eq!(silent.player("").name(), "sh");
     let loud = Fake::new("name) printf '=%s a\\tb\\nc %0500d\\n\\n' $id 0;;");
@@ -300,7 +301,7 @@ fn engines_without_a_name_are_called_by_their_program() {
 }
 
 #[test]
-fn command_lines_may_need_quotes() {
+fn command_lines_can_be_quoted() {
     let dir = tempfile::tempdir().expect("a folder");
     let script = dir.path().join("an engine's, own=script.sh");
     std::fs::copy(&Fake::new("").path, &script).expect("a copy");
@@ -313,7 +314,7 @@ fn command_lines_may_need_quotes() {
 }
 
 #[test]
-fn engines_are_told_the_seed_size_komi_and_moves() {
+fn engines_get_the_seed_size_komi_and_moves() {
     let fake = Fake::new("list_commands) printf '=%s set_random_seed\\n\\n' $id;;");
     let log = fake.path.with_extension("log");
     let wrapper = fake.path.with_extension("tee");
@@ -345,7 +346,7 @@ fn engines_are_told_the_seed_size_komi_and_moves() {
 }
 
 #[test]
-fn an_engine_that_does_not_support_the_board_ends_the_match_with_a_sentence() {
+fn an_engine_that_does_not_support_the_board_ends_the_match_with_one_line() {
     let fake = Fake::new("boardsize) printf '?%s unacceptable size\\n\\n' $id;;");
     let mut engine = fake.player("");
     let error = try_play(&config(5, 4), &mut *engine, &mut *player("random")).expect_err("an error");
@@ -360,14 +361,14 @@ fn an_engine_that_does_not_support_the_board_ends_the_match_with_a_sentence() {
 }
 
 #[test]
-fn an_engine_that_does_not_start_is_a_sentence() {
+fn an_engine_that_does_not_start_is_reported() {
     let spec = "gtp:\"sh -c 'exit 4'\"".parse().expect("a player");
     let error = build_player(&spec, &mut NoModels).err().expect("an error");
     assert!(error.to_string().contains("exit code 4"), "{error}");
 }
 
-/// The command line of GNU Go with the flags that come nearest to Tromp-Taylor rules.
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+/// The command line of GNU Go with the flags that come closest to Tromp-Taylor rules.
+#[expect(clippy::print_stderr, reason = "a skipped test must be visible")]
 fn gnu_go(level: u32) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]);
@@ -385,7 +386,7 @@ fn gnu_go(level: u32) -> Option<String> {
     ))
 }
 
-/// GNU Go counts the final board of every game as our referee did: nothing dead is left on it.
+/// Checks that GNU Go counts the final board of every game as our referee does, with no dead stones left on it.
 fn gnu_go_agrees(command: &str, result: &MatchResult) {
     let command = command.parse().expect("a command line");
     let mut judge = Controller::start(&command, Timeouts::default()).expect("a running engine");
@@ -429,7 +430,7 @@ fn gnu_go_plays_full_games_as_both_colors_on_every_size() {
 }
 
 #[test]
-fn gnu_go_repeats_a_match_by_its_seed() {
+fn gnu_go_repeats_a_match_with_the_same_seed() {
     let Some(command) = gnu_go(1) else { return };
     let run = || {
         let mut engine = player(&format!("gtp:\"{command}\",engines=2"));
@@ -439,7 +440,7 @@ fn gnu_go_repeats_a_match_by_its_seed() {
 }
 
 #[test]
-fn what_gnu_go_cannot_play_is_one_sentence() {
+fn a_board_gnu_go_cannot_play_is_reported_in_one_line() {
     let Some(command) = gnu_go(1) else { return };
     let mut engine = player(&format!("gtp:{command}"));
     let settings = MatchConfig {

@@ -59,7 +59,7 @@ fn check_sums(result: &MatchResult) {
     assert!(result.estimate.elo_low <= result.estimate.elo && result.estimate.elo <= result.estimate.elo_high);
 }
 
-/// Predicts that the areas of the moment are final: all that a search needs to beat chance.
+/// Predicts that the current areas are final, which is enough for a search to beat the random player.
 struct AreaPredictor;
 
 impl Predictor for AreaPredictor {
@@ -99,7 +99,7 @@ fn area(visits: u32) -> SearchPlayer {
 }
 
 #[test]
-fn search_beats_chance() {
+fn search_beats_the_random_player() {
     let result = play(&config(5, 40), &mut area(48), &mut *player("random"));
     check_sums(&result);
     assert!(result.a_points >= 28.0, "{:?}", result.a_total);
@@ -129,7 +129,7 @@ fn random_players_are_equal_and_finish() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_match_whatever_is_played_side_by_side() {
+fn the_same_seed_gives_the_same_match_for_any_parallelism() {
     let settings = config(4, 12);
     let run = |parallel, seed| {
         let settings = MatchConfig {
@@ -184,7 +184,7 @@ fn colors_can_be_fixed() {
     assert_eq!((result.pentanomial.pairs(), result.a_black.wins), (0, 0));
 }
 
-/// Plays the middle point of a 3x3 board once where it is free, then only passes.
+/// Plays the middle point of a 3x3 board if `plays` is set and the point is free; otherwise passes.
 struct Middle {
     plays: bool,
 }
@@ -202,7 +202,7 @@ impl Player for Middle {
             } else {
                 Move::Pass
             };
-            Answer::Play(Choice { mv, thought: None })
+            Answer::Play(Choice { mv, search: None })
         };
         Ok(turns.iter().map(choice).collect())
     }
@@ -217,7 +217,7 @@ fn margins_and_full_boards_are_counted() {
     };
     let result = play(&settings, &mut Middle { plays: false }, &mut Middle { plays: true });
     check_sums(&result);
-    // B owns all nine points in every game: margins of 9 − 1.5 as Black, −9 − 1.5 as White's board.
+    // B owns all nine points in every game, so Black's margin is 9 − 1.5 when B is Black and −9 − 1.5 when B is White.
     assert_eq!(
         (result.a_full_board_wins, result.b_full_board_wins, result.b_points),
         (0, 4, 4.0)
@@ -246,7 +246,7 @@ fn games_at_the_ply_limit_have_no_result() {
     );
 }
 
-/// Plays the top left corner whatever stands there; resigns at a given ply.
+/// Always plays the top left corner, even if it is occupied, and resigns from a given ply on.
 struct Corner {
     resign_at: usize,
 }
@@ -261,7 +261,7 @@ impl Player for Corner {
             ply if ply >= self.resign_at => Answer::Resign,
             _ => Answer::Play(Choice {
                 mv: Move::parse(turn.position.size(), "A5").expect("a move"),
-                thought: None,
+                search: None,
             }),
         };
         Ok(turns.iter().map(corner).collect())
@@ -298,7 +298,7 @@ fn illegal_moves_lose_and_resignations_count() {
 }
 
 #[test]
-fn an_observer_sees_everything_and_may_stop() {
+fn an_observer_sees_everything_and_can_stop_the_match() {
     let (mut finished, mut rounds) = (Vec::new(), 0);
     let mut observer = |event: &MatchEvent<'_>| {
         match event {
@@ -389,7 +389,7 @@ fn the_gate_promotes_the_stronger_and_rejects_the_weaker() {
 }
 
 #[test]
-fn the_gate_s_rule_at_the_limit_decides_between_equals() {
+fn at_limit_decides_between_equal_players() {
     let base = GateConfig {
         games: 20,
         ..GateConfig::default()
@@ -404,7 +404,7 @@ fn the_gate_s_rule_at_the_limit_decides_between_equals() {
             ..base.clone()
         };
         let verdict = gate(&config, &mut scripted("same", 8), &mut scripted("same", 8));
-        // The same player on both sides of every opening makes exactly half the points.
+        // The same player on both sides of every opening scores exactly half the points.
         assert_eq!(verdict.result.as_ref().map(MatchResult::a_score), Some(0.5));
         assert_eq!(
             (verdict.decision, verdict.reason),
@@ -415,7 +415,7 @@ fn the_gate_s_rule_at_the_limit_decides_between_equals() {
 }
 
 #[test]
-fn a_gate_may_promote_always_or_be_stopped() {
+fn a_gate_can_always_promote_or_be_stopped() {
     let always = GateConfig {
         always_promote: true,
         ..GateConfig::default()
@@ -455,14 +455,14 @@ fn a_gate_may_promote_always_or_be_stopped() {
 }
 
 #[test]
-fn gate_settings_refuse_unknown_keys() {
+fn gate_settings_reject_unknown_keys() {
     assert!(serde_json::from_str::<GateConfig>(r#"{"games": 40, "at_limit": "reject", "sprt": {"elo1": 30}}"#).is_ok());
     assert!(serde_json::from_str::<GateConfig>(r#"{"gamse": 40}"#).is_err());
     assert!(serde_json::from_str::<GateConfig>(r#"{"sprt": {"elo2": 30}}"#).is_err());
 }
 
 #[test]
-fn a_color_name_is_told() {
+fn game_list_names_player_a_color() {
     let result = play(&config(3, 2), &mut *player("random"), &mut *player("random"));
     assert_eq!(
         [result.game_list[0].a_color, result.game_list[1].a_color],
@@ -472,7 +472,7 @@ fn a_color_name_is_told() {
 }
 
 #[test]
-fn the_gate_keeps_out_what_has_forgotten() {
+fn the_gate_rejects_candidates_that_have_forgotten() {
     let config = GateConfig::default();
     let settings = config.match_config(
         Size::square(4).expect("a size"),
@@ -492,13 +492,13 @@ fn the_gate_keeps_out_what_has_forgotten() {
         assert_eq!((settings.games, settings.sprt), (16, None));
         play(&settings, &mut *player("random"), older)
     };
-    let mut kept_out = verdict();
-    kept_out.add_older("older".to_owned(), meet(&mut area(48)));
+    let mut rejected = verdict();
+    rejected.add_older("older".to_owned(), meet(&mut area(48)));
     assert_eq!(
-        (kept_out.decision, kept_out.reason, kept_out.older[0].weaker),
+        (rejected.decision, rejected.reason, rejected.older[0].weaker),
         (Decision::Reject, GateReason::Forgot, true)
     );
-    let text = serde_json::to_value(&kept_out).expect("JSON");
+    let text = serde_json::to_value(&rejected).expect("JSON");
     assert_eq!(
         (&text["reason"], &text["older"][0]["champion"]),
         (&"forgot".into(), &"older".into())
@@ -539,7 +539,7 @@ fn matches_are_played_under_every_rule_set() {
 }
 
 #[test]
-fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
+fn a_match_continued_from_any_of_its_games_ends_the_same() {
     let sequential = MatchConfig {
         sprt: Some(SprtConfig::default()),
         pairs_per_look: 4,
@@ -552,7 +552,7 @@ fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
     };
     for settings in [config(4, 20), sequential, clear] {
         let mut games = Vec::new();
-        let mut go_on = |earlier: Vec<GameScore>| {
+        let mut resume = |earlier: Vec<GameScore>| {
             let mut observer = |event: &MatchEvent<'_>| {
                 if let MatchEvent::GameFinished { game } = event {
                     games.push(GameScore::of(game));
@@ -563,7 +563,7 @@ fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
             let result = continue_match(&settings, earlier, &mut a, &mut *b, &context(), &mut observer);
             (result.expect("a result"), std::mem::take(&mut games))
         };
-        let (whole, all) = go_on(Vec::new());
+        let (whole, all) = resume(Vec::new());
         assert!(whole.records.is_empty() && all.len() == whole.games);
         let numbers = |result: &MatchResult| {
             let mut value = serde_json::to_value(result).expect("JSON");
@@ -575,9 +575,9 @@ fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
             let mut some: Vec<GameScore> = all.iter().skip(1).step_by(every).cloned().collect();
             some.extend_from_within(..1);
             let known = some.len() - 1;
-            let (continued, played) = go_on(some);
+            let (continued, played) = resume(some);
             assert_eq!(numbers(&continued), numbers(&whole));
-            assert_eq!(played.len(), all.len() - known, "what is known is not played again");
+            assert_eq!(played.len(), all.len() - known, "known games are not played again");
         }
         let names = || ["area".to_owned(), "random".to_owned()];
         assert!(known_match(&settings, all[1..].to_vec(), names()).is_none());
@@ -588,7 +588,7 @@ fn a_match_goes_on_from_any_of_its_games_to_the_same_end() {
 }
 
 #[test]
-fn rules_that_machines_cannot_play_are_refused() {
+fn rules_that_machines_cannot_play_are_rejected() {
     let settings = MatchConfig {
         rules: "aga,button=yes".parse().expect("rules"),
         ..config(4, 2)
@@ -609,7 +609,7 @@ fn rules_that_machines_cannot_play_are_refused() {
 }
 
 #[test]
-fn a_match_may_end_when_it_is_clear() {
+fn a_match_can_end_as_soon_as_it_is_clear() {
     let settings = MatchConfig {
         until_clear: true,
         pairs_per_look: 5,

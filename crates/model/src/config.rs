@@ -1,4 +1,4 @@
-//! Which network? Its size and shape, and the short name people call it by.
+//! The size and shape of a network, and its short name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,28 +6,30 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use tengen_encoding::PlaneSet;
 
-/// The shape of a network. Written as `b4c32` when everything but blocks and channels has its usual value.
+/// The shape of a network, written as `b4c32` when everything except blocks and channels has its default value.
 ///
-/// The same weights serve every board up to 19x19, so the board's size is no part of it.
+/// The same weights serve every board up to 19x19, so the board size is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkConfig {
-    /// Residual blocks of the tower (1 to 128; 4 for 5x5, 6 for 9x9). More see further and cost proportionally more.
+    /// Residual blocks of the tower (1 to 128; 4 for 5x5, 6 for 9x9). More blocks read deeper and cost proportionally
+    /// more.
     pub blocks: usize,
     /// Channels of the tower (1 to 1024; 32 for 5x5, 96 for 9x9). Cost grows with the square; multiples of 16 are fast.
     pub channels: usize,
-    /// Channels of each of the two heads, policy and value (1 to 256; usual 24). More cost little and help little.
+    /// Channels of each of the two heads, policy and value (1 to 256; usual 24). More channels cost little and help
+    /// little.
     #[serde(default = "usual_head_channels")]
     pub head_channels: usize,
-    /// Every how many blocks one has a global-pooling bias, which tells each point about the whole board (usual 2: blocks
-    /// 2, 4, …; 0: none). Larger means fewer of them.
+    /// Every how many blocks there is a global-pooling bias, which informs each point about the whole board (usual 2:
+    /// blocks 2, 4, …; 0: none). Larger values mean fewer such blocks.
     #[serde(default = "usual_pool_every")]
     pub pool_every: usize,
-    /// Hidden units in front of the score distribution (1 to 1024; usual 64). More cost little.
+    /// Hidden units before the score distribution (1 to 1024; usual 64). More units cost little.
     #[serde(default = "usual_score_hidden")]
     pub score_hidden: usize,
-    /// Whether the network also sees the pass-alive area of either side (usual false). Costs an analysis of every position
-    /// it is asked about. Only true is written, so that files without the key and files with false are the same.
+    /// Whether the network also sees the pass-alive area of each side (usual false). If true, every evaluated position
+    /// must be analyzed for it. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pass_alive_inputs: bool,
 }
@@ -45,7 +47,7 @@ fn usual_score_hidden() -> usize {
 }
 
 impl NetworkConfig {
-    /// A network of this many blocks and channels, everything else at its usual value.
+    /// A network with this many blocks and channels and the default values for everything else.
     pub fn new(blocks: usize, channels: usize) -> NetworkConfig {
         NetworkConfig {
             blocks,
@@ -57,12 +59,12 @@ impl NetworkConfig {
         }
     }
 
-    /// The short name, such as `b4c32`. It leaves out what differs from the usual values in the other fields.
+    /// The short name, such as `b4c32`. It does not mention the other fields, even if they differ from the defaults.
     pub fn name(&self) -> String {
         format!("b{}c{}", self.blocks, self.channels)
     }
 
-    /// The bit planes the network sees.
+    /// The bit planes that the network takes as input.
     pub fn plane_set(&self) -> PlaneSet {
         if self.pass_alive_inputs {
             PlaneSet::PassAlive
@@ -71,7 +73,7 @@ impl NetworkConfig {
         }
     }
 
-    /// Planes the first convolution sees: the bit planes and the mask of on-board points.
+    /// Number of input planes of the first convolution: the bit planes and the mask of on-board points.
     pub fn input_planes(&self) -> usize {
         self.plane_set().bit_planes() + 1
     }
@@ -81,18 +83,18 @@ impl NetworkConfig {
         self.pool_every > 0 && (block + 1).is_multiple_of(self.pool_every)
     }
 
-    /// Multiplications and additions, each counted as one operation, that the convolutions of one position take on a
-    /// board of `area` points. The linear layers, under 1 % of the whole, are left out.
+    /// Number of multiplications and additions, each counted as one operation, in the convolutions for one position on
+    /// a board of `area` points. The linear layers, under 1 % of the total, are not counted.
     pub fn operations(&self, area: usize) -> u64 {
         let tower = self.input_planes() * self.channels * 9 + 2 * self.blocks * self.channels * self.channels * 9;
         let heads = self.channels * 2 * self.head_channels;
         2 * (area * (tower + heads)) as u64
     }
 
-    /// Checks that every field lies in its range.
+    /// Checks that every field is in its range.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] naming the first field that does not.
+    /// [`ConfigError::OutOfRange`] naming the first field that is not.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let fields = [
             ("blocks", self.blocks, 1, 128),
@@ -143,15 +145,15 @@ impl FromStr for NetworkConfig {
 /// Why a network cannot be built as described.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The text is no network name.
-    #[error("`{0}` is no network name: expected blocks and channels, such as b4c32")]
+    /// The text is not a network name.
+    #[error("`{0}` is not a network name: expected blocks and channels, such as b4c32")]
     Name(String),
     /// A field is too small or too large.
     #[error("network {field} is {found}: expected {low} to {high}")]
     OutOfRange {
         /// The field's name.
         field: &'static str,
-        /// Its value.
+        /// The field's value.
         found: usize,
         /// The smallest value allowed.
         low: usize,
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_refused() {
+    fn unknown_fields_are_rejected() {
         let good: NetworkConfig =
             serde_json::from_str(r#"{"blocks":4,"channels":32}"#).expect("defaults fill the rest");
         assert_eq!(good, NetworkConfig::new(4, 32));

@@ -1,4 +1,4 @@
-//! What is a model? Weights plus `model.json`, which says what they are, where they come from and what they cost.
+//! What is a model? Weights plus `model.json`, which says what they are, where they come from, and what they cost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,19 +10,19 @@ use tengen_rules::{Komi, Size};
 use crate::config::NetworkConfig;
 use crate::weights::{Weights, WeightsError, check_versions, sha256_hex};
 
-/// Version of `model.json` and of the weights file. A program reads exactly one.
+/// Version of `model.json` and of the weights file. A program reads exactly one version.
 pub const MODEL_FORMAT: u32 = 1;
 
-/// Version of what the network sees: the planes and globals of `tengen_encoding::Features`.
+/// Version of the network's inputs: the planes and globals of `tengen_encoding::Features`.
 pub const FEATURE_SET: u32 = 1;
 
 /// Name of the weights file in a model folder.
 pub const WEIGHTS_FILE: &str = "weights.safetensors";
 
-/// Name of the description in a model folder. It is published last, as the mark that the model is whole.
+/// Name of the description in a model folder. It is published last, as a sign that the model is complete.
 pub const INFO_FILE: &str = "model.json";
 
-/// The content of `model.json`. A reader passes over keys it does not know: a store adds its own.
+/// The contents of `model.json`. Readers ignore unknown keys, because a store adds its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// [`MODEL_FORMAT`] of the program that wrote it.
@@ -33,13 +33,13 @@ pub struct ModelInfo {
     pub architecture: NetworkConfig,
     /// Where the weights come from.
     pub provenance: Provenance,
-    /// What they cost since zero.
+    /// What the weights cost, from the start of training at zero.
     pub cost: CostLedger,
-    /// The rules of the games that the weights were trained on, as text that reads back; `None` when unknown, as in
-    /// descriptions written before there was this key.
+    /// The rules of the games that the weights were trained on, as text that can be parsed back; `None` when unknown,
+    /// as in descriptions written before this key existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
-    /// For each board, written `5x5`, the komi in half points at which the model thought the game even.
+    /// For each board size, written as `5x5`, the komi in half points at which the model considered the game even.
     pub fair_komi_half_points: BTreeMap<String, i16>,
     /// SHA-256 of the weights file, 64 hexadecimal digits.
     pub weights_sha256: String,
@@ -49,32 +49,32 @@ pub struct ModelInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The run that trained them; empty when unknown.
+    /// The run that trained the weights; empty when unknown.
     pub run_id: String,
-    /// Training steps since zero.
+    /// Training steps from zero.
     pub step: u64,
-    /// The model that training went on from, if it did not start from zero.
+    /// The model that training continued from, if it did not start from zero.
     pub parent: Option<String>,
 }
 
-/// What a model cost, everything since zero.
+/// What a model cost in total, from the start of training at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostLedger {
-    /// Finished self-play games.
+    /// Number of finished self-play games.
     pub games: u64,
-    /// Positions in them.
+    /// Number of positions in those games.
     pub positions: u64,
-    /// Positions the network was asked about.
+    /// Number of positions evaluated by a network.
     pub evaluations: u64,
-    /// Processor time, seconds.
+    /// CPU time in seconds.
     pub cpu_seconds: f64,
-    /// Time a GPU was held, seconds.
+    /// Time during which a GPU was in use, in seconds.
     pub gpu_seconds: f64,
 }
 
 impl ModelInfo {
-    /// The description of `weights`, with nothing yet about their origin and cost.
+    /// The description of `weights`, with origin and cost still empty.
     pub fn new(weights: &Weights) -> ModelInfo {
         ModelInfo {
             format: MODEL_FORMAT,
@@ -88,19 +88,19 @@ impl ModelInfo {
         }
     }
 
-    /// The komi at which the model thought the game on this board even, if it ever played there.
+    /// The komi at which the model considered the game on this board even, if it is known.
     pub fn fair_komi(&self, size: Size) -> Option<Komi> {
         self.fair_komi_half_points
             .get(&size.to_string())
             .map(|&half_points| Komi::from_half_points(half_points))
     }
 
-    /// Notes the komi at which the model thinks the game on this board even.
+    /// Records the komi at which the model considers the game on this board even.
     pub fn set_fair_komi(&mut self, size: Size, komi: Komi) {
         self.fair_komi_half_points.insert(size.to_string(), komi.half_points());
     }
 
-    /// The model's name in a store: `g000123-` and the first 12 digits of the weights' SHA-256.
+    /// The model's name in a store: `g000123-` followed by the first 12 digits of the weights' SHA-256.
     pub fn model_id(&self, generation: u32) -> String {
         format!(
             "g{generation:06}-{}",
@@ -115,13 +115,14 @@ impl ModelInfo {
         text
     }
 
-    /// Reads the text of a `model.json`.
+    /// Parses the text of a `model.json`.
     ///
     /// # Errors
-    /// [`ModelError::Weights`] for another format or feature set, [`ModelError::Info`] for text that is no description.
+    /// [`ModelError::Weights`] for another format or feature set, and [`ModelError::Info`] for text that is not a
+    /// description.
     pub fn from_json(text: &str) -> Result<ModelInfo, ModelError> {
         check_versions(text).map_err(|error| match error {
-            WeightsError::NotOurs => ModelError::Info("it has no format and feature_set".to_owned()),
+            WeightsError::NotOurs => ModelError::Info("it has no format or no feature_set".to_owned()),
             other => ModelError::Weights(other),
         })?;
         serde_json::from_str(text).map_err(|error| ModelError::Info(error.to_string()))
@@ -131,14 +132,14 @@ impl ModelInfo {
 /// Weights with their description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// What the weights are.
+    /// The description: architecture, origin, and cost of the weights.
     pub info: ModelInfo,
-    /// The weights.
+    /// The values of the network's tensors.
     pub weights: Weights,
 }
 
 impl Model {
-    /// A model whose description says nothing about origin and cost.
+    /// A model whose description has an empty origin and cost.
     pub fn new(weights: Weights) -> Model {
         Model {
             info: ModelInfo::new(&weights),
@@ -146,8 +147,8 @@ impl Model {
         }
     }
 
-    /// The two files of a model folder: the bytes of [`WEIGHTS_FILE`] and of [`INFO_FILE`], with the description's hash
-    /// brought up to date.
+    /// The two files of a model folder: the bytes of [`WEIGHTS_FILE`] and of [`INFO_FILE`], with the hash in the
+    /// description updated.
     pub fn to_files(&self) -> (Vec<u8>, Vec<u8>) {
         let weights = self.weights.to_safetensors();
         let info = ModelInfo {
@@ -160,7 +161,7 @@ impl Model {
     /// A model from the two files of its folder.
     ///
     /// # Errors
-    /// When either file is damaged or of another version, or the two do not belong together.
+    /// When a file is damaged or of another version, or the two do not belong together.
     pub fn from_files(weights: &[u8], info: &[u8]) -> Result<Model, ModelError> {
         let text = std::str::from_utf8(info).map_err(|error| ModelError::Info(error.to_string()))?;
         let info = ModelInfo::from_json(text)?;
@@ -174,16 +175,16 @@ impl Model {
         let weights = Weights::from_safetensors(weights)?;
         if *weights.config() != info.architecture {
             return Err(ModelError::Info(
-                "its architecture is not that of the weights file".to_owned(),
+                "its architecture differs from that of the weights file".to_owned(),
             ));
         }
         Ok(Model { info, weights })
     }
 
-    /// Loads a model folder, or a bare `.safetensors` file, whose description then knows neither origin nor cost.
+    /// Loads a model folder, or a bare `.safetensors` file, whose description then has an empty origin and cost.
     ///
     /// # Errors
-    /// When a file cannot be read, with its path, or for any reason of [`Model::from_files`].
+    /// [`ModelError::Io`] with the path of a file that cannot be read, and the errors of [`Model::from_files`].
     pub fn load(path: &Path) -> Result<Model, ModelError> {
         if path.is_dir() {
             let info = read(&path.join(INFO_FILE))?;
@@ -193,7 +194,7 @@ impl Model {
         Ok(Model::new(Weights::from_safetensors(&read(path)?)?))
     }
 
-    /// Writes the two files into a folder, which is made if it is missing; [`INFO_FILE`] last.
+    /// Writes the two files into a folder, [`INFO_FILE`] last. Creates the folder if necessary.
     ///
     /// # Errors
     /// [`ModelError::Io`] with the path that could not be written.
@@ -222,26 +223,26 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelError> {
 /// Why a model cannot be loaded or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The weights are damaged, of another version or incomplete.
+    /// The weights are damaged, of another version, or incomplete.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The description cannot be understood.
+    /// The description cannot be parsed or does not fit the weights.
     #[error("model.json cannot be used: {0}")]
     Info(String),
-    /// The weights file is not the one the description speaks of.
+    /// The weights file is not the one that the description refers to.
     #[error("the weights file has SHA-256 {found}, but model.json says {expected}: one of the two is damaged")]
     Hash {
-        /// The hash in the description.
+        /// The SHA-256 in the description.
         expected: String,
-        /// The hash of the file.
+        /// The SHA-256 of the weights file.
         found: String,
     },
     /// A file or folder cannot be read or written.
     #[error("cannot access {}: {source}", path.display())]
     Io {
-        /// The file or folder.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
@@ -280,9 +281,9 @@ mod tests {
         assert_eq!(bare.weights, model.weights);
     }
 
-    /// The key is there only when it is true: files written before it exists read as false and keep their bytes.
+    /// The key is written only when it is true, so files from before the key existed mean false and keep their bytes.
     #[test]
-    fn the_pass_alive_planes_are_part_of_the_files() {
+    fn pass_alive_inputs_are_stored_in_the_files() {
         let (weights, info) = model().to_files();
         assert!(!String::from_utf8(info).expect("JSON is text").contains("pass_alive"));
         assert!(!weights.windows(10).any(|bytes| bytes == b"pass_alive"));
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_are_refused_in_words() {
+    fn other_versions_are_rejected_with_a_message() {
         let (weights, info) = model().to_files();
         let info = String::from_utf8(info).expect("JSON is text");
         let refuse = |from: &str, to: &str| {
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_named() {
+    fn the_error_names_a_missing_folder() {
         let error = Model::load(Path::new("/nowhere/at/all")).expect_err("nothing there");
         assert!(error.to_string().contains("/nowhere/at/all"));
     }

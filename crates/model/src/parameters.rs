@@ -1,80 +1,80 @@
-//! Which tensors does a network consist of? Names, shapes, roles and starting values, in one fixed order.
+//! Which tensors does a network consist of? Names, shapes, roles, and initial values, in a fixed order.
 //!
-//! With C channels, h head channels and s hidden units:
+//! With C channels, h head channels, and s hidden units:
 //!
-//! | name | shape | what |
+//! | name | shape | contents |
 //! |---|---|---|
-//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes (ten with `pass_alive_inputs`) and the mask of on-board points |
+//! | `input.conv.weight` | `[C, 9, 3, 3]` | eight bit planes (ten with `pass_alive_inputs`) and the on-board mask |
 //! | `input.globals.weight` | `[C, 3]` | the global inputs, added to every point |
 //! | `blocks.N.conv1.weight`, `conv2.weight` | `[C, C, 3, 3]` | the two convolutions of a block |
 //! | `blocks.N.pool.weight` | `[C, 3C]` | bias from the pooled first half of the block (blocks that pool) |
 //! | `heads.conv.weight` | `[2h, C, 1, 1]` | first layer of both heads |
-//! | `heads.points.weight`, `.bias` | `[2, 2h]`, `[2]` | per point: policy logit, ownership before tanh |
+//! | `heads.points.weight`, `.bias` | `[2, 2h]`, `[2]` | per point: policy logit and ownership before tanh |
 //! | `heads.pass.weight`, `.bias` | `[1, 6h]`, `[1]` | the pass logit from the pooled head channels |
 //! | `score.hidden.weight`, `.bias` | `[s, 6h + 3]`, `[s]` | pooled head channels and the three komi terms |
 //! | `score.margin.weight`, `.bias` | `[723, s]`, `[723]` | one row for each final margin, -361 to 361 |
-//! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalisation after each convolution |
+//! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalization after each convolution |
 
 use tengen_encoding::GLOBALS;
 use tengen_rules::MAX_AREA;
 
 use crate::config::NetworkConfig;
 
-/// Numbers pooled from one channel: mean, mean times a measure of the board's side, maximum.
+/// Numbers pooled from each channel: mean, mean times a measure of the board's side, and maximum.
 pub const POOLED: usize = 3;
-/// Numbers in which the komi reaches the score head.
+/// Numbers through which the komi enters the score head.
 pub const KOMI_TERMS: usize = 3;
-/// Final margins that exist on boards up to 19x19.
+/// Number of possible final margins on boards up to 19x19.
 pub const MARGINS: usize = 2 * MAX_AREA + 1;
-/// Added to the variance in batch normalisation.
+/// Added to the variance in batch normalization.
 pub const EPSILON: f64 = 1e-5;
 
-/// What a tensor is for, which decides how training treats it.
+/// What a tensor is used for, which determines how training treats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Multiplies something: trained, with weight decay.
+    /// A weight matrix or kernel: trained, with weight decay.
     Weight,
     /// Shifts or scales a channel: trained, without weight decay.
     Bias,
-    /// A running mean or variance of batch normalisation: not trained, followed.
+    /// A running mean or variance of batch normalization: not trained but updated from each batch.
     Statistic,
 }
 
 /// One tensor of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name, as in the weights file.
+    /// The tensor's name in the weights file.
     pub name: String,
-    /// Its shape.
+    /// The tensor's dimensions, outermost first.
     pub shape: Vec<usize>,
-    /// What it is for.
+    /// What the tensor is used for.
     pub role: Role,
-    /// How it starts.
+    /// The tensor's initial values.
     pub start: Start,
 }
 
 impl Parameter {
-    /// Number of values in it.
+    /// Number of values in the tensor.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether it holds no value at all.
+    /// Whether the tensor has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Starting values of a tensor.
+/// Initial values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
     /// The same value everywhere.
     Constant(f32),
-    /// Normal with this standard deviation.
+    /// Normally distributed with mean zero and this standard deviation.
     Normal(f32),
 }
 
-/// Every tensor of the network, in the fixed order of its storage.
+/// Every tensor of the network, in the fixed storage order.
 pub fn parameters(config: &NetworkConfig) -> Vec<Parameter> {
     let mut list = List(Vec::new());
     let (channels, heads, hidden) = (config.channels, 2 * config.head_channels, config.score_hidden);
@@ -105,7 +105,8 @@ pub fn parameters(config: &NetworkConfig) -> Vec<Parameter> {
     list.0
 }
 
-/// He et al. (2015): the standard deviation that keeps the size of values through a layer of `inputs` and a ReLU.
+/// He et al. (2015): the standard deviation that preserves the scale of values through a layer with `inputs` inputs and
+/// a ReLU.
 fn he(inputs: usize) -> f32 {
     (2.0 / inputs as f32).sqrt()
 }

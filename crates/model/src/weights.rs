@@ -1,4 +1,4 @@
-//! What has a network learned? Its numbers, as plain memory that any thread may hold, and as a safetensors file.
+//! The values of a network's tensors, as plain memory that any thread can hold and as a safetensors file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::config::{ConfigError, NetworkConfig};
 use crate::model::{FEATURE_SET, MODEL_FORMAT};
 use crate::parameters::{Parameter, Start, parameters};
 
-/// The key of the one entry in a weights file's metadata; its value is JSON.
+/// The key of the only entry in a weights file's metadata; its value is JSON.
 const METADATA_KEY: &str = "tengen";
 
-/// All numbers of a network, fp32 on the CPU. Cloning shares them.
+/// All values of a network, fp32 on the CPU. Clones share the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights(Arc<Inner>);
 
@@ -27,7 +27,7 @@ struct Inner {
     values: Vec<Vec<f32>>,
 }
 
-/// What a weights file says about itself, in its metadata.
+/// The metadata of a weights file.
 #[derive(Serialize, Deserialize)]
 struct Metadata {
     format: u32,
@@ -36,12 +36,13 @@ struct Metadata {
 }
 
 impl Weights {
-    /// Starting weights of a network that has learned nothing: the same for the same seed, on every machine.
+    /// Initial weights of a network that has not learned anything. The same seed gives the same weights on every
+    /// machine.
     ///
-    /// The final layers are zero, so it predicts equal logits for all moves and all final margins.
+    /// The final layers are zero, so the network predicts equal logits for all moves and all final margins.
     ///
     /// # Errors
-    /// When a field of `config` is out of its range.
+    /// When a field of `config` is out of range.
     pub fn random(config: &NetworkConfig, seed: u64) -> Result<Weights, WeightsError> {
         config.validate()?;
         let parameters = parameters(config);
@@ -60,7 +61,7 @@ impl Weights {
     /// Weights from one list of values for each of [`parameters`], in that order.
     ///
     /// # Errors
-    /// [`WeightsError::Shape`] when a list has another length than its parameter, or one is missing.
+    /// [`WeightsError::Shape`] when a list is missing or its length differs from its parameter's.
     pub fn from_values(config: &NetworkConfig, values: Vec<Vec<f32>>) -> Result<Weights, WeightsError> {
         config.validate()?;
         let parameters = parameters(config);
@@ -77,34 +78,28 @@ impl Weights {
         })))
     }
 
-    /// The network these weights belong to.
+    /// The shape of the network that these weights belong to.
     pub fn config(&self) -> &NetworkConfig {
         &self.0.config
     }
 
-    /// Every tensor's description, in the order of [`Weights::values`].
+    /// The description of every tensor, in the order of [`Weights::values`].
     pub fn parameters(&self) -> &[Parameter] {
         &self.0.parameters
     }
 
-    /// Every tensor's values in row-major order.
+    /// The values of every tensor in row-major order.
     pub fn values(&self) -> &[Vec<f32>] {
         &self.0.values
     }
 
-    /// The values of the tensor of this name.
+    /// The values of the tensor with this name, or `None` if there is no such tensor.
     pub fn get(&self, name: &str) -> Option<&[f32]> {
         let number = self.0.parameters.iter().position(|parameter| parameter.name == name)?;
         Some(&self.0.values[number])
     }
 
-    /// Number of trained values (running statistics left out).
-    pub fn trained_values(&self) -> usize {
-        let trained = |parameter: &&Parameter| parameter.role != crate::parameters::Role::Statistic;
-        self.0.parameters.iter().filter(trained).map(Parameter::len).sum()
-    }
-
-    /// Whether every value is a finite number.
+    /// Whether every value is finite.
     pub fn all_finite(&self) -> bool {
         self.0.values.iter().flatten().all(|value| value.is_finite())
     }
@@ -132,7 +127,7 @@ impl Weights {
     /// Reads a safetensors file written by [`Weights::to_safetensors`].
     ///
     /// # Errors
-    /// When the file is damaged, is no network of ours, has another format or feature set, or lacks a tensor.
+    /// When the file is damaged, is not a Tengen network, has another format or feature set, or lacks a tensor.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Weights, WeightsError> {
         let (tensors, metadata) = decode(bytes)?;
         let metadata = metadata.ok_or(WeightsError::NotOurs)?;
@@ -166,7 +161,7 @@ impl Weights {
     }
 }
 
-/// The SHA-256 of some bytes, as 64 lower-case hexadecimal digits.
+/// The SHA-256 of some bytes, as 64 lowercase hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -174,18 +169,18 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// One tensor of a safetensors file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedTensor {
-    /// Its name in the file.
+    /// The tensor's name in the file.
     pub name: String,
-    /// Its shape.
+    /// The tensor's dimensions, outermost first.
     pub shape: Vec<usize>,
-    /// Its values in row-major order.
+    /// The tensor's values in row-major order.
     pub values: Vec<f32>,
 }
 
-/// Writes fp32 tensors (name, shape, values) and one metadata text as a safetensors file.
+/// Encodes fp32 tensors (name, shape, values) and one metadata text as a safetensors file.
 ///
 /// # Panics
-/// When a tensor's values do not fill its shape, or a name comes twice.
+/// Panics if the number of a tensor's values does not match its shape, or if a name is not unique.
 pub fn encode(tensors: &[(&str, &[usize], &[f32])], metadata: String) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()
@@ -199,10 +194,11 @@ pub fn encode(tensors: &[(&str, &[usize], &[f32])], metadata: String) -> Vec<u8>
     safetensors::serialize(views, Some(metadata)).expect("fp32 tensors of distinct names always serialize")
 }
 
-/// Reads what [`encode`] wrote: the tensors in the order of their names, and the metadata text if there is one.
+/// Decodes a file written by [`encode`]: the tensors, sorted by name, and the metadata text if there is one.
 ///
 /// # Errors
-/// [`WeightsError::Damaged`] when it is no safetensors file, [`WeightsError::Kind`] when a tensor is not fp32.
+/// [`WeightsError::Damaged`] when it is not a valid safetensors file, and [`WeightsError::Kind`] when a tensor is not
+/// fp32.
 pub fn decode(bytes: &[u8]) -> Result<(Vec<NamedTensor>, Option<String>), WeightsError> {
     let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -232,7 +228,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Vec<NamedTensor>, Option<String>), Weight
     Ok((tensors, metadata))
 }
 
-/// Refuses another format or feature set by its number alone, before anything else of the metadata is understood.
+/// Rejects other formats and feature sets by their numbers alone, before anything else in the metadata is parsed.
 pub(crate) fn check_versions(json: &str) -> Result<(), WeightsError> {
     #[derive(Deserialize)]
     struct Versions {
@@ -271,52 +267,55 @@ fn starting_values(parameter: &Parameter, seed: u64, number: usize) -> Vec<f32> 
     }
 }
 
-/// Why weights cannot be made or read.
+/// Why weights cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
-    /// The network's description is wrong.
+    /// The network's configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The bytes are no whole safetensors file.
+    /// The bytes are not a complete safetensors file.
     #[error("the weights file is damaged ({0}): fetch or train the model again")]
     Damaged(String),
-    /// A safetensors file of something else.
-    #[error("the file holds no Tengen network: its metadata lacks the architecture")]
+    /// The safetensors file contains something other than a Tengen network.
+    #[error("the file is not a Tengen network: its metadata has no architecture")]
     NotOurs,
-    /// A model of another format.
-    #[error("the model has format {found}, this program reads format {MODEL_FORMAT}: use the Tengen that wrote it")]
+    /// The model has another format.
+    #[error(
+        "the model has format {found}, but this program reads format {MODEL_FORMAT}: use the version of Tengen that \
+         wrote it"
+    )]
     Format {
-        /// The format number found.
+        /// The format number in the file.
         found: u32,
     },
-    /// A model that sees other input features.
+    /// The model uses other input features.
     #[error(
-        "the model was trained on feature set {found}, this program computes feature set {FEATURE_SET}: \
-         use the Tengen that wrote it"
+        "the model was trained on feature set {found}, but this program computes feature set {FEATURE_SET}: use the \
+         version of Tengen that wrote it"
     )]
     FeatureSet {
-        /// The feature set's number found.
+        /// The number of the feature set in the file.
         found: u32,
     },
-    /// A tensor that is not stored as 32-bit floats.
+    /// A tensor is not stored as 32-bit floats.
     #[error("tensor {name} is stored as {found}: expected F32")]
     Kind {
         /// The tensor's name.
         name: String,
-        /// How it is stored.
+        /// The data type it is stored as.
         found: String,
     },
-    /// A tensor that the network has not.
-    #[error("tensor {0} belongs to no part of the network that the file describes")]
+    /// The file has a tensor that is not part of the network.
+    #[error("tensor {0} is not part of the network that the file describes")]
     Unknown(String),
-    /// A tensor that is missing or has another shape.
+    /// A tensor is missing or has the wrong shape.
     #[error("tensor {name} should have shape {expected}, found {found}")]
     Shape {
         /// The tensor's name.
         name: String,
-        /// The shape the architecture asks for.
+        /// The shape that the architecture requires.
         expected: String,
-        /// What the file has.
+        /// The shape in the file.
         found: String,
     },
 }
@@ -326,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_round_trips_and_is_the_same_each_time() {
+    fn files_round_trip_and_are_deterministic() {
         let weights = Weights::random(&NetworkConfig::new(2, 8), 7).expect("a good config");
         let bytes = weights.to_safetensors();
         assert_eq!(bytes, weights.to_safetensors());
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_make_networks() {
+    fn seeds_determine_the_initial_weights() {
         let config = NetworkConfig::new(1, 8);
         let make = |seed| Weights::random(&config, seed).expect("a good config");
         assert_eq!(make(1), make(1));
@@ -348,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named() {
+    fn errors_say_what_is_wrong() {
         let bytes = Weights::random(&NetworkConfig::new(1, 8), 7)
             .expect("a good config")
             .to_safetensors();
         let read = |bytes: &[u8]| Weights::from_safetensors(bytes).expect_err("damaged").to_string();
         assert!(read(&bytes[..bytes.len() - 1]).contains("damaged"));
         assert!(read(b"not a model").contains("damaged"));
-        assert!(read(&encode(&[("a", &[1], &[0.0])], "{}".to_owned())).contains("no Tengen network"));
+        assert!(read(&encode(&[("a", &[1], &[0.0])], "{}".to_owned())).contains("not a Tengen network"));
         let other = format!(
             r#"{{"format":{},"feature_set":{FEATURE_SET},"architecture":1}}"#,
             MODEL_FORMAT + 1

@@ -7,7 +7,7 @@ use std::error::Error;
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{Engine, PredictorOptions, TorchPredictor, raw_inference};
 
-/// The allocator of the `tengen` program: glibc's gives large blocks back after each operation and is much slower.
+/// The allocator of the `tengen` program. glibc's returns large blocks after each operation and is much slower.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let speeds = raw_inference(&mut predictor, size, &[batch], 1.0, 1)?;
         let cpu = cpu_seconds() - start;
         for speed in speeds {
-            // The warm-up takes a tenth of the time, and its positions count for nothing.
+            // The warm-up takes a tenth of the time, and its positions are not counted.
             let per_cpu_second = 1.1 * (speed.calls * batch as u64) as f64 / cpu;
             println!(
                 "batch {batch:4}: {:9.0} positions/s, about {per_cpu_second:9.0} per CPU second",
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Processor time of this thread; only on Linux, elsewhere not a number.
+/// CPU time of this thread in seconds; only on Linux, NaN elsewhere.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ')

@@ -1,6 +1,6 @@
-// Convolutions with weights packed once for oneDNN and with bias, addition and ReLU done in the same pass.
-// They exist in libtorch but not in tch; they are called through libtorch's dispatcher, so no oneDNN header is needed.
-// Every function returns null (or a code) on failure and keeps the reason for tengen_fused_error.
+// Convolutions with weights packed once for oneDNN and with bias, addition, and ReLU in the same pass.
+// libtorch has them but tch does not; they are called through libtorch's dispatcher, so no oneDNN header is needed.
+// Functions that return a tensor return null on failure and keep the reason for tengen_fused_error.
 
 #include <ATen/Context.h>
 #include <ATen/Version.h>
@@ -70,19 +70,19 @@ const char *tengen_fused_error() { return last_error.c_str(); }
 
 const char *tengen_torch_version() { return TORCH_VERSION; }
 
-// The best instructions of libtorch's CPU kernels, such as AVX512.
+// The most capable instruction set that libtorch's CPU kernels use, such as AVX512.
 const char *tengen_cpu_capability() {
   static const std::string name = at::get_cpu_capability();
   return name.c_str();
 }
 
-// Switches off everything that gradients need, on this thread, until the guard is given to tengen_inference_end. Without
-// it each fused convolution goes through a slow fallback, for it has no gradient.
+// Disables everything that gradients need on this thread until the guard is passed to tengen_inference_end. Without it,
+// each fused convolution goes through a slow fallback, because it has no gradient.
 void *tengen_inference_begin() { return new c10::InferenceMode(true); }
 
 void tengen_inference_end(void *guard) { delete static_cast<c10::InferenceMode *>(guard); }
 
-// The weight of a convolution without stride, packed for inputs of about the given shape [B, C, H, W].
+// Packs the weight of a convolution without stride for inputs of about the given shape [B, C, H, W].
 at::Tensor *tengen_pack(const at::Tensor *weight, int64_t padding, const int64_t *input_shape) {
   return guarded([&] {
     const int64_t pads[] = {padding, padding};
@@ -90,7 +90,7 @@ at::Tensor *tengen_pack(const at::Tensor *weight, int64_t padding, const int64_t
   });
 }
 
-// conv(input) + bias, then ReLU if asked for.
+// Computes conv(input) + bias, followed by ReLU if requested.
 at::Tensor *tengen_conv(const at::Tensor *input, const at::Tensor *weight, const at::Tensor *bias, int64_t padding,
                         int relu) {
   return guarded([&] {
@@ -99,7 +99,7 @@ at::Tensor *tengen_conv(const at::Tensor *input, const at::Tensor *weight, const
   });
 }
 
-// ReLU(conv(input) + bias + sum), written over sum.
+// Computes ReLU(conv(input) + bias + sum), written over sum.
 at::Tensor *tengen_conv_add_relu(at::Tensor *sum, const at::Tensor *input, const at::Tensor *weight,
                                  const at::Tensor *bias, int64_t padding) {
   return guarded([&] {

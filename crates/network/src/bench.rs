@@ -1,4 +1,4 @@
-//! How fast is raw batched prediction? Positions per second for each batch size, with nothing else around.
+//! How fast is raw batched prediction? Measures positions per second for each batch size, with nothing else running.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{PredictError, Predictions, Predictor};
 
-/// The speed of one batch size.
+/// Prediction speed at one batch size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BatchSpeed {
     /// Positions per call.
     pub batch: usize,
-    /// Calls made.
+    /// Number of calls measured.
     pub calls: u64,
     /// Positions per second of wall-clock time.
     pub positions_per_second: f64,
-    /// Milliseconds per call.
+    /// Milliseconds of wall-clock time per call.
     pub milliseconds_per_call: f64,
 }
 
-/// Asks a predictor again and again about random positions, `seconds` for each batch size, after a short warm-up.
+/// Calls a predictor repeatedly with random positions, for `seconds` per batch size after a short warm-up.
 ///
 /// # Errors
-/// What the predictor says when it fails.
+/// The predictor's error when it fails.
 pub fn raw_inference(
     predictor: &mut dyn Predictor,
     size: Size,
@@ -48,7 +48,7 @@ pub fn raw_inference(
     Ok(speeds)
 }
 
-/// Repeats a call for some seconds, at least once. Returns how often, and the time taken.
+/// Repeats a call for some seconds, at least once. Returns the number of calls and the time taken.
 fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> Result<(u64, Duration), PredictError> {
     let start = Instant::now();
     let mut calls = 0;
@@ -62,7 +62,7 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
     }
 }
 
-/// Positions after some random legal plays.
+/// A batch of positions after random numbers of random legal plays.
 fn random_inputs(size: Size, plane_set: PlaneSet, batch: usize, seed: u64) -> InputBatch {
     let mut inputs = InputBatch::with_planes(size, plane_set);
     for sample in 0..batch {

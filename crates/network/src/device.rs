@@ -1,4 +1,4 @@
-//! Where does the network compute? The CPU, or a GPU when libtorch has its CUDA part.
+//! Where does the network compute? On the CPU, or on a GPU if libtorch's CUDA part is installed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,24 +11,25 @@ use tch::Device;
 
 use crate::fused;
 
-/// Which device the user asks for.
+/// Which device the user requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// The processor.
+    /// The CPU.
     #[default]
     Cpu,
     /// The first GPU, or an error that says why it cannot be used.
     Cuda,
-    /// The first GPU if one can be used, else the processor.
+    /// The first GPU if one can be used, otherwise the CPU.
     Auto,
 }
 
 impl DeviceChoice {
-    /// The device to compute on. Call it before anything else that uses libtorch: the CUDA part must be loaded first.
+    /// The device to compute on. Call this before anything else that uses libtorch, because the CUDA part must be
+    /// loaded first.
     ///
     /// # Errors
-    /// Only for [`DeviceChoice::Cuda`]: when libtorch has no CUDA part or finds no GPU.
+    /// Only for [`DeviceChoice::Cuda`], when libtorch has no CUDA part or finds no GPU.
     pub fn resolve(self) -> Result<Device, DeviceError> {
         match self {
             DeviceChoice::Cpu => Ok(Device::Cpu),
@@ -47,15 +48,16 @@ fn cuda() -> Result<Device, DeviceError> {
     }
 }
 
-/// Loads libtorch's CUDA part once. Linking alone never does: the linker drops a library nobody calls.
+/// Loads libtorch's CUDA part once. Linking does not load it, because the linker drops libraries without calls into
+/// them.
 #[allow(unsafe_code)]
 fn load_cuda() -> Result<(), DeviceError> {
     static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| {
-        // SAFETY: the library's initialisers only register kernels with the libtorch that is already loaded.
+        // SAFETY: the library's initializers only register kernels with the libtorch that is already loaded.
         let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
         let library = library.map_err(|error| error.to_string())?;
-        // Registered kernels must stay for the life of the program.
+        // Registered kernels must stay loaded until the program ends.
         std::mem::forget(library);
         Ok(())
     });
@@ -85,15 +87,15 @@ impl FromStr for DeviceChoice {
     }
 }
 
-/// The number format of the tower; the last layers and all that follows are fp32 in either case.
+/// The number format of the tower. The last layers and everything after them always use fp32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32-bit floats: exact, and as fast as bf16 on small networks.
     #[default]
     Fp32,
-    /// 16-bit floats with 8 bits of mantissa: on CPUs with AVX512-BF16 1.2 to 2 times as fast from 48 channels on, and
-    /// what a GPU should use. Policy logits differ by about 1 %.
+    /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
+    /// recommended on a GPU. Policy logits differ by about 1 %.
     Bf16,
 }
 
@@ -128,15 +130,15 @@ impl FromStr for Precision {
     }
 }
 
-/// Makes libtorch compute on the calling thread alone, here and in threads started later.
+/// Makes libtorch compute on the calling thread only, here and in threads started later.
 ///
-/// Every thread that predicts or trains calls it first: several threads with one torch thread each beat one thread with
-/// several, and torch's own pool next to other busy threads is many times slower.
+/// Every thread that predicts or trains calls this first. Several threads with one torch thread each are faster than
+/// one thread with several, and torch's own pool is many times slower when other threads are busy.
 pub fn limit_threads() {
     set_threads(1);
 }
 
-/// Sets how many threads one libtorch operation of this thread may use (1 or more).
+/// Sets how many threads a libtorch operation on this thread may use (1 or more).
 pub fn set_threads(threads: usize) {
     static INTEROP: Once = Once::new();
     // libtorch refuses a second call.
@@ -144,7 +146,7 @@ pub fn set_threads(threads: usize) {
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
 }
 
-/// Sets the number of libtorch threads once on each thread that uses its owner, wherever that moves.
+/// Sets the number of libtorch threads once on each thread that its owner moves to.
 #[derive(Debug)]
 pub struct ThreadLimit {
     threads: usize,
@@ -152,14 +154,14 @@ pub struct ThreadLimit {
 }
 
 impl ThreadLimit {
-    /// A limit to this many threads (1 or more), in force on the calling thread at once.
+    /// A limit of this many threads (1 or more), applied to the calling thread immediately.
     pub fn new(threads: usize) -> ThreadLimit {
         let mut limit = ThreadLimit { threads, limited: None };
         limit.apply();
         limit
     }
 
-    /// Puts the limit in force on the calling thread. Costs nothing when it already is.
+    /// Applies the limit to the calling thread. Costs nothing if it is already applied.
     pub fn apply(&mut self) {
         let thread = thread::current().id();
         if self.limited != Some(thread) {
@@ -169,29 +171,29 @@ impl ThreadLimit {
     }
 }
 
-/// What `doctor` says about libtorch.
+/// What the `doctor` command reports about libtorch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LibtorchInfo {
     /// The version of the headers this program was built with, such as `2.11.0`.
     pub version: String,
-    /// The best instructions its CPU kernels use here, such as `AVX512`.
+    /// The most capable instruction set that libtorch's CPU kernels use on this machine, such as `AVX512`.
     pub cpu_capability: String,
-    /// Whether oneDNN, which does the convolutions, is present.
+    /// Whether oneDNN, which computes the convolutions, is present.
     pub onednn: bool,
-    /// Whether bf16 is computed by instructions of this processor rather than emulated.
+    /// Whether this processor has bf16 instructions, so that bf16 is not emulated.
     pub fast_bf16: bool,
     /// Whether the CUDA part of libtorch is installed and loads.
     pub cuda_library: bool,
-    /// Whether it finds a GPU.
+    /// Whether the CUDA part finds a GPU.
     pub cuda_available: bool,
-    /// Number of GPUs.
+    /// Number of GPUs that the CUDA part finds.
     pub gpus: u32,
-    /// Why CUDA cannot be used, in words, if it cannot.
+    /// Why CUDA cannot be used; `None` if it can.
     pub cuda_problem: Option<String>,
 }
 
 impl LibtorchInfo {
-    /// Looks. Loads the CUDA part of libtorch if it is installed, which takes up to a second.
+    /// Collects the information. Loads the CUDA part of libtorch if it is installed, which takes up to a second.
     pub fn collect() -> LibtorchInfo {
         let problem = cuda().err();
         let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));
@@ -215,20 +217,20 @@ impl LibtorchInfo {
 /// Why a device cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// The libtorch that is installed has no CUDA part.
+    /// The installed libtorch has no CUDA part.
     #[error("this libtorch has no CUDA part ({0}): run `scripts/setup-libtorch.sh cuda`, or use `--device cpu`")]
     NoCudaLibrary(String),
-    /// CUDA is there, a GPU is not.
+    /// The CUDA part is installed but finds no GPU.
     #[error(
         "libtorch's CUDA part finds no GPU: check `nvidia-smi` and the driver's version (580 or later), \
          or use `--device cpu`"
     )]
     NoGpu,
-    /// The text names no device.
-    #[error("`{0}` is no device: expected cpu, cuda or auto")]
+    /// The text is not the name of a device.
+    #[error("`{0}` is not a device: expected cpu, cuda, or auto")]
     Name(String),
-    /// The text names no number format.
-    #[error("`{0}` is no precision: expected fp32 or bf16")]
+    /// The text is not the name of a number format.
+    #[error("`{0}` is not a precision: expected fp32 or bf16")]
     Precision(String),
 }
 
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_always_finds_a_device_and_the_doctor_agrees_with_cuda() {
+    fn auto_always_finds_a_device_and_libtorch_info_agrees_with_cuda() {
         assert!(DeviceChoice::Auto.resolve().is_ok());
         let info = LibtorchInfo::collect();
         assert_eq!(info.version, "2.11.0");

@@ -1,4 +1,4 @@
-//! Which form of the network predicts? Every batch normalisation folded into the convolution before it.
+//! The form of the network for prediction: every batch normalization is folded into the convolution before it.
 
 use tch::{Device, Kind, Tensor};
 use tengen_rules::Size;
@@ -9,7 +9,7 @@ use crate::inputs::{Boards, NetworkInputs, sides};
 use crate::tower::Layers;
 use tengen_model::{EPSILON, Weights};
 
-/// Batch for which fused weights are packed; other batches work too.
+/// Batch size for which fused weights are packed; other batch sizes work too.
 const PACKED_BATCH: i64 = 64;
 
 /// The network with one weight and one bias per convolution, on one device, in one number format.
@@ -33,7 +33,7 @@ struct Block {
 /// How the convolutions are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// By the operations that tch offers, on any device.
+    /// With the operations that tch offers, on any device.
     Plain,
     /// Packed and fused, on the CPU, for boards of about this size.
     Fused(Size),
@@ -57,7 +57,7 @@ impl FoldedLayers {
         method: Method,
     ) -> Result<FoldedLayers, FusedError> {
         let tensor = |name: &str| tensor(weights, name).map(|tensor| tensor.to_device(device));
-        let get = |name: &str| tensor(name).expect("weights hold every parameter of their network");
+        let get = |name: &str| tensor(name).expect("weights contain every parameter of their network");
         let conv = |conv: &str, norm: &str| {
             let (weight, bias) = folded(weights, conv, norm);
             Conv::new(
@@ -140,12 +140,12 @@ fn tensor(weights: &Weights, name: &str) -> Option<Tensor> {
     Some(Tensor::from_slice(&weights.values()[number]).view(shape.as_slice()))
 }
 
-/// Weight and bias of a convolution that does what convolution and normalisation by running statistics did.
+/// Weight and bias of a convolution that equals the convolution followed by normalization with running statistics.
 fn folded(weights: &Weights, conv: &str, norm: &str) -> (Tensor, Tensor) {
     let get = |part: &str| {
         weights
             .get(&format!("{norm}.{part}"))
-            .expect("each convolution has its normalisation")
+            .expect("each convolution has its normalization")
     };
     let (scale, shift, mean, variance) = (get("scale"), get("shift"), get("mean"), get("variance"));
     let factors: Vec<f32> = scale
@@ -159,7 +159,7 @@ fn folded(weights: &Weights, conv: &str, norm: &str) -> (Tensor, Tensor) {
         .zip(&factors)
         .map(|((shift, mean), factor)| shift - mean * factor)
         .collect();
-    let weight = tensor(weights, &format!("{conv}.weight")).expect("weights hold every parameter of their network");
+    let weight = tensor(weights, &format!("{conv}.weight")).expect("weights contain every parameter of their network");
     (
         weight * Tensor::from_slice(&factors).view([-1, 1, 1, 1]),
         Tensor::from_slice(&biases),

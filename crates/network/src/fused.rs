@@ -1,6 +1,7 @@
-//! How does tch reach convolutions that it does not offer? Through a few C functions over libtorch's dispatcher.
+//! Access to convolutions that tch does not offer, through a few C functions that call libtorch's dispatcher.
 //!
-//! The C++ side is `shim/fused.cpp`. Weights are packed once for oneDNN; bias, addition and ReLU happen in the same pass.
+//! The C++ side is `shim/fused.cpp`. Weights are packed once for oneDNN; bias, addition, and ReLU happen in the same
+//! pass.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -31,20 +32,20 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// While it lives, libtorch keeps no record for gradients on this thread, nor the means for one. Tensors made meanwhile
-/// are for prediction only. Guards end in the opposite order of their beginning.
+/// While a guard exists, libtorch records nothing for gradients on this thread, and tensors created meanwhile can be
+/// used only for prediction. Guards must be dropped in the reverse order of their creation.
 #[derive(Debug)]
-#[must_use = "it ends when it is dropped: bind it to a name"]
+#[must_use = "the mode ends when the guard is dropped: bind it to a name"]
 pub(crate) struct InferenceGuard {
     guard: *mut c_void,
-    /// libtorch keeps the mode for each thread, so the guard must stay on its own.
+    /// libtorch's mode is per thread, so the guard must stay on its thread.
     _not_send: PhantomData<*const ()>,
 }
 
 impl InferenceGuard {
-    /// Switches gradients off.
+    /// Disables gradients on this thread.
     pub(crate) fn new() -> InferenceGuard {
-        // SAFETY: makes a guard on the heap; nothing is read.
+        // SAFETY: allocates a guard on the heap and reads nothing.
         InferenceGuard {
             guard: unsafe { tengen_inference_begin() },
             _not_send: PhantomData,
@@ -54,7 +55,7 @@ impl InferenceGuard {
 
 impl Drop for InferenceGuard {
     fn drop(&mut self) {
-        // SAFETY: made by `new` on this thread and given back once.
+        // SAFETY: created by `new` on this thread and freed once.
         unsafe { tengen_inference_end(self.guard) }
     }
 }
@@ -70,17 +71,18 @@ pub(crate) struct PackedConv {
 /// What follows the convolution and its bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// Nothing.
+    /// No further operation.
     Nothing,
-    /// A ReLU.
+    /// A ReLU activation.
     Relu,
 }
 
 impl PackedConv {
-    /// Packs a `[out, in, k, k]` weight for batches of about `shape`, `[B, in, H, W]`; the padding keeps the board's size.
+    /// Packs a `[out, in, k, k]` weight for batches of about `shape`, `[B, in, H, W]`; the padding keeps the board's
+    /// size.
     ///
     /// # Errors
-    /// What libtorch says when it cannot pack, for example without oneDNN.
+    /// libtorch's message when it cannot pack the weight, for example without oneDNN.
     pub(crate) fn new(weight: &Tensor, bias: &Tensor, shape: [i64; 4]) -> Result<PackedConv, FusedError> {
         let padding = weight.size()[2] / 2;
         // SAFETY: the tensor outlives the call and the shape has the four numbers that the function reads.
@@ -92,10 +94,10 @@ impl PackedConv {
         })
     }
 
-    /// conv(input) + bias, then perhaps a ReLU.
+    /// Computes conv(input) + bias, followed by a ReLU if `after` says so.
     pub(crate) fn apply(&self, input: &Tensor, after: After) -> Result<Tensor, FusedError> {
         let relu = c_int::from(after == After::Relu);
-        // SAFETY: all three tensors outlive the call, which does not keep them.
+        // SAFETY: all three tensors outlive the call, which keeps no references to them.
         taken(unsafe {
             tengen_conv(
                 input.as_ptr().cast(),
@@ -107,9 +109,9 @@ impl PackedConv {
         })
     }
 
-    /// ReLU(conv(input) + bias + sum), written over `sum`'s memory.
+    /// Computes ReLU(conv(input) + bias + sum), reusing the memory of `sum`.
     pub(crate) fn add_relu(&self, input: &Tensor, mut sum: Tensor) -> Result<Tensor, FusedError> {
-        // SAFETY: all four tensors outlive the call; `sum` is owned here, so nobody sees it change.
+        // SAFETY: all four tensors outlive the call; `sum` is owned here, so no other code sees it change.
         taken(unsafe {
             tengen_conv_add_relu(
                 sum.as_mut_ptr().cast(),
@@ -122,34 +124,34 @@ impl PackedConv {
     }
 }
 
-/// Owns a tensor that the shim made, or says why it made none.
+/// Takes ownership of a tensor from the shim, or returns the error if there is none.
 fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     if tensor.is_null() {
         // SAFETY: the text lives in this thread until its next failure.
         return Err(FusedError(text(unsafe { tengen_fused_error() })));
     }
-    // SAFETY: the shim made it with `new at::Tensor`, as libtorch's C interface does, and keeps no copy.
+    // SAFETY: the shim created it with `new at::Tensor`, as libtorch's C interface does, and keeps no copy.
     Ok(unsafe { Tensor::from_ptr(tensor.cast()) })
 }
 
 fn text(text: *const c_char) -> String {
-    // SAFETY: only called with the shim's own zero-terminated texts.
+    // SAFETY: only called with the shim's own null-terminated strings.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 /// The libtorch version whose headers this program was built with.
 pub(crate) fn torch_version() -> String {
-    // SAFETY: a literal.
+    // SAFETY: returns a string literal.
     text(unsafe { tengen_torch_version() })
 }
 
-/// The best instructions that libtorch's CPU kernels use here, such as `AVX512`.
+/// The most capable instruction set that libtorch's CPU kernels use on this machine, such as `AVX512`.
 pub(crate) fn cpu_capability() -> String {
-    // SAFETY: a static text.
+    // SAFETY: returns a static string.
     text(unsafe { tengen_cpu_capability() })
 }
 
-/// Whether this processor multiplies bf16 numbers itself.
+/// Whether this processor has bf16 multiplication instructions.
 pub(crate) fn fast_bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("avx512bf16");
@@ -157,7 +159,7 @@ pub(crate) fn fast_bf16() -> bool {
     false
 }
 
-/// What libtorch said when a fused convolution failed.
+/// libtorch's message when a fused convolution failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("libtorch's fused convolution failed: {0}")]
 pub(crate) struct FusedError(String);

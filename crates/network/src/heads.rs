@@ -1,4 +1,4 @@
-//! What comes out at the end? Logits for moves and for final margins, and an owner for each point, all in fp32.
+//! What does the network output? Logits for moves and for final margins, and an owner for each point, all in fp32.
 
 use tch::{Kind, Tensor};
 use tengen_rules::MAX_AREA;
@@ -6,10 +6,10 @@ use tengen_rules::MAX_AREA;
 use crate::inputs::NetworkInputs;
 use crate::tower::pool;
 
-/// A logit no softmax notices, yet finite, so that zero times its logarithm is zero.
+/// A logit with probability zero that is still finite, so that zero times its logarithm is zero.
 const NEVER: f64 = -1e30;
 
-/// The linear layers behind the head's convolution, fp32; shapes as in `parameters`.
+/// The linear layers after the head's convolution, in fp32, with the shapes given in `parameters`.
 #[derive(Debug)]
 pub(crate) struct LastLayers {
     pub(crate) points_weight: Tensor,
@@ -38,19 +38,20 @@ impl LastLayers {
     }
 }
 
-/// What the network says about a batch of `B` positions on a canvas of `A` points, in fp32, from the mover's view.
+/// The network's outputs for a batch of `B` positions on a canvas of `A` points, in fp32, from the viewpoint of the
+/// side to move.
 #[derive(Debug)]
 pub struct Outputs {
-    /// `[B, A + 1]`: logits of all moves, pass last; hugely negative off the board.
+    /// `[B, A + 1]`: logits of all moves, pass last; very large negative values off the board.
     pub policy: Tensor,
-    /// `[B, A]`: -1 (the opponent's at the end) to 1 (the mover's), 0 off the board.
+    /// `[B, A]`: final owner, from -1 (the opponent) to 1 (the side to move); 0 off the board.
     pub ownership: Tensor,
-    /// `[B, 2 A + 1]`: logits of the final board margins -A to A in points, without komi; hugely negative where the
-    /// margin exceeds the sample's own board.
+    /// `[B, 2 A + 1]`: logits of the final board margins -A to A in points, without komi; very large negative values
+    /// for margins that exceed the area of the sample's board.
     pub margins: Tensor,
 }
 
-/// From the masked activations of the head's convolution, `[B, 2 h, H, W]`, to the outputs.
+/// Computes the outputs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
 pub(crate) fn last_layers(layers: &LastLayers, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
     let pooled = pool(head, &inputs.boards);
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
@@ -69,7 +70,7 @@ pub(crate) fn last_layers(layers: &LastLayers, head: &Tensor, inputs: &NetworkIn
     }
 }
 
-/// Logits of the final margins. The head knows how far the owned points and the komi together are from a tie.
+/// Logits of the final margins. The head sees how far the owned points plus komi are from a tie.
 fn margin_logits(layers: &LastLayers, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let area = inputs.boards.area();
     let lead = ownership.detach().sum_dim_intlist([1i64].as_slice(), true, Kind::Float) + inputs.komi.unsqueeze(1);
@@ -87,7 +88,7 @@ fn margin_logits(layers: &LastLayers, pooled: &Tensor, ownership: &Tensor, input
     }
 }
 
-/// The margins -A to A that the last dimension of `[…, 2 A + 1]` stands for, fp32.
+/// The margins -A to A that the last dimension of `[…, 2 A + 1]` represents, in fp32.
 pub(crate) fn all_margins(logits: &Tensor) -> Tensor {
     let area = (logits.size().last().copied().unwrap_or(1) - 1) / 2;
     Tensor::arange_start(-area, area + 1, (Kind::Float, logits.device()))

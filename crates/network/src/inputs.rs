@@ -9,46 +9,46 @@ use crate::device::Precision;
 /// A batch of `B` encoded positions as tensors, on a canvas of `H` rows and `W` columns.
 #[derive(Debug)]
 pub struct NetworkInputs {
-    /// `[B, P + 1, H, W]` in channels-last memory: the `P` bit planes of the batch and the mask of on-board points, 0 or
-    /// 1.
+    /// `[B, P + 1, H, W]` in channels-last memory: the `P` bit planes of the batch and the mask of on-board points, all
+    /// 0 or 1.
     pub(crate) planes: Tensor,
-    /// `[B, 3]`, fp32.
+    /// `[B, 3]`, fp32: the global inputs.
     pub(crate) globals: Tensor,
-    /// `[B]`, fp32: points the mover gets.
+    /// `[B]`, fp32: komi in points for the side to move.
     pub(crate) komi: Tensor,
-    /// Which points of the canvas count.
+    /// Which points of the canvas are on the boards.
     pub(crate) boards: Boards,
 }
 
 /// Which points of the canvas are on each sample's board.
 #[derive(Debug)]
 pub(crate) struct Boards {
-    /// The canvas.
+    /// The size that all boards of the batch are padded to.
     pub(crate) canvas: Size,
-    /// `None` when every board fills the canvas: the fast path.
+    /// `None` when every board fills the canvas, which is the fast path.
     pub(crate) mask: Option<Mask>,
 }
 
-/// Boards smaller than the canvas.
+/// Which points are on the board, for batches with boards smaller than the canvas.
 #[derive(Debug)]
 pub(crate) struct Mask {
     /// `[B, 1, H, W]` in the tower's number format: 1 on the board.
     pub(crate) points: Tensor,
     /// `[B, H W]`, fp32: 1 on the board.
     pub(crate) flat: Tensor,
-    /// `[B, 1]`, fp32: points of each board.
+    /// `[B, 1]`, fp32: area of each board in points.
     pub(crate) areas: Tensor,
 }
 
 impl Boards {
-    /// Points of the canvas.
+    /// Number of points of the canvas.
     pub(crate) fn area(&self) -> i64 {
         self.canvas.area() as i64
     }
 }
 
 impl NetworkInputs {
-    /// Unpacks a batch on `device`. Bits travel, floats are made there.
+    /// Unpacks a batch on `device`: bits are transferred and become floats there.
     pub fn new(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
         match device {
             Device::Cpu => NetworkInputs::on_cpu(batch, precision),
@@ -56,12 +56,12 @@ impl NetworkInputs {
         }
     }
 
-    /// Points the mover gets, `[B]` in fp32.
+    /// Komi in points for the side to move, `[B]` in fp32.
     pub fn komi(&self) -> &Tensor {
         &self.komi
     }
 
-    /// Unpacks on the CPU, straight into channels-last memory.
+    /// Unpacks on the CPU, directly into channels-last memory.
     fn on_cpu(batch: &InputBatch, precision: Precision) -> NetworkInputs {
         let mut values = Vec::new();
         batch.planes_f32_nhwc(&mut values);
@@ -72,14 +72,14 @@ impl NetworkInputs {
         NetworkInputs::with_planes(batch, planes, Device::Cpu)
     }
 
-    /// Ships the packed bits and unpacks them on the device.
+    /// Transfers the packed bits and unpacks them on the device.
     pub(crate) fn from_bits(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area) = (batch.len() as i64, height * width);
         let words: Vec<i64> = batch.planes().iter().map(|word| word.cast_signed()).collect();
         let bit_planes = batch.plane_set().bit_planes() as i64;
         let shape = [samples, bit_planes, batch.words_per_plane() as i64, 1];
-        let words = shipped(&words, device).view(shape);
+        let words = on_device(&words, device).view(shape);
         let shifts = Tensor::arange(64, (Kind::Int64, device));
         let bits = words.bitwise_right_shift(&shifts).bitwise_and(1);
         let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
@@ -99,13 +99,13 @@ impl NetworkInputs {
             Mask {
                 points,
                 flat,
-                areas: shipped(&areas, device).unsqueeze(1),
+                areas: on_device(&areas, device).unsqueeze(1),
             }
         });
         NetworkInputs {
             planes,
-            globals: shipped(batch.globals(), device).view([batch.len() as i64, GLOBALS as i64]),
-            komi: shipped(batch.komi(), device),
+            globals: on_device(batch.globals(), device).view([batch.len() as i64, GLOBALS as i64]),
+            komi: on_device(batch.komi(), device),
             boards: Boards {
                 canvas: batch.canvas(),
                 mask,
@@ -114,7 +114,8 @@ impl NetworkInputs {
     }
 }
 
-/// `[B, H W]`, fp32: 1 on each sample's board. Made from each board's width and height, so little travels.
+/// `[B, H W]`, fp32: 1 on each sample's board. Computed on the device from each board's width and height to transfer
+/// little data.
 fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
     let (height, width) = sides(batch.canvas());
     if batch.uniform() {
@@ -122,15 +123,15 @@ fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
     }
     let inside = |side: fn(&Size) -> usize, canvas_side: i64| {
         let lengths: Vec<i64> = batch.sizes().iter().map(|size| side(size) as i64).collect();
-        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&shipped(&lengths, device).unsqueeze(1))
+        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&on_device(&lengths, device).unsqueeze(1))
     };
     let rows = inside(|size| size.height(), height).unsqueeze(2);
     let columns = inside(|size| size.width(), width).unsqueeze(1);
     rows.logical_and(&columns).flatten(1, 2).to_kind(Kind::Float)
 }
 
-/// Copies values to a device: through pinned memory and without waiting where the device is a GPU.
-pub(crate) fn shipped<T: tch::kind::Element>(values: &[T], device: Device) -> Tensor {
+/// Copies values to a device. If it is a GPU, the copy goes through pinned memory and does not block.
+pub(crate) fn on_device<T: tch::kind::Element>(values: &[T], device: Device) -> Tensor {
     let tensor = Tensor::from_slice(values);
     match device {
         Device::Cpu => tensor,
@@ -138,7 +139,7 @@ pub(crate) fn shipped<T: tch::kind::Element>(values: &[T], device: Device) -> Te
     }
 }
 
-/// Height and width of a board.
+/// Height and width of a board, in this order.
 pub(crate) fn sides(size: Size) -> (i64, i64) {
     (size.height() as i64, size.width() as i64)
 }
@@ -163,9 +164,9 @@ mod tests {
         batch
     }
 
-    /// What a GPU unpacks from bits is what the CPU makes, here computed on the CPU by both ways.
+    /// The method for GPUs, run on the CPU here, gives the same tensors as the method for the CPU.
     #[test]
-    fn both_ways_of_unpacking_agree() {
+    fn both_unpacking_methods_agree() {
         crate::limit_threads();
         for (plane_set, canvas, boards) in [
             (PlaneSet::Base, "5x5", ["5x5", "5x5"]),

@@ -1,17 +1,19 @@
 //! The network on libtorch: the form that trains, and fast prediction on the CPU and on a GPU.
 //!
-//! | file | question |
+//! | file | contents |
 //! |---|---|
-//! | `inputs` | how do packed bits become tensors? |
-//! | `tower`, `heads`, `value` | what is computed from them? |
-//! | `network` | the form that trains |
-//! | `folded`, `fused`, `predictor` | the form that predicts, fast |
-//! | `device` | where does it compute? |
-//! | `bench` | how fast is it? |
+//! | `inputs` | packed bits as tensors |
+//! | `tower`, `heads`, `value` | the computation |
+//! | `network` | the form for training |
+//! | `folded`, `fused`, `predictor` | the form for fast prediction |
+//! | `device` | the CPU or a GPU |
+//! | `bench` | prediction speed |
 //!
-//! One set of weights serves every board up to 19x19. Everything is seen from the side to move.
+//! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
+//! move.
 //!
-//! Never here: files of games, the search, losses and optimisers. Only this crate and the trainer know libtorch.
+//! This crate never touches game files, the search, losses, or optimizers. Only this crate and the trainer use
+//! libtorch.
 
 mod bench;
 mod device;

@@ -1,4 +1,5 @@
-//! Which form of the network trains? All trained values in one flat tensor, so that an optimiser step is a few operations.
+//! The form of the network for training: all trained values are in one flat tensor, so that an optimizer step is a few
+//! operations.
 
 use std::convert::Infallible;
 
@@ -10,19 +11,19 @@ use crate::inputs::{Boards, Mask, NetworkInputs};
 use crate::tower::{Layers, forward};
 use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
 
-/// How much each training batch moves the running statistics of batch normalisation.
+/// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
 
-/// Whose mean and variance normalise the activations.
+/// Which mean and variance normalize the activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Those of the batch; the running statistics follow it.
+    /// Those of the batch, which also updates the running statistics.
     Training,
     /// The running statistics.
     Evaluation,
 }
 
-/// A network with gradients. Lives on one thread.
+/// A network with gradients. It stays on one thread.
 #[derive(Debug)]
 pub struct Network {
     config: NetworkConfig,
@@ -31,13 +32,13 @@ pub struct Network {
     parameters: Vec<Parameter>,
     trained: Tensor,
     statistics: Tensor,
-    /// For each parameter a view of one of the two flat tensors; trained ones collect gradients.
+    /// For each parameter, a view into one of the two flat tensors; views of trained parameters collect gradients.
     views: Vec<Tensor>,
     layers: TrainingLayers,
 }
 
 impl Network {
-    /// A network with these weights on a device. `precision` is that of the tower's convolutions; weights stay fp32.
+    /// A network with these weights on a device. `precision` applies to the tower's convolutions; weights stay fp32.
     pub fn new(weights: &Weights, device: Device, precision: Precision) -> Network {
         let parameters = weights.parameters().to_vec();
         let flat = |statistic: bool| {
@@ -68,7 +69,7 @@ impl Network {
         &self.config
     }
 
-    /// Where it computes.
+    /// The device that the network computes on.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -78,23 +79,24 @@ impl Network {
         self.precision
     }
 
-    /// Every tensor's description, in the order of storage.
+    /// The description of every tensor, in storage order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// All trained values, flat fp32, in the order of [`Network::parameters`] without the statistics. Writing to it
-    /// changes the network.
+    /// All trained values as a flat fp32 tensor, in the order of [`Network::parameters`] without the statistics.
+    /// Writing to it changes the network.
     pub fn trained(&self) -> Tensor {
         self.trained.shallow_clone()
     }
 
-    /// All running statistics, flat fp32, in the order of [`Network::parameters`]. Writing to it changes the network.
+    /// All running statistics as a flat fp32 tensor, in the order of [`Network::parameters`]. Writing to it changes the
+    /// network.
     pub fn statistics(&self) -> Tensor {
         self.statistics.shallow_clone()
     }
 
-    /// What the network says about a batch, with gradients unless they are switched off.
+    /// The network's outputs for a batch, with gradients unless they are disabled.
     pub fn forward(&self, inputs: &NetworkInputs, mode: Mode) -> Outputs {
         let Ok(outputs) = forward(
             &Running {
@@ -106,7 +108,7 @@ impl Network {
         outputs
     }
 
-    /// The gradient of `loss`, a single number, laid out as [`Network::trained`].
+    /// The gradient of `loss`, a single number, laid out like [`Network::trained`].
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         let trained: Vec<&Tensor> = self
             .parameters
@@ -120,7 +122,7 @@ impl Network {
         Tensor::cat(&flat, 0)
     }
 
-    /// 1 for each trained value that weight decay shrinks, 0 for the others, laid out as [`Network::trained`].
+    /// 1 for each trained value that weight decay shrinks and 0 for the others, laid out like [`Network::trained`].
     pub fn decayed(&self) -> Tensor {
         let trained = self
             .parameters
@@ -130,15 +132,15 @@ impl Network {
         Tensor::from_slice(&marks.collect::<Vec<f32>>()).to_device(self.device)
     }
 
-    /// The network's present weights.
+    /// A copy of the network's current weights.
     pub fn weights(&self) -> Weights {
         self.weights_of(&self.trained, &self.statistics)
     }
 
-    /// Weights from flat tensors laid out as [`Network::trained`] and [`Network::statistics`], an average for example.
+    /// Weights from flat tensors laid out like [`Network::trained`] and [`Network::statistics`], such as an average.
     ///
     /// # Panics
-    /// When a tensor has another length.
+    /// Panics if a tensor has a different length.
     pub fn weights_of(&self, trained: &Tensor, statistics: &Tensor) -> Weights {
         let mut trained = values(trained).into_iter();
         let mut statistics = values(statistics).into_iter();
@@ -150,10 +152,10 @@ impl Network {
             };
             source.take(parameter.len()).collect()
         });
-        Weights::from_values(&self.config, lists.collect()).expect("the flat tensors hold every parameter")
+        Weights::from_values(&self.config, lists.collect()).expect("the flat tensors contain every parameter")
     }
 
-    /// Takes over other weights of the same architecture, in place.
+    /// Replaces the weights in place with others of the same architecture.
     ///
     /// # Errors
     /// [`WeightsError::Shape`] when the architectures differ.
@@ -176,7 +178,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     values
 }
 
-/// A view of the flat tensors for each parameter.
+/// For each parameter, a view into the flat tensors.
 fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec<Tensor> {
     let (mut trained_offset, mut statistics_offset) = (0, 0);
     let view = |parameter: &Parameter| {
@@ -193,27 +195,27 @@ fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec
     parameters.iter().map(view).collect()
 }
 
-/// The network's tensors, by the place where they are used.
+/// The network's tensors, arranged by layer.
 #[derive(Debug)]
 struct TrainingLayers {
     kind: Kind,
-    stem: NormalisedConv,
+    stem: NormalizedConv,
     globals: Tensor,
     blocks: Vec<Block>,
-    head: NormalisedConv,
+    head: NormalizedConv,
     last: LastLayers,
 }
 
 #[derive(Debug)]
 struct Block {
-    first: NormalisedConv,
-    second: NormalisedConv,
+    first: NormalizedConv,
+    second: NormalizedConv,
     pool: Option<Tensor>,
 }
 
-/// A convolution followed by batch normalisation.
+/// A convolution followed by batch normalization.
 #[derive(Debug)]
-struct NormalisedConv {
+struct NormalizedConv {
     kind: Kind,
     weight: Tensor,
     scale: Tensor,
@@ -230,7 +232,7 @@ impl TrainingLayers {
         };
         let get = |name: &str| find(name.to_owned()).expect("every layer is in the list of parameters");
         let kind = precision.kind();
-        let conv = |conv: &str, norm: &str| NormalisedConv {
+        let conv = |conv: &str, norm: &str| NormalizedConv {
             kind,
             weight: get(&format!("{conv}.weight")),
             scale: get(&format!("{norm}.scale")),
@@ -254,7 +256,7 @@ impl TrainingLayers {
     }
 }
 
-impl NormalisedConv {
+impl NormalizedConv {
     fn apply(&self, x: &Tensor, mode: Mode, boards: &Boards) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
         let padding = weight.size()[2] / 2;
@@ -274,7 +276,7 @@ impl NormalisedConv {
         }
     }
 
-    /// Batch normalisation that counts on-board points only. Values off the board are of no use; the mask zeroes them.
+    /// Batch normalization over on-board points only. Values off the board are meaningless and zeroed by the mask.
     fn masked_norm(&self, x: &Tensor, mask: &Mask) -> Tensor {
         let over = [0i64, 2, 3];
         let column = |channels: &Tensor| channels.view([1, -1, 1, 1]);

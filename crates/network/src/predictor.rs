@@ -1,4 +1,4 @@
-//! How does a search ask the network? Through a predictor that owns folded weights on one device.
+//! How does a search use the network? Through a predictor that owns folded weights on one device.
 
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
@@ -19,11 +19,11 @@ use tengen_model::Weights;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PredictorOptions {
-    /// The device (usual cpu).
+    /// The device to compute on (usual cpu).
     pub device: DeviceChoice,
-    /// The number format of the tower (usual fp32 up to 32 channels, bf16 for more and on a GPU).
+    /// The number format of the tower (usual fp32 up to 32 channels, bf16 for more channels and on a GPU).
     pub precision: Precision,
-    /// Threads of one libtorch operation on the CPU (usual 1: run more predictors instead).
+    /// Threads of one libtorch operation on the CPU (usual 1; run more predictors instead).
     pub threads: usize,
     /// How convolutions are computed (usual auto).
     pub engine: Engine,
@@ -44,16 +44,16 @@ impl Default for PredictorOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// Fused on a CPU with oneDNN, else plain.
+    /// Fused on a CPU with oneDNN, otherwise plain.
     #[default]
     Auto,
     /// libtorch's ordinary operations.
     Plain,
-    /// Packed weights, with bias, addition and ReLU in the same pass. Needs the CPU and oneDNN.
+    /// Packed weights, with bias, addition, and ReLU in the same pass. Needs the CPU and oneDNN.
     Fused,
 }
 
-/// Predicts with a network, on one thread at a time.
+/// Predicts with a network, from one thread at a time.
 #[derive(Debug)]
 pub struct TorchPredictor {
     name: String,
@@ -69,7 +69,7 @@ impl TorchPredictor {
     /// A predictor with these weights.
     ///
     /// # Errors
-    /// When the device cannot be used, or the fused engine is asked for where there is none.
+    /// When the device cannot be used, or the fused engine is requested but not available.
     pub fn new(weights: &Weights, options: PredictorOptions) -> Result<TorchPredictor, PredictorError> {
         let device = options.device.resolve()?;
         let threads = ThreadLimit::new(options.threads);
@@ -96,38 +96,33 @@ impl TorchPredictor {
         })
     }
 
-    /// The same predictor under another name, such as a model's id.
+    /// Renames the predictor, for example to a model's id.
     pub fn with_name(mut self, name: impl Into<String>) -> TorchPredictor {
         self.name = name.into();
         self
     }
 
-    /// Goes on with other weights, which may even be of another architecture.
+    /// Replaces the weights; the new ones may have a different architecture.
     ///
     /// # Errors
-    /// When libtorch cannot pack them; the old weights then stay.
+    /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
         self.layers = FoldedLayers::new(weights, self.device, self.options.precision.kind(), self.method)?;
         self.weights = weights.clone();
         Ok(())
     }
 
-    /// Gives the predictor another name.
-    pub fn set_name(&mut self, name: impl Into<String>) {
-        self.name = name.into();
-    }
-
-    /// The weights it predicts with.
+    /// The weights in use.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// How it computes.
+    /// The options in use.
     pub fn options(&self) -> PredictorOptions {
         self.options
     }
 
-    /// Where it computes.
+    /// The device that predictions are computed on.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -135,12 +130,12 @@ impl TorchPredictor {
     /// The network's outputs for a batch.
     ///
     /// # Errors
-    /// [`PredictError::Failed`] with what libtorch said.
+    /// [`PredictError::Failed`] with libtorch's message.
     fn outputs(&mut self, inputs: &NetworkInputs) -> Result<Outputs, PredictError> {
         forward(&self.layers, inputs).map_err(|error| PredictError::Failed(error.to_string()))
     }
 
-    /// Prepares the calling thread and, on a new board size, the packed weights.
+    /// Prepares the calling thread and, for a new board size, the packed weights.
     fn prepare(&mut self, canvas: Size) -> Result<(), PredictError> {
         self.threads.apply();
         if let Method::Fused(packed) = self.method
@@ -160,7 +155,7 @@ impl Predictor for TorchPredictor {
         if inputs.plane_set() != self.plane_set() {
             let (found, expected) = (inputs.plane_set(), self.plane_set());
             return Err(PredictError::Failed(format!(
-                "the batch has the planes {found:?}, the network sees {expected:?}"
+                "the batch has input planes {found:?}, but the network expects {expected:?}"
             )));
         }
         out.reset(inputs.len(), inputs.canvas());
@@ -195,7 +190,7 @@ impl Predictor for TorchPredictor {
     }
 }
 
-/// Copies every output by itself, which costs nothing on the CPU.
+/// Copies every output separately, which costs nothing on the CPU.
 fn read_each(outputs: &Outputs, value: &Value, out: &mut Predictions) {
     out.ownership.resize(outputs.ownership.numel(), 0.0);
     let pairs = [
@@ -211,7 +206,7 @@ fn read_each(outputs: &Outputs, value: &Value, out: &mut Predictions) {
     }
 }
 
-/// Joins all outputs on the device and copies once, so that the device is waited for once.
+/// Joins all outputs on the device and copies them together, to wait for the device only once.
 fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
     let column = |values: &Tensor| values.unsqueeze(1);
     let parts = [
@@ -236,7 +231,7 @@ fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
     }
 }
 
-/// The logits of points off the board, which are finite inside the network, become negative infinity.
+/// Sets the logits of off-board points, which are finite inside the network, to negative infinity.
 fn forbid_off_board(logits: &mut [f32]) {
     for logit in logits {
         if *logit < -1e20 {
@@ -245,16 +240,16 @@ fn forbid_off_board(logits: &mut [f32]) {
     }
 }
 
-/// Why a predictor cannot be made.
+/// Why a predictor cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictorError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The fused engine was asked for, and there is none.
+    /// The fused engine was requested but is not available.
     #[error("the fused engine needs the CPU and a libtorch with oneDNN: use the engine `auto` or `plain`")]
     NoFusedEngine,
-    /// libtorch refused the weights.
+    /// libtorch could not pack the weights.
     #[error("{0}")]
     Fused(String),
 }
@@ -270,9 +265,8 @@ mod tests {
     use super::*;
     use tengen_model::NetworkConfig;
 
-    /// The two ways of reading results agree.
     #[test]
-    fn reading_at_once_equals_reading_each() {
+    fn both_ways_of_reading_outputs_agree() {
         crate::limit_threads();
         let number = |seed: f64, shape: [i64; 2]| {
             let count = shape[0] * shape[1];
@@ -301,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_batch_is_answered_and_a_wrong_engine_refused() {
+    fn an_empty_batch_gives_empty_predictions() {
         let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
         let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
         let batch = InputBatch::new(Size::square(5).expect("a board"));

@@ -1,35 +1,37 @@
-//! How does a batch flow through the network? One description, for training and for every fast path.
+//! How does a batch flow through the network? One description serves training and every fast path.
 //!
-//! Input: a 3x3 convolution of the planes, plus a linear map of the globals added to every point in fp32. Then residual
-//! blocks, conv-BN-ReLU-conv-BN-add-ReLU; in some, what the first half found over the whole board is pooled and adds a
-//! bias per channel to the second half. Then one 1x1 convolution feeds the last layers (`heads`).
+//! The input layer is a 3x3 convolution of the planes plus a linear map of the globals, computed in fp32 and added to
+//! every point. Residual blocks follow: conv-BN-ReLU-conv-BN-add-ReLU. In some blocks, the output of the first half is
+//! pooled over the whole board and adds a bias per channel to the second half. Finally, a 1x1 convolution feeds the
+//! last layers (`heads`).
 //!
-//! Off-board points are set to zero after every activation, so a board on a larger canvas sees exactly the zero padding
-//! that its own edge would give.
+//! Off-board points are set to zero after every activation, so a board on a larger canvas gets exactly the zero padding
+//! that it would get at its own edge.
 
 use tch::{Kind, Tensor};
 
 use crate::heads::{LastLayers, Outputs, last_layers};
 use crate::inputs::{Boards, NetworkInputs, sides};
 
-/// The side at which the second pooled number of a channel is zero.
+/// The board side for which the second pooled number of a channel is zero.
 const USUAL_SIDE: f64 = 14.0;
 
-/// The layers of the tower, with normalisation either done by the batch, by running statistics, or folded away.
+/// The layers of the tower. Normalization uses batch statistics, uses running statistics, or is folded into
+/// convolutions.
 pub(crate) trait Layers {
-    /// What can go wrong in a layer.
+    /// The error that a layer can return.
     type Error;
     /// Number of residual blocks.
     fn blocks(&self) -> usize;
     /// The first activations `[B, C, H, W]`, before the mask.
     fn stem(&self, inputs: &NetworkInputs) -> Result<Tensor, Self::Error>;
-    /// First half of a block: ReLU(norm(conv(x))), before the mask.
+    /// The first half of a block: ReLU(norm(conv(x))), before the mask.
     fn first(&self, block: usize, x: &Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
-    /// Second half of a block: ReLU(norm(conv(y)) + skip), before the mask.
+    /// The second half of a block: ReLU(norm(conv(y)) + skip), before the mask.
     fn second(&self, block: usize, y: &Tensor, skip: Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
-    /// The `[C, 3 C]` map from pooled numbers to biases, in blocks that pool.
+    /// The `[C, 3 C]` map from pooled numbers to biases; `None` in blocks that do not pool.
     fn pool_weight(&self, block: usize) -> Option<&Tensor>;
-    /// The 1x1 convolution in front of the last layers, `[B, 2 h, H, W]`, before the mask.
+    /// The output of the 1x1 convolution before the last layers, `[B, 2 h, H, W]`, before the mask.
     fn head(&self, x: &Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
     /// The linear layers at the end.
     fn last(&self) -> &LastLayers;
@@ -57,7 +59,7 @@ pub(crate) fn forward<L: Layers>(layers: &L, inputs: &NetworkInputs) -> Result<O
     Ok(last_layers(layers.last(), &head, inputs))
 }
 
-/// Zeroes off-board points, where there are any.
+/// Zeroes off-board points, if there are any.
 fn masked(activations: Tensor, boards: &Boards) -> Tensor {
     match &boards.mask {
         Some(mask) => activations * &mask.points,
@@ -65,10 +67,11 @@ fn masked(activations: Tensor, boards: &Boards) -> Tensor {
     }
 }
 
-/// `[B, 3 C]`, fp32: of each channel the mean over the board, the mean times a measure of the board's side, and the
-/// maximum. Activations are not negative and zero off the board, so only the mean has to know the board's area.
+/// `[B, 3 C]`, fp32: for each channel, the mean over the board, the mean times a measure of the board's side, and the
+/// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
-/// A maximum by `max_pool2d` and a sum divided afterwards have much cheaper gradients than `amax` and `mean`.
+/// Using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than `amax` and
+/// `mean`.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     let (height, width) = sides(boards.canvas);
     let maximum = activations

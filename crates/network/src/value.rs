@@ -1,31 +1,32 @@
-//! Who wins? The distribution over final margins and the komi answer exactly: no komi is too fine to tell apart.
+//! Who wins? The distribution over final margins and the komi determine this exactly, to the half point.
 
 use tch::{Kind, Tensor};
 
 use crate::heads::all_margins;
 
-/// Final margins and komi are whole or half points, so a margin after komi this near zero is a tie.
+/// Final margins and komi are multiples of half a point, so a margin after komi this close to zero is a tie.
 const TIE: f64 = 0.25;
 
-/// A logit that takes no part, yet leaves sums finite.
+/// A logit that contributes nothing but keeps sums finite.
 const ABSENT: f64 = -1e30;
 
-/// Logarithms of probabilities stop here, so that an impossible result costs a bounded loss and no gradient.
+/// Lower limit for logarithms of probabilities, so that an impossible result has a bounded loss and no gradient.
 const LOWEST_LOG: f64 = -30.0;
 
-/// What a distribution over final margins means under a komi, from the mover's view, each `[B]` in fp32.
+/// What a distribution over final margins means with a given komi, from the viewpoint of the side to move, each `[B]`
+/// in fp32.
 #[derive(Debug)]
 pub struct Value {
-    /// P(win), 0 to 1.
+    /// Probability of a win, 0 to 1.
     pub win: Tensor,
-    /// P(loss), 0 to 1; P(tie) is what is left.
+    /// Probability of a loss, 0 to 1; the rest is the probability of a tie.
     pub loss: Tensor,
-    /// Expected margin after komi, points.
+    /// Expected margin after komi, in points.
     pub margin: Tensor,
 }
 
 impl Value {
-    /// From margin logits `[B, 2 A + 1]` and the points the mover gets `[B]`.
+    /// Computes the value from margin logits `[B, 2 A + 1]` and the komi that the side to move gets, in points, `[B]`.
     pub fn of(margin_logits: &Tensor, komi: &Tensor) -> Value {
         let probabilities = margin_logits.softmax(-1, Kind::Float);
         let after = all_margins(margin_logits) + komi.unsqueeze(1);
@@ -38,8 +39,8 @@ impl Value {
     }
 }
 
-/// Logarithms of P(win), P(tie) and P(loss), `[B, 3]`, at least -30, with exact gradients into the margin logits
-/// `[B, 2 A + 1]`; `komi` `[B]` is the points the mover gets.
+/// Logarithms of the probabilities of win, tie, and loss, `[B, 3]`, at least -30, with exact gradients with respect to
+/// the margin logits `[B, 2 A + 1]`. `komi`, `[B]`, is in points for the side to move.
 pub fn log_results(margin_logits: &Tensor, komi: &Tensor) -> Tensor {
     let after = all_margins(margin_logits) + komi.unsqueeze(1);
     let total = margin_logits.logsumexp([1i64].as_slice(), true);
@@ -57,7 +58,7 @@ pub fn log_results(margin_logits: &Tensor, komi: &Tensor) -> Tensor {
 mod tests {
     use super::*;
 
-    /// A distribution on a 5x5 board with mass 0.75 at +25 and 0.25 at +3.
+    /// A distribution on a 5x5 board with probability 0.75 at +25 and 0.25 at +3.
     fn logits() -> Tensor {
         let mut logits = [-100.0f32; 51];
         logits[25 + 25] = 0.75f32.ln();

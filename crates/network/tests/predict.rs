@@ -1,4 +1,4 @@
-//! The fast ways of predicting against the plain ones, and small boards on large canvases against exact ones.
+//! Compares fast prediction with plain prediction, and small boards on large canvases with exact canvases.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
 }
 
 #[test]
-fn a_fresh_network_knows_nothing() {
+fn a_new_network_predicts_uniformly() {
     limit_threads();
     let weights = Weights::random(&NetworkConfig::new(2, 16), 5).expect("a good config");
     let inputs = batch(size("5x5"), &[size("5x5"); 3]);
@@ -54,9 +54,9 @@ fn a_fresh_network_knows_nothing() {
     }
 }
 
-/// The two ways of computing agree on ten planes too, and the last two are looked at.
+/// Both engines also agree on ten planes, and the last two planes affect the result.
 #[test]
-fn pass_alive_planes_are_seen_on_every_way() {
+fn pass_alive_planes_reach_the_network_with_every_engine() {
     limit_threads();
     let config = NetworkConfig {
         pass_alive_inputs: true,
@@ -69,7 +69,7 @@ fn pass_alive_planes_are_seen_on_every_way() {
         let fused = predict(&weights, &inputs, Precision::Fp32, Engine::Fused);
         assert_same(&plain, &fused, 1e-3);
     }
-    // X X X X      Black's wall lives by the eyes in its corners: the area reaches the network.
+    // X X X X      Black's wall is alive with two corner eyes, so the network sees its area.
     // . X X .
     let board = size("4x2");
     let mut position = tengen_rules::Position::new(board);
@@ -90,7 +90,7 @@ fn pass_alive_planes_are_seen_on_every_way() {
     );
 }
 
-/// The same weights, with 0 for the two pass-alive planes.
+/// The same weights, with zeros for the two pass-alive planes.
 fn without_last_planes(weights: &Weights) -> Weights {
     let values = weights
         .parameters()
@@ -109,7 +109,7 @@ fn without_last_planes(weights: &Weights) -> Weights {
 }
 
 #[test]
-fn a_batch_in_other_planes_is_refused() {
+fn a_batch_with_other_planes_is_rejected() {
     let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
     let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
     let inputs = batch_of(PlaneSet::PassAlive, size("3x3"), &[size("3x3")]);
@@ -165,14 +165,14 @@ fn bf16_stays_near_fp32() {
     }
 }
 
-/// The rows of a small board cut out of arrays laid out on a canvas.
+/// Cuts the rows of a small board out of an array laid out on a canvas.
 fn cut(values: &[f32], canvas: Size, board: Size) -> Vec<f32> {
     let rows = values.chunks_exact(canvas.width()).take(board.height());
     rows.flat_map(|row| &row[..board.width()]).copied().collect()
 }
 
 #[test]
-fn a_padded_board_is_predicted_as_on_its_own() {
+fn a_padded_board_is_predicted_like_an_exact_one() {
     limit_threads();
     let weights = lively_weights(&NetworkConfig::new(4, 32), 9);
     for engine in [Engine::Plain, Engine::Fused] {
@@ -204,7 +204,7 @@ fn a_padded_board_is_predicted_as_on_its_own() {
 }
 
 #[test]
-fn new_weights_take_over_in_place() {
+fn weights_are_replaced_in_place() {
     limit_threads();
     let config = NetworkConfig::new(2, 16);
     let (first, second) = (lively_weights(&config, 1), lively_weights(&config, 2));
@@ -219,7 +219,7 @@ fn new_weights_take_over_in_place() {
 }
 
 #[test]
-fn predictions_are_repeatable_and_independent_of_the_thread() {
+fn predictions_are_reproducible_and_independent_of_the_thread() {
     limit_threads();
     let weights = lively_weights(&NetworkConfig::new(2, 16), 4);
     let inputs = batch(size("7x7"), &[size("7x7"); 5]);
@@ -232,7 +232,7 @@ fn predictions_are_repeatable_and_independent_of_the_thread() {
 }
 
 #[test]
-fn half_a_point_of_komi_is_told_apart() {
+fn half_a_point_of_komi_makes_a_difference() {
     limit_threads();
     let config = NetworkConfig::new(1, 8);
     let start = Weights::random(&config, 1).expect("a good config");

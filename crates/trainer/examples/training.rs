@@ -1,6 +1,6 @@
 //! Measures the training step on random positions: `training NETWORK SIZE [BATCH] [fp32|bf16] [SECONDS]`, for example
 //! `cargo run --release -p tengen-trainer --example training -- b4c32 5x5 128`.
-#![allow(clippy::print_stdout, reason = "the figure is the example's result")]
+#![allow(clippy::print_stdout, reason = "the measured speed is the example's result")]
 
 use std::error::Error;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_trainer::{Trainer, TrainerConfig};
 
-/// The allocator of the `tengen` program: glibc's gives large blocks back after each operation and is much slower.
+/// The allocator of the `tengen` program. glibc's returns large blocks after each operation and is much slower.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (took, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start);
     let positions = (steps * batch) as f64;
     println!(
-        "{network} {size} batch {batch}: {:.0} positions/s, {:.0} per CPU second, {:.2} CPU ms a step",
+        "{network} {size} batch {batch}: {:.0} positions/s, {:.0} per CPU second, {:.2} CPU ms per step",
         positions / took,
         positions / cpu,
         cpu * 1e3 / steps as f64
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Processor time of this thread; only on Linux, elsewhere not a number.
+/// CPU time of this thread in seconds; only on Linux, NaN elsewhere.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ')
@@ -59,7 +59,7 @@ fn cpu_seconds() -> f64 {
         .map_or(f64::NAN, |value| value * 1e-9)
 }
 
-/// Positions after random plays, with random targets.
+/// A batch of positions after random plays, with random targets.
 fn random_batch(size: Size, count: usize) -> TrainingBatch {
     let area = size.area();
     let mut batch = TrainingBatch {

@@ -1,11 +1,11 @@
-//! What must be saved so that training goes on as if it had never stopped? Weights, average, optimiser and step.
+//! What must be saved so that training resumes as if it had never stopped? Weights, average, optimizer state, and step.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `weights.safetensors` | the weights as they stand, a model file like any other |
-//! | `average.safetensors` | the moving average of the weights, likewise |
-//! | `optimizer.safetensors` | for each trained tensor and each moment `<moment>/<tensor>` |
-//! | `trainer.json` | format version, step, optimiser, settings |
+//! | `weights.safetensors` | the current weights, an ordinary weights file |
+//! | `average.safetensors` | the moving average of the weights, also an ordinary weights file |
+//! | `optimizer.safetensors` | a tensor `<moment>/<tensor>` for each moment and each trained tensor |
+//! | `trainer.json` | format version, step, and settings, including the optimizer |
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use tengen_network::{DeviceChoice, Network};
 use crate::config::TrainerConfig;
 use crate::trainer::{Trainer, TrainerError};
 
-/// Version of the checkpoint files. A program reads exactly one.
+/// Version of the checkpoint files. A program reads exactly one version.
 const CHECKPOINT_FORMAT: u32 = 1;
 
-/// Name of the file of weights as they stand.
+/// Name of the file with the current weights.
 pub const WEIGHTS_FILE: &str = "weights.safetensors";
-/// Name of the file of averaged weights.
+/// Name of the file with the averaged weights.
 pub const AVERAGE_FILE: &str = "average.safetensors";
-/// Name of the file of the optimiser's memory.
+/// Name of the file with the optimizer's state.
 pub const OPTIMIZER_FILE: &str = "optimizer.safetensors";
-/// Name of the file of numbers and settings.
+/// Name of the file with the format version, the step, and the settings.
 pub const METADATA_FILE: &str = "trainer.json";
 
 #[derive(Serialize, Deserialize)]
@@ -37,7 +37,7 @@ struct Metadata {
 }
 
 impl Trainer {
-    /// The whole state of training, as files by name.
+    /// The complete state of training, as file contents by file name.
     pub fn checkpoint(&self) -> BTreeMap<String, Vec<u8>> {
         let metadata = Metadata {
             format: CHECKPOINT_FORMAT,
@@ -53,14 +53,14 @@ impl Trainer {
         ])
     }
 
-    /// A trainer that goes on where the checkpoint was made. On the CPU with one thread the next steps are bit for bit
-    /// those that would have followed.
+    /// A trainer that resumes where the checkpoint was made. On the CPU with one thread, the steps that follow are
+    /// bit-identical to those of uninterrupted training.
     ///
-    /// `config` are the settings from now on; `None` keeps those of the checkpoint. With another optimiser its memory
-    /// starts afresh.
+    /// `config` replaces the settings; `None` keeps those of the checkpoint. If the optimizer changes, its state starts
+    /// at zero.
     ///
     /// # Errors
-    /// When a file is missing, damaged or of another version, or the device cannot be used.
+    /// When a file is missing, damaged, or of another version, or the device cannot be used.
     pub fn restore<B: AsRef<[u8]>>(
         files: &BTreeMap<String, B>,
         config: Option<TrainerConfig>,
@@ -75,7 +75,7 @@ impl Trainer {
         let average = Weights::from_safetensors(file(AVERAGE_FILE)?)?;
         if average.config() != weights.config() {
             return Err(CheckpointError::Damaged(
-                "weights and average are of different networks".to_owned(),
+                "the weights and the average belong to different networks".to_owned(),
             ));
         }
         let mut trainer = Trainer::from_weights(&weights, config.unwrap_or(metadata.config), device)?;
@@ -89,7 +89,7 @@ impl Trainer {
         Ok(trainer)
     }
 
-    /// The optimiser's memory as a safetensors file.
+    /// The optimizer's state as a safetensors file.
     fn moments(&self) -> Vec<u8> {
         let mut tensors = Vec::new();
         for (moment, tensor) in &self.optimizer.moments {
@@ -129,7 +129,11 @@ impl Trainer {
                 let name = format!("{moment}/{}", parameter.name);
                 match tensors.remove(&name) {
                     Some(tensor) if tensor.shape == parameter.shape => flat.extend(tensor.values),
-                    _ => return Err(CheckpointError::Damaged(format!("no tensor {name} of the right shape"))),
+                    _ => {
+                        return Err(CheckpointError::Damaged(format!(
+                            "tensor {name} is missing or has the wrong shape"
+                        )));
+                    }
                 }
             }
             *target = Tensor::from_slice(&flat).to_device(target.device());
@@ -151,27 +155,28 @@ fn metadata(bytes: &[u8]) -> Result<Metadata, CheckpointError> {
     serde_json::from_slice(bytes).map_err(wrong)
 }
 
-/// Why training cannot go on from a checkpoint.
+/// Why training cannot resume from a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// A file is not there.
-    #[error("the checkpoint lacks its file {0}")]
+    /// A file is missing.
+    #[error("the checkpoint has no file {0}")]
     Missing(&'static str),
-    /// The files contradict each other or cannot be understood.
+    /// The files contradict each other or cannot be parsed.
     #[error("the checkpoint is damaged: {0}")]
     Damaged(String),
-    /// Written by another version of the program.
+    /// The checkpoint was written by a program with another format.
     #[error(
-        "the checkpoint has format {found}, this program reads format {CHECKPOINT_FORMAT}: use the Tengen that wrote it"
+        "the checkpoint has format {found}, but this program reads format {CHECKPOINT_FORMAT}: use the version of \
+         Tengen that wrote it"
     )]
     Format {
-        /// The format number found.
+        /// The format number in the checkpoint.
         found: u32,
     },
     /// A tensor file cannot be used.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The trainer cannot be made.
+    /// The trainer cannot be created.
     #[error(transparent)]
     Trainer(#[from] TrainerError),
 }

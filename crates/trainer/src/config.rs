@@ -1,50 +1,52 @@
-//! How does a network learn? Optimiser, learning rate over time, and the weights of the losses.
+//! How does a network learn? Optimizer, learning-rate schedule, and the weights of the losses.
 
 use serde::{Deserialize, Serialize};
 use tengen_network::Precision;
 
-/// Settings of a trainer. The defaults solve 5x5 in under a minute of two cores.
+/// Settings of a trainer. The defaults solve 5x5 in under a minute on two cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainerConfig {
-    /// Positions per training step (usual 128; 256 for 9x9 and larger). Larger steps are steadier, fewer, and faster per
-    /// position.
+    /// Positions per training step (usual 128; 256 for 9x9 and larger). Larger batches mean fewer, steadier steps and
+    /// are faster per position.
     pub batch: usize,
-    /// The rule that turns gradients into steps (usual `adamw`).
+    /// The algorithm that turns gradients into steps (usual `adamw`).
     pub optimizer: Optimizer,
-    /// Learning rate after the warm-up (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger learns
-    /// faster until it no longer settles.
+    /// Learning rate after the warm-up (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger values
+    /// learn faster, up to the point where training no longer converges.
     pub learning_rate: f64,
-    /// Steps in which the learning rate rises from zero (usual 100). More are safer at a large learning rate.
+    /// Steps during which the learning rate rises from zero (usual 100). More steps are safer at a large learning rate.
     pub warmup_steps: u64,
-    /// The learning rate after the warm-up (usual `constant`).
+    /// How the learning rate changes after the warm-up (usual `constant`).
     pub schedule: Schedule,
     /// Steps, counted from zero, over which the cosine schedule falls (usual: the length of the run). Unused by
     /// `constant`.
     pub decay_steps: u64,
-    /// Share of the learning rate that is left when the cosine schedule has fallen (usual 0.1). Unused by `constant`.
+    /// Share of the learning rate that remains at the end of the cosine schedule (usual 0.1). Unused by `constant`.
     pub final_share: f64,
-    /// Share of each weight taken away per step and unit of learning rate (usual 1e-3); biases and normalisation are
-    /// spared. Larger keeps weights smaller and forgets faster.
+    /// Share of each weight that is removed per step and unit of learning rate (usual 1e-3), except for biases and
+    /// normalization. Larger values keep weights smaller and forget faster.
     pub weight_decay: f64,
-    /// AdamW: memory of the mean gradient, 0 to 1 (usual 0.9). Larger is smoother and slower to turn.
+    /// AdamW: decay rate of the mean gradient, 0 to 1 (usual 0.9). Larger values are smoother and change direction more
+    /// slowly.
     pub beta1: f64,
-    /// AdamW: memory of the squared gradient, 0 to 1 (usual 0.99). Larger reacts later to changed gradients.
+    /// AdamW: decay rate of the squared gradient, 0 to 1 (usual 0.99). Larger values react more slowly to changes in
+    /// the gradient's size.
     pub beta2: f64,
-    /// SGD: memory of the last steps, 0 to 1 (usual 0.9). Larger makes larger steps in lasting directions.
+    /// SGD: decay rate of the momentum, 0 to 1 (usual 0.9). Larger values take larger steps in persistent directions.
     pub momentum: f64,
-    /// Longest gradient allowed, as the Euclidean norm over all weights (usual 5; 0: no limit). Larger lets rare bad
+    /// Maximum Euclidean norm of the gradient over all weights (usual 5; 0 means no limit). Larger values let rare bad
     /// batches move the network further.
     pub clip_norm: f64,
-    /// Memory of the moving average of weights that is played and published, 0 to 1 (usual 0.97 on small boards, 0.999 in
-    /// long runs). Larger is steadier and older.
+    /// Decay rate of the moving average of the weights, which plays and is published, 0 to 1 (usual 0.97 on small
+    /// boards, 0.999 in long runs). Larger values average over more steps, so the average is steadier but lags more.
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
-    /// Number format of the tower's convolutions (usual `fp32` on a CPU up to 32 channels, else `bf16`); weights,
-    /// normalisation, heads and losses are fp32 in either case.
+    /// Number format of the tower's convolutions (usual `fp32` on a CPU up to 32 channels, otherwise `bf16`). Weights,
+    /// normalization, heads, and losses are always fp32.
     pub precision: Precision,
-    /// Threads of one libtorch operation on the CPU (usual 1 beside self-play workers; all cores when training alone).
+    /// Threads of one libtorch operation on the CPU (usual 1 while self-play runs; all cores when training alone).
     pub threads: usize,
 }
 
@@ -71,7 +73,7 @@ impl Default for TrainerConfig {
     }
 }
 
-/// The rule that turns gradients into steps.
+/// The algorithm that turns gradients into steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimizer {
@@ -81,27 +83,27 @@ pub enum Optimizer {
     Sgd,
 }
 
-/// The learning rate after the warm-up.
+/// How the learning rate changes after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// Stays.
+    /// Stays the same.
     Constant,
-    /// Falls along half a cosine to `final_share` and stays there.
+    /// Falls along half a cosine to `final_share` of its value and stays there.
     Cosine,
 }
 
-/// How much each term counts in the loss. A larger weight learns that term at the cost of the others; 0 leaves it out.
+/// How much each term counts in the loss. A larger weight improves that term at the cost of the others; 0 omits it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LossWeights {
     /// Cross-entropy of the moves (usual 1).
     pub policy: f64,
-    /// Cross-entropy of win, tie and loss (usual 1).
+    /// Cross-entropy of win, tie, and loss (usual 1).
     pub value: f64,
     /// Cross-entropy of the final board margin (usual 0.25).
     pub margin: f64,
-    /// Mean squared error of the final ownership, over points (usual 0.5).
+    /// Mean squared error of the final ownership over all points (usual 0.5).
     pub ownership: f64,
 }
 
@@ -117,7 +119,7 @@ impl Default for LossWeights {
 }
 
 impl TrainerConfig {
-    /// The learning rate of a step, counted from 0.
+    /// The learning rate of a step; `step` counts from 0.
     pub fn learning_rate_at(&self, step: u64) -> f64 {
         let warm = ((step + 1) as f64 / self.warmup_steps.max(1) as f64).min(1.0);
         let share = match self.schedule {
@@ -131,10 +133,10 @@ impl TrainerConfig {
         self.learning_rate * warm * share
     }
 
-    /// Checks that every field lies in its range.
+    /// Checks that every field is in its range.
     ///
     /// # Errors
-    /// Names the first field that does not.
+    /// Returns an error naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), TrainerConfigError> {
         let below_one = 1.0 - f64::EPSILON;
         let fields = [
@@ -166,13 +168,13 @@ impl TrainerConfig {
     }
 }
 
-/// A setting that is too small, too large or not a number.
+/// A setting is too small, too large, or not a number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("training.{field} is {found}: expected {low} to {high}")]
 pub struct TrainerConfigError {
     /// The field's name.
     pub field: &'static str,
-    /// Its value.
+    /// The field's value.
     pub found: f64,
     /// The smallest value allowed.
     pub low: f64,
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_checked_and_unknown_ones_refused() {
+    fn settings_are_validated_and_unknown_keys_rejected() {
         assert_eq!(TrainerConfig::default().validate(), Ok(()));
         let wrong = TrainerConfig {
             average: 1.0,

@@ -1,9 +1,10 @@
-//! The trainer: losses, optimisers, the learning-rate schedule, one training step, and checkpoints that resume exactly.
+//! The trainer: losses, optimizers, the learning-rate schedule, the training step, and checkpoints that resume exactly.
 //!
-//! A [`Trainer`] takes one [`TrainingBatch`](tengen_encoding::TrainingBatch) per step and hands out the moving average of
+//! A [`Trainer`] takes one [`TrainingBatch`](tengen_encoding::TrainingBatch) per step and provides the moving average of
 //! its weights, which is what plays and what is published.
 //!
-//! Never here: reading games, choosing samples, self-play, matches, threads. The caller decides when to train on what.
+//! This crate never reads games, chooses samples, plays, or starts threads. The caller decides what to train on and
+//! when.
 
 mod checkpoint;
 mod config;

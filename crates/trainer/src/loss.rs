@@ -1,4 +1,4 @@
-//! How wrong was the network? Four terms, each a mean over samples by their weights.
+//! How wrong was the network? Four terms, each a weighted mean over samples.
 
 use serde::Serialize;
 use tch::{Kind, Tensor};
@@ -7,20 +7,20 @@ use tengen_network::{NetworkInputs, Outputs, log_results};
 use crate::config::LossWeights;
 use crate::targets::Targets;
 
-/// What one training step saw, before its change of the weights.
+/// The losses of one training step, before it changed the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
     /// The weighted sum of the four terms.
     pub total: f64,
-    /// Cross-entropy of the moves, nats.
+    /// Cross-entropy of the moves in nats.
     pub policy: f64,
-    /// Cross-entropy of win, tie and loss, nats.
+    /// Cross-entropy of win, tie, and loss in nats.
     pub value: f64,
-    /// Cross-entropy of the final board margin, nats.
+    /// Cross-entropy of the final board margin in nats.
     pub margin: f64,
-    /// Mean squared error of ownership (values -1 to 1), over points.
+    /// Mean squared error of the ownership (values -1 to 1) over all points.
     pub ownership: f64,
-    /// Entropy of the network's policy, nats: falls as it grows sure of its moves.
+    /// Entropy of the network's policy in nats; it falls as the network becomes certain of its moves.
     pub policy_entropy: f64,
     /// Euclidean norm of the gradient before clipping.
     pub gradient_norm: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Compares outputs with targets.
+    /// Computes the terms from outputs and targets.
     pub(crate) fn new(outputs: &Outputs, inputs: &NetworkInputs, targets: &Targets, weights: &LossWeights) -> Terms {
         let share = &targets.weight / targets.weight.sum(Kind::Float).clamp_min(1e-6);
         let mean = |per_sample: Tensor| (per_sample * &share).sum(Kind::Float);
@@ -66,7 +66,7 @@ impl Terms {
         }
     }
 
-    /// Reads all terms and the gradient's norm in one copy.
+    /// Reads all terms and the gradient's norm in a single copy.
     pub(crate) fn read(&self, gradient_norm: &Tensor, learning_rate: f64) -> Losses {
         let mut all = vec![self.total.detach()];
         all.extend(self.parts.iter().map(Tensor::detach));

@@ -1,23 +1,24 @@
-//! How does a gradient change the weights? On one flat tensor, so that a step is a handful of operations.
+//! How does a gradient change the weights? All weights are in one flat tensor, so that a step is a handful of
+//! operations.
 
 use tch::Tensor;
 
 use crate::config::{Optimizer, TrainerConfig};
 
-/// Keeps the denominator of AdamW from zero.
+/// Keeps the denominator of AdamW away from zero.
 const ADAM_EPSILON: f64 = 1e-8;
 
-/// The memory of an optimiser: one flat tensor for each running mean, laid out as the trained weights.
+/// The state of an optimizer: one flat tensor for each moment, laid out like the trained weights.
 #[derive(Debug)]
 pub(crate) struct OptimizerState {
-    /// Names and tensors, in a fixed order.
+    /// The name and tensor of each moment, in a fixed order.
     pub(crate) moments: Vec<(&'static str, Tensor)>,
     /// 1 where weight decay applies.
     decayed: Tensor,
 }
 
 impl OptimizerState {
-    /// A fresh memory, all zero. `decayed` is 1 for each weight that weight decay shrinks.
+    /// A fresh state, all zero. `decayed` is 1 for each weight that weight decay shrinks.
     pub(crate) fn new(optimizer: Optimizer, decayed: Tensor) -> OptimizerState {
         let names: &[&'static str] = match optimizer {
             Optimizer::AdamW => &["mean", "square"],
@@ -27,7 +28,7 @@ impl OptimizerState {
         OptimizerState { moments, decayed }
     }
 
-    /// Changes `weights` in place by one step; `step` counts from 0. Gradients must be switched off.
+    /// Changes `weights` in place by one step; `step` counts from 0. Gradients must be disabled.
     pub(crate) fn apply(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, step: u64) {
         let rate = config.learning_rate_at(step);
         let shrink = &self.decayed * (-rate * config.weight_decay) + 1.0;
@@ -61,7 +62,8 @@ impl OptimizerState {
     }
 }
 
-/// Shortens a gradient to at most `limit` (0: no limit) without reading its norm back. Returns the norm before.
+/// Clips a gradient to a norm of at most `limit` (0 means no limit) without reading the norm back. Returns the norm
+/// before clipping.
 pub(crate) fn clip(gradient: &mut Tensor, limit: f64) -> Tensor {
     let norm = gradient.norm();
     if limit > 0.0 {

@@ -1,14 +1,15 @@
-//! What should the network have said? A training batch's targets as tensors.
+//! What should the network have predicted? A training batch's targets as tensors.
 
 use tch::{Device, Tensor};
 use tengen_encoding::TrainingBatch;
 
-/// Targets of `B` samples on a canvas of `A` points, from the mover's view, all fp32 but the margins.
+/// Targets of `B` samples on a canvas of `A` points, from the viewpoint of the side to move; all fp32 except the
+/// margins.
 #[derive(Debug)]
 pub(crate) struct Targets {
-    /// `[B, A + 1]`: the search's policy, rows sum to 1 (or to 0 where the weight is 0).
+    /// `[B, A + 1]`: the search's policy; rows sum to 1, or to 0 where the weight is 0.
     pub(crate) policy: Tensor,
-    /// `[B]`: weight of the policy term of each sample.
+    /// `[B]`: weight of each sample's policy term.
     pub(crate) policy_weight: Tensor,
     /// `[B, 3]`: win, tie, loss.
     pub(crate) value: Tensor,
@@ -16,11 +17,11 @@ pub(crate) struct Targets {
     pub(crate) margin: Tensor,
     /// `[B, A]`: -1, 0 or 1.
     pub(crate) ownership: Tensor,
-    /// `[B]`: weight of the terms of value, margin and ownership of each sample.
+    /// `[B]`: weight of each sample's value, margin, and ownership terms.
     pub(crate) result_weight: Tensor,
-    /// `[B]`: points of each sample's board.
+    /// `[B]`: area of each sample's board in points.
     pub(crate) areas: Tensor,
-    /// `[B]`: weight of each sample.
+    /// `[B]`: weight of each sample as a whole.
     pub(crate) weight: Tensor,
 }
 

@@ -10,7 +10,7 @@ use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::targets::Targets;
 
-/// A network in training. Lives on one thread.
+/// A network in training. It stays on one thread.
 #[derive(Debug)]
 pub struct Trainer {
     pub(crate) config: TrainerConfig,
@@ -21,7 +21,7 @@ pub struct Trainer {
     threads: ThreadLimit,
 }
 
-/// Moving averages of the trained weights and of the running statistics, flat.
+/// Moving averages of the trained weights and of the running statistics, as flat tensors.
 #[derive(Debug)]
 pub(crate) struct Average {
     pub(crate) trained: Tensor,
@@ -29,10 +29,10 @@ pub(crate) struct Average {
 }
 
 impl Trainer {
-    /// A trainer of a fresh network; the same seed gives the same network.
+    /// A trainer with a new network; the same seed gives the same network.
     ///
     /// # Errors
-    /// When a setting is out of its range or the device cannot be used.
+    /// When a setting is out of range or the device cannot be used.
     pub fn new(
         network: &NetworkConfig,
         config: TrainerConfig,
@@ -42,10 +42,10 @@ impl Trainer {
         Trainer::from_weights(&Weights::random(network, seed)?, config, device)
     }
 
-    /// A trainer that goes on from given weights with a fresh optimiser, at step 0.
+    /// A trainer that starts from the given weights with a fresh optimizer, at step 0.
     ///
     /// # Errors
-    /// When a setting is out of its range or the device cannot be used.
+    /// When a setting is out of range or the device cannot be used.
     pub fn from_weights(
         weights: &Weights,
         config: TrainerConfig,
@@ -70,26 +70,27 @@ impl Trainer {
         })
     }
 
-    /// The settings.
+    /// The settings in use.
     pub fn config(&self) -> &TrainerConfig {
         &self.config
     }
 
-    /// Steps made since the network was new.
+    /// Number of training steps since the network was new.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// Where the network is trained.
+    /// The device that the network is trained on.
     pub fn device(&self) -> Device {
         self.network.device()
     }
 
-    /// One step: forward, losses, gradient, optimiser, average. On the CPU with one thread it is exactly repeatable.
+    /// Performs one step: forward pass, losses, gradient, optimizer, moving average. On the CPU with one thread, steps
+    /// are exactly reproducible.
     ///
     /// # Errors
-    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, [`TrainerError::Diverged`] when
-    /// the loss is no longer a number; the weights are then of no use.
+    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, and
+    /// [`TrainerError::Diverged`] when the loss is not finite; the weights are then useless.
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
@@ -113,7 +114,7 @@ impl Trainer {
         }
     }
 
-    /// The losses of a batch under the averaged weights, without learning from it: a validation.
+    /// Validation: the losses of a batch with the averaged weights, without learning from it.
     ///
     /// # Errors
     /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together.
@@ -133,7 +134,7 @@ impl Trainer {
         self.network.weights_of(&self.average.trained, &self.average.statistics)
     }
 
-    /// The weights as they stand, without averaging.
+    /// The current weights, without averaging.
     pub fn raw_weights(&self) -> Weights {
         self.network.weights()
     }
@@ -150,12 +151,12 @@ impl Average {
 fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError> {
     let samples = batch.inputs.len();
     if samples == 0 {
-        return Err(TrainerError::Batch("it holds no sample".to_owned()));
+        return Err(TrainerError::Batch("it has no samples".to_owned()));
     }
     if batch.inputs.plane_set() != plane_set {
         let found = batch.inputs.plane_set();
         return Err(TrainerError::Batch(format!(
-            "it has the planes {found:?}, the network sees {plane_set:?}"
+            "it has input planes {found:?}, but the network expects {plane_set:?}"
         )));
     }
     let area = batch.inputs.canvas().area();
@@ -171,7 +172,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
     for (name, found, expected) in arrays {
         if found != expected {
             return Err(TrainerError::Batch(format!(
-                "`{name}` holds {found} values, expected {expected}"
+                "`{name}` has {found} values, expected {expected}"
             )));
         }
     }
@@ -183,19 +184,19 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
         .find(|(margin, size)| margin.unsigned_abs() as usize > size.area())
     {
         Some((margin, size)) => Err(TrainerError::Batch(format!(
-            "a margin of {margin} points on a {size} board"
+            "it has a margin of {margin} points on a {size} board"
         ))),
         None => Ok(()),
     }
 }
 
-/// Why training cannot start or go on.
+/// Why training cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainerError {
-    /// A setting is out of its range.
+    /// A setting is out of range.
     #[error(transparent)]
     Config(#[from] TrainerConfigError),
-    /// The network's description or its weights are wrong.
+    /// The network's configuration or its weights are invalid.
     #[error(transparent)]
     Weights(#[from] WeightsError),
     /// The device cannot be used.
@@ -204,10 +205,10 @@ pub enum TrainerError {
     /// The training batch cannot be used.
     #[error("the training batch cannot be used: {0}")]
     Batch(String),
-    /// The loss is no longer a number.
+    /// The loss or the gradient is not finite.
     #[error("training diverged at step {step}: go back to a checkpoint and use a smaller learning rate")]
     Diverged {
-        /// Steps made, the failed one included.
+        /// Number of steps, including the failed one.
         step: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Does it learn, and does it resume exactly?
+//! Does the trainer learn, and does it resume exactly?
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};
 
-/// A checkpoint.
+/// The files of a checkpoint by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Random positions of the given sizes on one canvas, each with its own random targets.
@@ -18,7 +18,7 @@ fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
     batch_of(PlaneSet::Base, canvas, sizes, seed)
 }
 
-/// The same, shown in these planes.
+/// The same with these input planes.
 fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
     let canvas: Size = canvas.parse().expect("a board size");
     let mut batch = TrainingBatch {
@@ -88,7 +88,7 @@ fn quick() -> TrainerConfig {
 }
 
 #[test]
-fn the_first_losses_are_those_of_ignorance() {
+fn the_first_losses_are_those_of_uniform_predictions() {
     let batch = batch("5x5", &["5x5"; 16], 1);
     let losses = trainer(quick()).step(&batch).expect("a good batch");
     assert!((losses.policy - 26f64.ln()).abs() < 1e-4, "{losses:?}");
@@ -106,7 +106,7 @@ fn the_first_losses_are_those_of_ignorance() {
 }
 
 #[test]
-fn pass_alive_planes_are_learned_from_and_others_refused() {
+fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let config = NetworkConfig {
         pass_alive_inputs: true,
         ..NetworkConfig::new(1, 8)
@@ -126,7 +126,7 @@ fn pass_alive_planes_are_learned_from_and_others_refused() {
 }
 
 #[test]
-fn a_tiny_batch_is_learned_by_heart() {
+fn a_tiny_batch_is_overfitted() {
     for (config, sizes) in [
         (quick(), ["5x5"; 8]),
         (
@@ -162,7 +162,7 @@ fn a_tiny_batch_is_learned_by_heart() {
 }
 
 #[test]
-fn averaged_weights_follow_and_predict_what_was_learned() {
+fn averaged_weights_predict_what_was_learned() {
     let batch = batch("5x5", &["5x5"; 8], 3);
     let mut trainer = trainer(quick());
     let before = trainer.ema_weights();
@@ -176,7 +176,7 @@ fn averaged_weights_follow_and_predict_what_was_learned() {
 }
 
 #[test]
-fn a_restored_trainer_goes_on_bit_for_bit() {
+fn a_restored_trainer_continues_bit_for_bit() {
     for optimizer in [Optimizer::AdamW, Optimizer::Sgd] {
         let batches: Vec<_> = (0..6).map(|seed| batch("5x5", &["5x5"; 8], seed)).collect();
         let mut straight = trainer(TrainerConfig { optimizer, ..quick() });
@@ -198,7 +198,7 @@ fn a_restored_trainer_goes_on_bit_for_bit() {
 }
 
 #[test]
-fn damaged_checkpoints_are_refused() {
+fn damaged_checkpoints_are_rejected() {
     let files = trainer(quick()).checkpoint();
     let restore = |change: &dyn Fn(&mut Files)| {
         let mut changed = files.clone();
@@ -222,7 +222,7 @@ fn damaged_checkpoints_are_refused() {
 }
 
 #[test]
-fn impossible_batches_are_refused() {
+fn impossible_batches_are_rejected() {
     let good = batch("5x5", &["5x5"; 2], 1);
     let mut trainer = trainer(quick());
     let mut refused = |change: &dyn Fn(&mut TrainingBatch)| {
@@ -235,10 +235,10 @@ fn impossible_batches_are_refused() {
     };
     assert!(refused(&|batch| batch.board_margin[1] = 26).contains("26 points"));
     assert!(refused(&|batch| batch.policy.truncate(3)).contains("policy"));
-    assert!(refused(&|batch| batch.inputs.clear()).contains("no sample"));
+    assert!(refused(&|batch| batch.inputs.clear()).contains("no samples"));
 }
 
-/// Masked batch normalisation on a padded canvas gives the outputs and statistics of the exact canvas.
+/// Masked batch normalization on a padded canvas gives the same statistics as on the exact canvas.
 #[test]
 fn training_on_a_padded_canvas_equals_training_on_the_exact_one() {
     tengen_network::limit_threads();

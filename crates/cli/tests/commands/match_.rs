@@ -273,7 +273,7 @@ fn usage_errors_are_one_sentence() {
         (vec!["--sprt", "50"], "two numbers"),
         (vec!["--sprt", "50,0"], "elo0 must be below elo1"),
         (vec!["--sprt", "0,50", "--a-color", "black"], "pairs"),
-        (vec!["--openings", "some"], "names no openings"),
+        (vec!["--openings", "some"], "does not describe openings"),
         (vec!["--games", "0"], "at least 1"),
         (vec!["--games", "-3"], "not a whole number from 1"),
         (vec!["--seed", "-1"], "invalid value '-1' for '--seed"),

@@ -7,7 +7,7 @@ use tengen_gtp::CommandLineError;
 use super::error::SpecError;
 use super::options::{GTP_KEYS, split_options};
 
-/// A command line in quotes may be followed by options; any other has none.
+/// Splits the text into a command line and its options. Only a quoted command line can have options.
 pub(super) fn split_command(rest: &str) -> Result<(Cow<'_, str>, &str), SpecError> {
     let whole = || {
         let (_, options) = split_options(rest);
@@ -31,7 +31,7 @@ pub(super) fn split_command(rest: &str) -> Result<(Cow<'_, str>, &str), SpecErro
     }
 }
 
-/// Where the quote at the start of the text is closed. Backslashes escape inside double quotes.
+/// The index of the quote that closes the one at the start of the text. Backslashes escape inside double quotes.
 fn closing_quote(text: &str, quote: char) -> Option<usize> {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {

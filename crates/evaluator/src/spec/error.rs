@@ -1,43 +1,47 @@
-//! Why does a text name no player?
+//! Why does a text not describe a player?
 
 use tengen_gtp::CommandLineError;
 
-/// Why a text names no player.
+/// Why a text does not describe a player.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpecError {
-    /// The kind is unknown.
-    #[error("'{text}' names no player{}; expected model:PATH, store:DIR, store:DIR@g000012, gtp:COMMAND, random, uniform, or an existing path", did_you_mean(.nearest))]
+    /// The kind of player is unknown.
+    #[error(
+        "'{text}' does not describe a player{}; expected model:PATH, store:DIR, store:DIR@g000012, gtp:COMMAND, \
+         random, uniform, or an existing path",
+        did_you_mean(.nearest)
+    )]
     UnknownKind {
-        /// The text given.
+        /// The text as given, cut to 80 characters.
         text: String,
-        /// The nearest known form.
+        /// The most similar known form, if any is similar.
         nearest: Option<&'static str>,
     },
-    /// What follows the colon is missing.
-    #[error("'{0}' lacks what must follow the colon")]
+    /// Nothing follows the colon.
+    #[error("'{0}' must be followed by a path or an address")]
     Empty(&'static str),
-    /// An option is unknown, or is none of this kind of player.
-    #[error("'{key}' is no option of {kind} players{}", did_you_mean(.nearest))]
+    /// The option is unknown, or this kind of player does not have it.
+    #[error("'{key}' is not an option of {kind} players{}", did_you_mean(.nearest))]
     UnknownOption {
-        /// The option given.
+        /// The option's key as given.
         key: String,
         /// The kind of player.
         kind: &'static str,
-        /// The nearest known option.
+        /// The most similar option of this kind of player, if any is similar.
         nearest: Option<&'static str>,
     },
-    /// The value of an option is wrong.
-    #[error("'{value}' is no value for the option {key}: expected {expected}")]
+    /// An option has an invalid value.
+    #[error("'{value}' is not valid for option {key}: expected {expected}")]
     BadValue {
-        /// The option.
+        /// The option's key.
         key: String,
-        /// The value given.
+        /// The value as given.
         value: String,
-        /// What it must be.
+        /// The kind of value that is valid, such as "a whole number from 1".
         expected: &'static str,
     },
-    /// A generation must look like `g000012`.
-    #[error("'{0}' is no generation: expected a form such as g000012")]
+    /// The text after `@` is not a generation such as `g000012`.
+    #[error("'{0}' is not a generation: expected a form such as g000012")]
     BadGeneration(String),
     /// The engine's command line cannot be split.
     #[error(transparent)]
@@ -45,9 +49,10 @@ pub enum SpecError {
     /// Something other than options follows the quoted command line.
     #[error("'{0}' follows the quoted command line: expected nothing or ,key=value")]
     AfterQuote(String),
-    /// Options follow a command line that is not quoted.
+    /// Options follow an unquoted command line.
     #[error(
-        "'{0}' looks like options of the player, but belongs to the command line as it stands: quote the command line, gtp:\"…\"{0}"
+        "'{0}' looks like player options but is part of the command line; to set options, quote the command line: \
+         gtp:\"…\"{0}"
     )]
     UnquotedOptions(String),
 }

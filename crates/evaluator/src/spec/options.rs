@@ -1,4 +1,4 @@
-//! Which options can follow a player, and what do they take?
+//! Which options can a player have, and which values are valid?
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,38 +8,38 @@ use tengen_search::SearchMethod;
 use super::error::{SpecError, nearest};
 use super::{PlayerKind, PlayerSpec};
 
-/// How a player plays; `None` = the usual value of the kind.
+/// How a player plays; `None` means the default for its kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerOptions {
     /// Visits per move, at least 1.
     pub visits: Option<u32>,
-    /// How visits are shared out.
+    /// The search method, which decides how visits are distributed.
     pub method: Option<SearchMethod>,
     /// Moves tried at the root, at least 1.
     pub candidates: Option<u32>,
     /// Whether Gumbel noise explores at the root.
     pub noise: Option<bool>,
-    /// Temperature at which moves are drawn, 0 or more; 0 = always the best.
+    /// Temperature for sampling moves, 0 or more; 0 always plays the best move.
     pub temperature: Option<f32>,
-    /// Plies of the game in which the temperature holds.
+    /// Number of plies at the start of the game during which the temperature applies.
     pub temperature_plies: Option<usize>,
-    /// Seconds of the machine for each move, in place of visits.
+    /// Computing time per move in seconds, used instead of visits.
     pub time: Option<f64>,
-    /// Gives a game up when three turns in a row have a value of at most minus this, 0 to 1; `None` = never.
+    /// Resigns when the value is at most minus this (0 to 1) for three turns in a row; `None` means never.
     pub resign: Option<f32>,
-    /// The search's c_scale.
+    /// The search's `c_scale`: how strongly values, compared with priors, decide between moves.
     pub c_scale: Option<f32>,
-    /// The share of the margin in what the search maximises, 0 to 1.
+    /// The weight of the margin in the quantity that the search maximizes, 0 to 1.
     pub margin_share: Option<f32>,
     /// Seconds an engine may take for a move.
     pub move_s: Option<f64>,
-    /// Seconds an engine may think in a whole game.
+    /// Seconds an engine may use for a whole game.
     pub game_s: Option<f64>,
     /// Seconds an engine may take to start.
     pub start_s: Option<f64>,
-    /// Engine processes side by side, at least 1.
+    /// Number of engine processes that run in parallel, at least 1.
     pub engines: Option<usize>,
-    /// Name in results and records.
+    /// The player's name in results and game records.
     pub name: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) const SEARCH_KEYS: &[&str] = &[
 pub(super) const GTP_KEYS: &[&str] = &["move_s", "game_s", "start_s", "engines", "name"];
 pub(super) const RANDOM_KEYS: &[&str] = &["name"];
 
-/// The player of a kind with the options `,key=value,key=value`.
+/// Parses options of the form `,key=value,key=value` for a player of this kind.
 pub(super) fn with_options(kind: PlayerKind, text: &str) -> Result<PlayerSpec, SpecError> {
     let mut options = PlayerOptions::default();
     for option in text.split(',').skip(1) {
@@ -78,7 +78,7 @@ pub(super) fn with_options(kind: PlayerKind, text: &str) -> Result<PlayerSpec, S
     Ok(PlayerSpec { kind, options })
 }
 
-/// The options are all `,key=value` at the end; a comma that is followed by anything else belongs to the path.
+/// Splits off all `,key=value` at the end; a comma followed by anything else belongs to the path.
 pub(super) fn split_options(text: &str) -> (&str, &str) {
     let mut end = text.len();
     while let Some(comma) = text[..end].rfind(',') {

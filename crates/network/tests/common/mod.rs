@@ -1,4 +1,4 @@
-//! Networks and positions for the tests of this folder.
+//! Networks and positions for the tests in this folder.
 
 use tengen_encoding::{Features, InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, Role, Weights};
@@ -10,7 +10,7 @@ pub(crate) fn size(text: &str) -> Size {
     text.parse().expect("a board size")
 }
 
-/// Weights in which nothing is zero and every normalisation does something, as after long training.
+/// Weights in which nothing is zero and every normalization has an effect, as after long training.
 pub(crate) fn lively_weights(config: &NetworkConfig, seed: u64) -> Weights {
     let start = Weights::random(config, seed).expect("a good config");
     let mut rng = rng::stream(seed, &[1_000_000]);
@@ -32,7 +32,7 @@ pub(crate) fn lively_weights(config: &NetworkConfig, seed: u64) -> Weights {
     Weights::from_values(config, lively.collect()).expect("the same shapes")
 }
 
-/// A position after some random plays.
+/// The features of a position after some random plays.
 pub(crate) fn random_features(size: Size, seed: u64, komi_half_points: i16) -> Features {
     let mut rng = rng::stream(seed, &[size.area() as u64]);
     let mut position = Position::new(size);
@@ -50,7 +50,7 @@ pub(crate) fn batch(canvas: Size, sizes: &[Size]) -> InputBatch {
     batch_of(PlaneSet::Base, canvas, sizes)
 }
 
-/// Random positions of the given sizes on one canvas, shown in these planes.
+/// Random positions of the given sizes on one canvas, with these input planes.
 pub(crate) fn batch_of(plane_set: PlaneSet, canvas: Size, sizes: &[Size]) -> InputBatch {
     let mut batch = InputBatch::with_planes(canvas, plane_set);
     for (number, &size) in sizes.iter().enumerate() {
