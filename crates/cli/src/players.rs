@@ -4,6 +4,7 @@ use crate::output;
 use anyhow::{Context, bail};
 use std::path::Path;
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
+use tengen_model::{Model, ModelId, ModelInfo};
 use tengen_rules::{Komi, Rules, Size};
 use tengen_search::{Predictor, UniformPredictor};
 use tengen_store::{Create, Store};
@@ -117,24 +118,20 @@ impl Loader {
 
     /// The network of a source and what its description says about its training.
     pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, Training)> {
-        let (name, files) = match source {
-            ModelSource::Path(path) => (name_of(Path::new(path)), Files::of_path(Path::new(path))?),
+        let (name, model) = match source {
+            ModelSource::Path(path) => {
+                let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
+                (name_of(Path::new(path)), model)
+            }
             ModelSource::Store { location, generation } => {
                 let store = Store::open(location, Create::Never)?;
                 let id = find_model(&store, *generation)?;
-                let files = store.models().load(&id)?;
-                (
-                    id,
-                    Files {
-                        weights: files.weights.to_vec(),
-                        info: Some(files.info),
-                    },
-                )
+                (id.to_string(), store.models().load(&id)?)
             }
         };
-        let training = Training::of(&name, files.info.as_ref());
+        let training = Training::of(&name, &model.info);
         let predictor = self
-            .build(&name, &files)
+            .build(&name, &model)
             .with_context(|| format!("cannot use the model {name}"))?;
         Ok((LoadedModel { predictor, name }, training))
     }
@@ -180,18 +177,14 @@ impl Loader {
     }
 
     #[cfg(feature = "torch")]
-    fn build(&self, name: &str, files: &Files) -> anyhow::Result<Box<dyn Predictor>> {
-        let weights = files.to_weights()?;
-        let predictor = tengen_network::TorchPredictor::new(&weights, self.device.predictor_options())?;
+    fn build(&self, name: &str, model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
+        let predictor = tengen_network::TorchPredictor::new(&model.weights, self.device.predictor_options())?;
         Ok(Box::new(predictor.with_name(name)))
     }
 
     #[cfg(not(feature = "torch"))]
-    fn build(&self, _name: &str, files: &Files) -> anyhow::Result<Box<dyn Predictor>> {
-        let bytes = files.weights.len() + files.info.as_ref().map_or(0, serde_json::Map::len);
-        bail!(
-            "this tengen was built without libtorch and cannot run a network; rebuild with the feature torch ({bytes})"
-        )
+    fn build(&self, _name: &str, _model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
+        bail!("this tengen was built without libtorch and cannot run a network; rebuild with the feature torch")
     }
 }
 
@@ -202,7 +195,7 @@ impl PredictorLoader for Loader {
 }
 
 /// The id of the champion, or of the model of this generation.
-fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> {
+fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<ModelId> {
     let location = store.location();
     let Some(generation) = generation else {
         return match store.models().champion()? {
@@ -211,11 +204,11 @@ fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<String> 
         };
     };
     let models = store.models().list()?;
-    match models.iter().rev().find(|model| model.generation == generation) {
-        Some(model) => Ok(model.id.clone()),
+    match models.iter().rev().find(|model| model.generation() == generation) {
+        Some(model) => Ok(model.clone()),
         None => {
             let last = models.last().map_or("it has no models".to_owned(), |model| {
-                format!("its last model is {}", model.id)
+                format!("its last model is {model}")
             });
             bail!("the store at {location} has no model of generation {generation}; {last}")
         }
@@ -232,16 +225,14 @@ pub(crate) struct Training {
 }
 
 impl Training {
-    fn of(name: &str, info: Option<&serde_json::Map<String, serde_json::Value>>) -> Training {
-        let key = |key: &str| info.and_then(|info| info.get(key));
-        let boards = key("fair_komi_half_points").and_then(serde_json::Value::as_object);
+    fn of(name: &str, info: &ModelInfo) -> Training {
         Training {
             name: name.to_owned(),
-            rules: key("rules").and_then(serde_json::Value::as_str).map(str::to_owned),
-            boards: boards
-                .into_iter()
-                .flatten()
-                .filter_map(|(board, _)| board.parse().ok())
+            rules: info.rules.clone(),
+            boards: info
+                .fair_komi_half_points
+                .keys()
+                .filter_map(|board| board.parse().ok())
                 .collect(),
         }
     }
@@ -294,48 +285,6 @@ fn name_of(path: &Path) -> String {
     )
 }
 
-/// A model's files, read into memory.
-struct Files {
-    /// The weights in safetensors format.
-    weights: Vec<u8>,
-    /// The keys of `model.json`, if there is one.
-    info: Option<serde_json::Map<String, serde_json::Value>>,
-}
-
-impl Files {
-    /// Reads a model folder or a bare weights file.
-    fn of_path(path: &Path) -> anyhow::Result<Files> {
-        let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-        if !path.is_dir() {
-            return Ok(Files {
-                weights: read(path)?,
-                info: None,
-            });
-        }
-        let info_path = path.join("model.json");
-        let info = serde_json::from_slice(&read(&info_path)?)
-            .with_context(|| format!("{} is not a model description", info_path.display()))?;
-        Ok(Files {
-            weights: read(&path.join("weights.safetensors"))?,
-            info: Some(info),
-        })
-    }
-
-    /// The weights, after checking that they match the description and that this version supports them.
-    #[cfg(feature = "torch")]
-    fn to_weights(&self) -> anyhow::Result<tengen_model::Weights> {
-        let Some(info) = &self.info else {
-            return Ok(tengen_model::Weights::from_safetensors(&self.weights)?);
-        };
-        let mut info = info.clone();
-        for added_by_store in ["store_format", "model_id", "generation", "weights_bytes"] {
-            info.remove(added_by_store);
-        }
-        let text = serde_json::to_vec(&info)?;
-        Ok(tengen_model::Model::from_files(&self.weights, &text)?.weights)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,8 +302,10 @@ mod tests {
 
     #[test]
     fn warns_when_play_differs_from_training() {
-        let info = serde_json::json!({ "rules": "aga", "fair_komi_half_points": { "5x5": 49, "7x7": 18 } });
-        let training = Training::of("m", info.as_object());
+        let mut info = tengen_testing::random_model(1).info;
+        info.rules = Some("aga".to_owned());
+        info.fair_komi_half_points = [("5x5".to_owned(), 49), ("7x7".to_owned(), 18)].into();
+        let training = Training::of("m", &info);
         let warnings = |size: &str, rules: &str, komi: &str| {
             training.warnings(size.parse().unwrap(), rules.parse().unwrap(), komi.parse().unwrap())
         };
@@ -366,7 +317,7 @@ mod tests {
             "{all:?}"
         );
         assert!(all[2].contains("komi -81.5 exceeds the points of 9x9"), "{all:?}");
-        let unknown = Training::of("m", None);
+        let unknown = Training::of("m", &tengen_testing::random_model(1).info);
         let komi = Komi::from_half_points(15);
         assert!(
             unknown

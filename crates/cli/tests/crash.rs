@@ -96,9 +96,10 @@ fn check(folder: &Path) -> Contents {
         contents.shards.insert(shard.path);
     }
     for model in store.models().list().expect("a listing") {
-        let files = store.models().load(&model.id).expect("a listed model is complete");
-        let info = serde_json::to_vec(&files.info).expect("JSON");
-        tengen_model::Model::from_files(&files.weights, &info).expect("a listed model is usable");
+        store
+            .models()
+            .load(&model)
+            .expect("a listed model is complete and usable");
     }
     for (number, (stated, promotion)) in store
         .models()
@@ -112,7 +113,7 @@ fn check(folder: &Path) -> Contents {
             .models()
             .load(&promotion.model_id)
             .expect("a champion is complete");
-        contents.promotions.push(promotion.model_id);
+        contents.promotions.push(promotion.model_id.to_string());
     }
     for step in store.checkpoints().list().expect("a listing") {
         store.checkpoints().load(step).expect("a listed checkpoint is complete");

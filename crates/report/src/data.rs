@@ -4,8 +4,8 @@ use super::curves::newest_ratings;
 use super::openings::FirstMoves;
 use crate::metrics::{self, Event, Measured, Rating};
 use anyhow::Context;
-use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use tengen_model::ModelInfo;
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
@@ -238,31 +238,34 @@ fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow
         .collect();
     let mut rows = Vec::new();
     for model in store.models().list().context("cannot list the models")? {
-        let info = store.models().info(&model.id).unwrap_or_else(|error| {
-            problems.push(format!("A model could not be read: {error}"));
-            Map::new()
-        });
-        let info = Value::Object(info);
-        let measured = measured.get(model.id.as_str());
-        let figure = |name: &str, other: fn(&metrics::Model) -> f64| {
-            find_number(&info, name).or_else(|| measured.map(|model| other(model)).filter(|figure| figure.is_finite()))
+        let info = store.models().info(&model);
+        let info = info.map_err(|error| problems.push(format!("A model could not be read: {error}")));
+        let (info, id) = (info.ok(), model.to_string());
+        let measured = measured.get(id.as_str());
+        let figure = |of_info: fn(&ModelInfo) -> f64, of_event: fn(&metrics::Model) -> f64| {
+            let event = || {
+                measured
+                    .map(|model| of_event(model))
+                    .filter(|figure| figure.is_finite())
+            };
+            info.as_ref().map(of_info).or_else(event)
         };
         rows.push(ModelRow {
-            step: figure("step", |model| model.step as f64).or_else(|| find_number(&info, "steps")),
-            games: figure("games", |model| model.games as f64),
-            positions: figure("positions", |model| model.positions as f64),
-            evaluations: figure("evaluations", |model| model.evaluations as f64),
-            cpu_seconds: figure("cpu_seconds", |model| model.cpu_seconds),
-            gpu_seconds: find_number(&info, "gpu_seconds"),
-            elo: ratings.remove(&model.id),
+            step: figure(|info| info.provenance.step as f64, |model| model.step as f64),
+            games: figure(|info| info.cost.games as f64, |model| model.games as f64),
+            positions: figure(|info| info.cost.positions as f64, |model| model.positions as f64),
+            evaluations: figure(|info| info.cost.evaluations as f64, |model| model.evaluations as f64),
+            cpu_seconds: figure(|info| info.cost.cpu_seconds, |model| model.cpu_seconds),
+            gpu_seconds: info.as_ref().map(|info| info.cost.gpu_seconds),
+            elo: ratings.remove(&id),
             promoted: promotions
                 .iter()
-                .find(|(_, promotion)| promotion.model_id == model.id)
+                .find(|(_, promotion)| promotion.model_id == model)
                 .map(|(number, _)| *number),
             champion: promotions
                 .last()
-                .is_some_and(|(_, promotion)| promotion.model_id == model.id),
-            id: model.id,
+                .is_some_and(|(_, promotion)| promotion.model_id == model),
+            id,
         });
     }
     Ok(rows)
@@ -273,13 +276,6 @@ fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
         Measured::Model(model) => Some((model.model_id.as_str(), model)),
         _ => None,
     }
-}
-
-/// The number under a key, at the top level or in the first object inside that has it.
-fn find_number(value: &Value, key: &str) -> Option<f64> {
-    let object = value.as_object()?;
-    let here = object.get(key).and_then(Value::as_f64);
-    here.or_else(|| object.values().find_map(|inner| find_number(inner, key)))
 }
 
 fn about(store: &Store, problems: &mut Vec<String>) -> (String, Vec<String>) {
@@ -303,14 +299,6 @@ fn written(now_ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn finds_numbers_at_any_level() {
-        let info = serde_json::json!({"a": {"step": "x", "cost": {"games": 7}}, "games": null, "step": 3});
-        assert_eq!(find_number(&info, "games"), Some(7.0));
-        assert_eq!(find_number(&info, "step"), Some(3.0));
-        assert_eq!(find_number(&info, "cpu_seconds"), None);
-    }
 
     #[test]
     fn formats_times() {

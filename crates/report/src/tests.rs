@@ -8,6 +8,7 @@ use std::process::Command;
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
+use tengen_testing::random_model;
 
 /// SplitMix64, good enough for games that only need to look like games.
 struct Dice(u64);
@@ -145,20 +146,12 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
             .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", generation.into(), &games)
             .unwrap();
-        let info = json!({"training": {"step": generation * 50}, "cost": {"games": generation * 12, "gpu_seconds": 0}});
-        let Value::Object(info) = info else { unreachable!() };
-        let model = store
-            .models()
-            .publish(generation, vec![generation as u8; 16], info)
-            .unwrap();
+        let mut published = random_model(generation.into());
+        published.info.provenance.step = u64::from(generation) * 50;
+        published.info.cost.games = u64::from(generation) * 12;
+        let model = store.models().publish(generation, &published).unwrap();
         if generation % 3 == 1 {
-            let promotion = Promotion {
-                model_id: model.id,
-                generation,
-                promoted_ms: 0,
-                match_id: None,
-                verdict: Value::Null,
-            };
+            let promotion = Promotion::now(&model, None, Value::Null);
             store.models().promote(generation / 3 + 1, &promotion).unwrap();
         }
     }
@@ -229,7 +222,7 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
         let (evaluations, cpu_seconds) = (minute * 9000, t * 11.0);
         metrics
             .record(&at(Measured::Model(Model {
-                model_id: model.id.clone(),
+                model_id: model.to_string(),
                 step: minute * 5,
                 games: minute * 40,
                 positions: minute * 2200,
@@ -240,7 +233,7 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             .unwrap();
         let elo = 900.0 * (1.0 - (-t / 50.0).exp()) + dice.noise() * 25.0;
         let rating = Rating {
-            model_id: model.id.clone(),
+            model_id: model.to_string(),
             elo,
             low: elo - 60.0,
             high: elo + 60.0,
@@ -250,13 +243,13 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
         metrics.record(&at(Measured::Rating(rating))).unwrap();
         metrics
             .record(&at(Measured::Gate(Gate {
-                candidate: model.id.clone(),
+                candidate: model.to_string(),
                 champion: if minute == 9 {
                     String::new()
                 } else {
-                    models[0].id.clone()
+                    models[0].to_string()
                 },
-                promoted: model.generation % 3 == 1,
+                promoted: model.generation() % 3 == 1,
                 games: if minute == 9 { 0 } else { 80 },
                 points_share: 0.61,
                 elo: 78.0,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::files::{Files, check_name};
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
-use crate::shard::sha256_hex;
 use crate::store_error::{StoreError, damaged};
+use tengen_model::sha256_hex;
 
 const COMMIT: &str = "checkpoint.json";
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::files::Files;
-use crate::shard::sha256_hex;
 use crate::store_error::StoreError;
+use tengen_model::sha256_hex;
 
 /// Name of the file that every complete dataset has.
 pub const DATASET_MANIFEST: &str = "MANIFEST.json";

@@ -1,43 +1,31 @@
 //! How networks are published and which one is the champion.
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
+use tengen_model::{INFO_FILE, Model, ModelError, ModelId, ModelInfo, WEIGHTS_FILE};
+use tengen_records::now_ms;
 
-use crate::files::{Files, Put, check_name};
+use crate::files::{Files, Put};
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
-use crate::shard::sha256_hex;
 use crate::store_error::{StoreError, damaged};
 
-const WEIGHTS: &str = "weights.safetensors";
-const COMMIT: &str = "model.json";
-
-/// A published model.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ModelEntry {
-    /// The generation the model belongs to.
-    pub generation: u32,
-    /// The model id, `g000123-<first 12 hexadecimal digits of the SHA-256 of its weights>`.
-    pub id: String,
-}
-
-/// The files of a model, checked against each other.
-#[derive(Clone, Debug)]
-pub struct ModelFiles {
-    /// Id and generation of the model.
-    pub entry: ModelEntry,
-    /// `model.json`: architecture, provenance, cost, and the keys that [`Models::publish`] adds.
-    pub info: Map<String, Value>,
-    /// The weights in safetensors format.
-    pub weights: Bytes,
+/// `model.json` as a store writes it: the description with what the store adds.
+#[derive(Serialize, Deserialize)]
+struct StoredInfo {
+    store_format: String,
+    model_id: ModelId,
+    generation: u32,
+    weights_bytes: u64,
+    #[serde(flatten)]
+    info: ModelInfo,
 }
 
 /// The result that made a model the champion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promotion {
     /// Id of the promoted model.
-    pub model_id: String,
+    pub model_id: ModelId,
     /// Generation of the promoted model.
     pub generation: u32,
     /// When the model was promoted, milliseconds since 1970-01-01 UTC.
@@ -49,21 +37,17 @@ pub struct Promotion {
     pub verdict: Value,
 }
 
-/// The id of a model: its generation and the first digits of the SHA-256 of its weights.
-pub fn model_id(generation: u32, weights: &[u8]) -> String {
-    format!("g{generation:06}-{}", &sha256_hex(weights)[..12])
-}
-
-fn parse_model_id(id: &str) -> Option<ModelEntry> {
-    let (number, hash) = id.strip_prefix('g')?.split_once('-')?;
-    let plain = number.len() >= 6 && hash.len() == 12 && hash.chars().all(|c| c.is_ascii_hexdigit());
-    plain
-        .then(|| number.parse().ok())
-        .flatten()
-        .map(|generation| ModelEntry {
-            generation,
-            id: id.to_owned(),
-        })
+impl Promotion {
+    /// The promotion of a model, now.
+    pub fn now(model_id: &ModelId, match_id: Option<String>, verdict: Value) -> Promotion {
+        Promotion {
+            model_id: model_id.clone(),
+            generation: model_id.generation(),
+            promoted_ms: now_ms(),
+            match_id,
+            verdict,
+        }
+    }
 }
 
 /// The models of a store and their promotions.
@@ -71,39 +55,38 @@ fn parse_model_id(id: &str) -> Option<ModelEntry> {
 pub struct Models<'a>(pub(crate) &'a Files);
 
 impl Models<'_> {
-    /// Publishes a model: first the weights, then `model.json`, which commits it. Adds the keys `store_format`,
-    /// `model_id`, `generation`, `weights_sha256` and `weights_bytes` to `info`. Publishing the same weights again
-    /// keeps the first `model.json`.
+    /// Publishes a model: first the weights, then `model.json`, which commits it. Publishing the same weights again keeps
+    /// the first `model.json`.
     ///
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the model then does not exist.
-    pub fn publish(
-        self,
-        generation: u32,
-        weights: impl Into<Bytes>,
-        mut info: Map<String, Value>,
-    ) -> Result<ModelEntry, StoreError> {
-        let weights = weights.into();
-        let id = model_id(generation, &weights);
-        info.insert("store_format".to_owned(), FORMAT.to_string().into());
-        info.insert("model_id".to_owned(), id.clone().into());
-        info.insert("generation".to_owned(), generation.into());
-        info.insert("weights_sha256".to_owned(), sha256_hex(&weights).into());
-        info.insert("weights_bytes".to_owned(), weights.len().into());
-        self.0.put_same(&format!("models/{id}/{WEIGHTS}"), weights)?;
-        let text = serde_json::to_vec_pretty(&info).expect("a JSON object serializes");
-        self.0.put_new(&format!("models/{id}/{COMMIT}"), text)?;
-        Ok(ModelEntry { generation, id })
+    pub fn publish(self, generation: u32, model: &Model) -> Result<ModelId, StoreError> {
+        let encoded = model.encode();
+        let id = encoded.id(generation);
+        let stored = StoredInfo {
+            store_format: FORMAT.to_string(),
+            model_id: id.clone(),
+            generation,
+            weights_bytes: encoded.weights.len() as u64,
+            info: encoded.info,
+        };
+        self.0.put_same(&weights_path(&id), encoded.weights)?;
+        let text = serde_json::to_vec_pretty(&stored).expect("a description serializes to JSON");
+        self.0.put_new(&info_path(&id), text)?;
+        Ok(id)
     }
 
     /// All published models, oldest generation first. A folder without `model.json` is not a model.
     ///
     /// # Errors
     /// [`StoreError::Read`].
-    pub fn list(self) -> Result<Vec<ModelEntry>, StoreError> {
+    pub fn list(self) -> Result<Vec<ModelId>, StoreError> {
         let committed = |path: &str| {
-            let id = path.strip_prefix("models/")?.strip_suffix(COMMIT)?.strip_suffix('/')?;
-            parse_model_id(id)
+            let id = path
+                .strip_prefix("models/")?
+                .strip_suffix(INFO_FILE)?
+                .strip_suffix('/')?;
+            id.parse().ok()
         };
         let mut models: Vec<_> = self
             .0
@@ -115,44 +98,36 @@ impl Models<'_> {
         Ok(models)
     }
 
-    /// The contents of a model's `model.json`.
+    /// The description of a model, from its `model.json`.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] if there is no such model; [`StoreError::Damaged`] and [`StoreError::Version`] if the
-    /// file is invalid or has another major version.
-    pub fn info(self, id: &str) -> Result<Map<String, Value>, StoreError> {
-        check_name("model id", id)?;
-        let path = format!("models/{id}/{COMMIT}");
-        let info: Map<String, Value> = parse_json(&path, &self.0.require(&path)?)?;
-        let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or("nothing").to_owned();
+    /// [`StoreError::NotFound`] if there is no such model; [`StoreError::Damaged`], [`StoreError::Version`] and
+    /// [`StoreError::Model`] if the file is invalid or of another version.
+    pub fn info(self, id: &ModelId) -> Result<ModelInfo, StoreError> {
+        let path = info_path(id);
+        let bytes = self.0.require(&path)?;
+        let stored: Value = parse_json(&path, &bytes)?;
+        let text = |key: &str| stored.get(key).and_then(Value::as_str).unwrap_or("nothing").to_owned();
         check_version(&path, &text("store_format"))?;
-        if text("model_id") != id {
+        if text("model_id") != id.to_string() {
             return Err(damaged(path, format!("model_id {id}"), text("model_id")));
         }
-        Ok(info)
+        let text = std::str::from_utf8(&bytes).expect("JSON is UTF-8");
+        ModelInfo::from_json(text).map_err(|source| StoreError::Model { id: id.clone(), source })
     }
 
-    /// Reads a model and checks the SHA-256 of its weights.
+    /// Reads a model, after checking the SHA-256 of its weights.
     ///
     /// # Errors
     /// As [`Models::info`], and [`StoreError::Damaged`] if the weights differ from those published.
-    pub fn load(self, id: &str) -> Result<ModelFiles, StoreError> {
+    pub fn load(self, id: &ModelId) -> Result<Model, StoreError> {
         let info = self.info(id)?;
-        let path = format!("models/{id}/{WEIGHTS}");
+        let path = weights_path(id);
         let weights = self.0.require(&path)?;
-        let found = sha256_hex(&weights);
-        let expected = info.get("weights_sha256").and_then(Value::as_str).unwrap_or("nothing");
-        if found != expected {
-            return Err(damaged(path, format!("SHA-256 {expected}"), found));
-        }
-        let entry = parse_model_id(id).ok_or_else(|| {
-            damaged(
-                path,
-                "a model id such as g000123-0123456789ab".to_owned(),
-                id.to_owned(),
-            )
-        })?;
-        Ok(ModelFiles { entry, info, weights })
+        Model::from_parts(&weights, info).map_err(|error| match error {
+            ModelError::Hash { expected, found } => damaged(path, format!("SHA-256 {expected}"), found),
+            source => StoreError::Model { id: id.clone(), source },
+        })
     }
 
     /// Writes promotion number `number`. If two writers use the same number, only one gets [`Put::Created`].
@@ -193,4 +168,12 @@ impl Models<'_> {
     pub fn champion(self) -> Result<Option<(u32, Promotion)>, StoreError> {
         Ok(self.promotions()?.pop())
     }
+}
+
+fn weights_path(id: &ModelId) -> String {
+    format!("models/{id}/{WEIGHTS_FILE}")
+}
+
+fn info_path(id: &ModelId) -> String {
+    format!("models/{id}/{INFO_FILE}")
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shard::sha256_hex;
+use tengen_model::sha256_hex;
 
 /// This machine's folder for the store at `location`: under `$XDG_STATE_HOME` or `~/.local/state`, otherwise under the
 /// folder for temporary files. Does not create it.

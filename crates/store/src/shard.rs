@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
-
+use tengen_model::sha256_hex;
 use tengen_records::GameRecord;
 
 /// Characters allowed in the names of workers and matches besides letters and digits.
@@ -133,9 +132,4 @@ fn digits(text: &str) -> Option<u64> {
 pub(crate) fn is_plain_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || NAME_MARKS.contains(c);
     (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
-}
-
-/// The SHA-256 of bytes as 64 lowercase hexadecimal digits.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use tengen_records::GameRecord;
 
 use crate::decode::decode_bytes;
-use crate::shard::sha256_hex;
 use crate::shard_info::ShardInfo;
+use tengen_model::sha256_hex;
 
 /// The games of a shard if every check passes, otherwise what failed.
 pub(crate) fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<GameRecord>, String> {

@@ -9,10 +9,10 @@ use crate::changes::GameTotals;
 use crate::files::Put;
 use crate::json::parse_json;
 use crate::place::Create;
-use crate::shard::sha256_hex;
 use crate::shard_info::{GamesOf, SealedShard, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
+use tengen_model::sha256_hex;
 
 /// Names the store that a spool belongs to.
 const OWNER: &str = "spool.json";

@@ -1,5 +1,7 @@
 //! Errors of a store, worded so that they say what to do.
 
+use tengen_model::{ModelError, ModelId};
+
 use crate::patience::may_pass;
 use crate::schema::FORMAT;
 use crate::shard::ShardNameError;
@@ -103,6 +105,14 @@ pub enum StoreError {
         expected: String,
         /// What was found.
         found: String,
+    },
+    /// A published model cannot be used: damaged, or of another version.
+    #[error("cannot use the model {id}: {source}")]
+    Model {
+        /// The model.
+        id: ModelId,
+        /// What is wrong with it.
+        source: ModelError,
     },
     /// A file of that name already exists with different bytes.
     #[error("{path} already exists with different contents; published files never change")]

@@ -123,7 +123,7 @@ impl Store {
         }
         let models = self.models().list()?;
         for folder in self.files().folders("models")? {
-            if !models.iter().any(|model| model.id == folder) {
+            if !models.iter().any(|model| model.to_string() == folder) {
                 report.strangers.push(format!("models/{folder}"));
             }
         }
@@ -147,9 +147,9 @@ impl Store {
 
     fn verify_models(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
         for model in self.models().list()? {
-            match self.models().load(&model.id) {
+            match self.models().load(&model) {
                 Ok(_) => report.models += 1,
-                Err(error) => report.note(&format!("models/{}", model.id), error.to_string(), false),
+                Err(error) => report.note(&format!("models/{model}"), error.to_string(), false),
             }
         }
         match self.models().promotions() {

@@ -5,7 +5,7 @@
 use tengen_store::{
     Collection, CompactSettings, Create, GamesOf, MatchFile, Promotion, Put, RunInfo, Store, StoreError,
 };
-use tengen_testing::random_games;
+use tengen_testing::{random_games, random_model};
 
 /// The URL of a bucket, such as `s3://bucket`; credentials and endpoint are in the environment.
 fn bucket() -> String {
@@ -49,19 +49,10 @@ fn a_cloud_store_works_like_a_local_one() {
         .collect();
     assert_eq!(read, games);
 
-    let model = store
-        .models()
-        .publish(1, b"weights".to_vec(), serde_json::Map::new())
-        .unwrap();
-    let promotion = Promotion {
-        model_id: model.id.clone(),
-        generation: 1,
-        promoted_ms: 1,
-        match_id: None,
-        verdict: serde_json::Value::Null,
-    };
+    let model = store.models().publish(1, &random_model(1)).unwrap();
+    let promotion = Promotion::now(&model, None, serde_json::Value::Null);
     assert_eq!(store.models().promote(0, &promotion).unwrap(), Put::Created);
-    assert_eq!(again.champion().unwrap().unwrap().1.model_id, model.id);
+    assert_eq!(again.champion().unwrap().unwrap().1.model_id, model);
     store.matches().put("m", MatchFile::Result, "{}").unwrap();
     store
         .checkpoints()

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tengen_store::{
     Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, Store, StoreError,
 };
-use tengen_testing::random_games;
+use tengen_testing::{random_games, random_model};
 
 fn patience(limit: Duration) -> Patience {
     Patience {
@@ -60,17 +60,8 @@ fn patient_calls_outlast_temporary_failures() {
 #[test]
 fn a_retried_promotion_reports_created() {
     let (store, faults) = faulty_store();
-    let model = store
-        .models()
-        .publish(1, b"w".to_vec(), serde_json::Map::new())
-        .unwrap();
-    let promotion = Promotion {
-        model_id: model.id,
-        generation: 1,
-        promoted_ms: 7,
-        match_id: None,
-        verdict: serde_json::Value::Null,
-    };
+    let model = store.models().publish(1, &random_model(1)).unwrap();
+    let promotion = Promotion::now(&model, None, serde_json::Value::Null);
     faults.plan(1, 1, true);
     store.models().promote(0, &promotion).unwrap_err();
     assert_eq!(store.models().promote(0, &promotion).unwrap(), Put::Created);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tengen_store::{Collection, Create, GamesOf, Store};
-use tengen_testing::{Random, STORE_VARIABLE, random_games, start_helper};
+use tengen_testing::{Random, STORE_VARIABLE, random_games, random_model, start_helper};
 
 /// Number of rounds; two child processes are killed in each.
 const ROUNDS: usize = 55;
@@ -30,10 +30,7 @@ fn endless_writer() {
             .publish_games(&Collection::SelfPlay { generation }, "child", sequence, &games[..count])
             .unwrap();
         let weights = vec![sequence as u8; 20_000];
-        store
-            .models()
-            .publish(generation, weights.clone(), serde_json::Map::new())
-            .unwrap();
+        store.models().publish(generation, &random_model(sequence)).unwrap();
         let files = [("weights".to_owned(), weights.into())].into();
         store.checkpoints().put(u64::from(generation), &files).unwrap();
     }

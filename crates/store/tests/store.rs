@@ -8,13 +8,14 @@ use std::thread;
 use serde_json::json;
 use tempfile::TempDir;
 use tengen_datasets::{DatasetFilter, stats};
+use tengen_model::ModelId;
 use tengen_records::{GameKind, TreeShape};
 use tengen_samples::{Window, WindowConfig};
 use tengen_store::{
-    CheckpointFiles, Collection, Create, GamesOf, MatchFile, ModelEntry, Promotion, Put, RunInfo, ShardInfo,
-    ShardReadError, Store, StoreError, encode, sha256_hex,
+    CheckpointFiles, Collection, Create, GamesOf, MatchFile, Promotion, Put, RunInfo, ShardInfo, ShardReadError, Store,
+    StoreError, encode, sha256_hex,
 };
-use tengen_testing::{Random, random_games};
+use tengen_testing::{Random, random_games, random_model};
 
 fn new_store() -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
@@ -425,39 +426,28 @@ fn other_format_versions_are_rejected() {
 #[test]
 fn models_exist_only_with_their_commit_mark() {
     let (_folder, store) = new_store();
-    let info = json!({"architecture": {"blocks": 4}}).as_object().unwrap().clone();
-    let weights = b"weights of a network".to_vec();
-    let model = store.models().publish(3, weights.clone(), info.clone()).unwrap();
-    assert_eq!(model.id, format!("g000003-{}", &sha256_hex(&weights)[..12]));
-    assert_eq!(store.models().publish(3, weights.clone(), info).unwrap(), model);
+    let model = random_model(7);
+    let id = store.models().publish(3, &model).unwrap();
+    assert_eq!(id, ModelId::new(3, &sha256_hex(&model.weights.to_safetensors())));
+    assert_eq!(store.models().publish(3, &model).unwrap(), id);
     store
         .files()
         .put_new("models/g000004-0123456789ab/weights.safetensors", "half")
         .unwrap();
-    assert_eq!(
-        store.models().list().unwrap(),
-        [ModelEntry {
-            generation: 3,
-            id: model.id.clone()
-        }]
-    );
+    assert_eq!(store.models().list().unwrap(), [id.clone()]);
     assert!(matches!(
-        store.models().load("g000004-0123456789ab"),
+        store.models().load(&"g000004-0123456789ab".parse().unwrap()),
         Err(StoreError::NotFound { .. })
     ));
-    assert!(matches!(store.models().load("../x"), Err(StoreError::BadName { .. })));
 
-    let files = store.models().load(&model.id).unwrap();
-    assert_eq!(files.weights, weights);
-    assert_eq!(files.info["architecture"]["blocks"], 4);
-    assert_eq!(files.info["weights_sha256"], sha256_hex(&weights));
+    let loaded = store.models().load(&id).unwrap();
+    assert_eq!(loaded.weights, model.weights);
+    assert_eq!(loaded.info, model.encode().info);
 
-    fs::write(
-        file_of(&store, &format!("models/{}/weights.safetensors", model.id)),
-        b"weights of a netwerk",
-    )
-    .unwrap();
-    let error = store.models().load(&model.id).unwrap_err();
+    let mut damaged = model.weights.to_safetensors();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(file_of(&store, &format!("models/{id}/weights.safetensors")), damaged).unwrap();
+    let error = store.models().load(&id).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let report = store.verify(|_, _| {}).unwrap();
     assert!(!report.is_sound());
@@ -467,21 +457,13 @@ fn models_exist_only_with_their_commit_mark() {
 #[test]
 fn the_champion_is_the_highest_promotion() {
     let (_folder, store) = new_store();
-    let promotion = |model: &ModelEntry| Promotion {
-        model_id: model.id.clone(),
-        generation: model.generation,
+    let promotion = |id: &ModelId| Promotion {
         promoted_ms: 5,
-        match_id: None,
-        verdict: json!({"elo": 12.5}),
+        ..Promotion::now(id, None, json!({"elo": 12.5}))
     };
     assert!(store.models().champion().unwrap().is_none());
     let models: Vec<_> = (1..3)
-        .map(|n| {
-            store
-                .models()
-                .publish(n, vec![n as u8; 9], serde_json::Map::new())
-                .unwrap()
-        })
+        .map(|n| store.models().publish(n, &random_model(n.into())).unwrap())
         .collect();
     assert_eq!(store.models().promote(1, &promotion(&models[0])).unwrap(), Put::Created);
     assert_eq!(store.models().promote(1, &promotion(&models[1])).unwrap(), Put::Exists);
@@ -490,7 +472,7 @@ fn the_champion_is_the_highest_promotion() {
     assert_eq!(store.models().champion().unwrap().unwrap(), (2, promotion(&models[1])));
     assert_eq!(store.models().promotions().unwrap().len(), 2);
     let nobody = Promotion {
-        model_id: "g000009-0123456789ab".to_owned(),
+        model_id: "g000009-0123456789ab".parse().unwrap(),
         ..promotion(&models[0])
     };
     assert!(matches!(
@@ -622,10 +604,7 @@ fn an_unwritable_store_reports_an_error() {
     store.games().publish_games(&selfplay(1), "w", 0, &games).unwrap();
     // A file in place of a folder stops every user, even one with all permissions.
     store.files().put_new("models", "in the way").unwrap();
-    let error = store
-        .models()
-        .publish(1, b"w".to_vec(), serde_json::Map::new())
-        .unwrap_err();
+    let error = store.models().publish(1, &random_model(1)).unwrap_err();
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
 
     let place = file_of(&store, &selfplay(1).folder());

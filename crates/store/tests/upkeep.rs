@@ -12,7 +12,7 @@ use tengen_store::{
     Collection, CompactSettings, Create, GameTotals, GamesOf, Gather, MatchFile, Promotion, ShardReadError, Store,
     StoreError,
 };
-use tengen_testing::{Random, STORE_VARIABLE, random_games, start_helper};
+use tengen_testing::{Random, STORE_VARIABLE, random_games, random_model, start_helper};
 
 fn new_store() -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
@@ -59,17 +59,8 @@ const SMALL: CompactSettings = CompactSettings {
 fn pruning_drops_old_generations_and_keeps_their_counts() {
     let (_folder, store) = new_store();
     fill(&store, 6, 3);
-    let model = store
-        .models()
-        .publish(0, b"w".to_vec(), serde_json::Map::new())
-        .unwrap();
-    let promotion = Promotion {
-        model_id: model.id.clone(),
-        generation: 0,
-        promoted_ms: 1,
-        match_id: None,
-        verdict: json!({}),
-    };
+    let model = store.models().publish(0, &random_model(1)).unwrap();
+    let promotion = Promotion::now(&model, None, json!({}));
     store.models().promote(0, &promotion).unwrap();
     store.matches().put("m", MatchFile::Result, "{}").unwrap();
     store.files().put_new("datasets/d/v1/MANIFEST.json", "{}").unwrap();

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Position, Setup, Size};
 
@@ -175,4 +176,12 @@ pub fn position_after(size: Size, moves: &str) -> Position {
         position.play(Move::parse(size, text).unwrap());
     }
     position
+}
+
+/// A model with the smallest network, untrained; different for each seed.
+pub fn random_model(seed: u64) -> Model {
+    let weights = Weights::random(&NetworkConfig::new(1, 8), seed).unwrap();
+    let mut model = Model::new(weights);
+    model.info.provenance.step = seed;
+    model
 }

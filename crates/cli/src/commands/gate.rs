@@ -66,7 +66,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             None => break,
         }
     }
-    let champion = run.store.models().champion()?.map(|(_, promotion)| promotion.model_id);
+    let champion = run
+        .store
+        .models()
+        .champion()?
+        .map(|(_, promotion)| promotion.model_id.to_string());
     if args.json {
         return crate::output::json(&Done { champion, verdicts });
     }

@@ -10,7 +10,6 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tengen_model::ModelInfo;
 use tengen_records::GameRecord;
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
 use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
@@ -142,7 +141,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 /// The champion, with the komi it considers fair.
 fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
     let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-    let info: ModelInfo = serde_json::from_value(run.store.models().info(&champion.model_id)?.into())?;
+    let info = run.store.models().info(&champion.model_id)?;
     let mut komi = FairKomi::new();
     for size in run.config.sizes()? {
         if let Some(fair) = info.fair_komi(size) {
@@ -156,7 +155,7 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
         weights,
         run.options,
         champion.generation,
-        champion.model_id,
+        champion.model_id.to_string(),
         visits,
         komi,
     ))

@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let last = args.steps.map(|steps| first + steps);
     let bar = progress(args.steps);
     let (began, mut looked) = (Instant::now(), Instant::now());
-    let mut generation = run.store.models().list()?.last().map_or(0, |model| model.generation);
+    let mut generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let (mut losses, mut model) = (None, None);
     while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
         if args.follow && looked.elapsed() >= LOOK_EVERY {
@@ -101,7 +101,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         losses = Some(now);
         if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
             generation += 1;
-            model = Some(training.publish(generation, &clock.read(0))?.0.id);
+            model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
         }
         training.checkpoint_if_due(|| clock.read(0))?;
     }
@@ -110,7 +110,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if made > 0 {
         training.checkpoint(&clock.read(0))?;
         if !args.follow {
-            model = Some(training.publish(generation + 1, &clock.read(0))?.0.id);
+            model = Some(training.publish(generation + 1, &clock.read(0))?.0.to_string());
         }
     }
     let done = Done {

@@ -9,7 +9,6 @@ use crate::run::training::Training;
 use crate::run::{Ledger, Opened};
 use indicatif::ProgressBar;
 use std::time::Duration;
-use tengen_model::ModelInfo;
 use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, write_report};
 
@@ -46,9 +45,9 @@ fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow:
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(());
     };
-    let info: ModelInfo = serde_json::from_value(run.store.models().info(&newest.id)?.into())?;
+    let info = run.store.models().info(&newest)?;
     if info.provenance.step < training.steps() {
-        training.publish(newest.generation + 1, ledger)?;
+        training.publish(newest.generation() + 1, ledger)?;
     }
     Ok(())
 }

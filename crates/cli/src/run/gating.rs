@@ -14,7 +14,7 @@ use tengen_evaluator::{
     GateVerdict, MatchConfig, MatchContext, MatchEvent, PoolConfig, PoolGames, SearchPlayer, rate_pool, run_gate,
     run_match,
 };
-use tengen_model::{ModelInfo, Weights};
+use tengen_model::{ModelId, Weights};
 use tengen_network::TorchPredictor;
 use tengen_records::{GameRecord, now_ms};
 use tengen_report::metrics::{Gate, Rating};
@@ -26,7 +26,7 @@ use tengen_store::{Collection, GamesOf, MatchFile, Promotion, Put};
 /// A model that may become champion.
 pub(crate) struct Candidate {
     /// The model's name in the store.
-    pub(crate) id: String,
+    pub(crate) id: ModelId,
     /// The model's weights, if they are in memory.
     pub(crate) weights: Option<Weights>,
 }
@@ -128,19 +128,19 @@ pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
     };
-    let match_id = match_id(&newest.id, &champion.model_id);
+    let match_id = match_id(&newest, &champion.model_id);
     let open = match run.store.matches().get(&match_id, MatchFile::Result)? {
         Some(bytes) => parse(&match_id, &bytes)?.decision == "promote",
         None => true,
     };
-    let newer = newest.id != champion.model_id && newest.generation > champion.generation;
+    let newer = newest != champion.model_id && newest.generation() > champion.generation;
     Ok((newer && open).then_some(Candidate {
-        id: newest.id,
+        id: newest,
         weights: None,
     }))
 }
 
-fn match_id(candidate: &str, champion: &str) -> String {
+fn match_id(candidate: &ModelId, champion: &ModelId) -> String {
     format!("gate-{candidate}-vs-{champion}")
 }
 
@@ -152,7 +152,7 @@ fn parse(match_id: &str, bytes: &[u8]) -> anyhow::Result<Settled> {
 pub(crate) struct Gating<'a> {
     run: &'a Opened,
     /// The champion's name and weights, read once.
-    champion: Option<(String, Weights)>,
+    champion: Option<(ModelId, Weights)>,
 }
 
 impl<'a> Gating<'a> {
@@ -184,13 +184,8 @@ impl<'a> Gating<'a> {
         };
         let mut settled = parse(&id, &stands)?;
         if settled.decision == "promote" {
-            let promotion = Promotion {
-                model_id: candidate.id.clone(),
-                generation: generation_of(&candidate.id),
-                promoted_ms: now_ms(),
-                match_id: Some(id),
-                verdict: without_lists(serde_json::from_slice(&stands)?),
-            };
+            let verdict = without_lists(serde_json::from_slice(&stands)?);
+            let promotion = Promotion::now(&candidate.id, Some(id), verdict);
             settled.promoted = store.models().promote(number + 1, &promotion)? == Put::Created;
         }
         tracing::info!("gate ended: {}", settled.in_words());
@@ -201,7 +196,7 @@ impl<'a> Gating<'a> {
         &mut self,
         id: &str,
         candidate: &Candidate,
-        champion: &str,
+        champion: &ModelId,
         tell: &dyn Fn(String),
         stop: &dyn Fn() -> bool,
     ) -> anyhow::Result<Option<GateVerdict>> {
@@ -275,7 +270,7 @@ impl<'a> Gating<'a> {
             };
             let config = gate.older_config(first, number);
             let result = run_match(&config, candidate, &mut player, &context, &mut observe)?;
-            verdict.add_older(older.clone(), result);
+            verdict.add_older(older.to_string(), result);
             if !verdict.promotes() {
                 break;
             }
@@ -284,14 +279,14 @@ impl<'a> Gating<'a> {
     }
 
     /// The match settings: the run's first board, at the komi that the candidate considers fair there.
-    fn match_config(&self, candidate: &str) -> anyhow::Result<MatchConfig> {
+    fn match_config(&self, candidate: &ModelId) -> anyhow::Result<MatchConfig> {
         let sizes = self.run.config.sizes()?;
         let size: Size = *sizes.first().context("the configuration has no board")?;
-        let info: ModelInfo = serde_json::from_value(Value::Object(self.run.store.models().info(candidate)?))?;
+        let info = self.run.store.models().info(candidate)?;
         let komi = info.fair_komi(size).unwrap_or(Komi::from_half_points(0));
         let bound = 2 * size.area() as i16;
         let komi = Komi::from_half_points(komi.half_points().clamp(-bound, bound));
-        let seed = rng::fold(self.run.config.seed, &[u64::from(generation_of(candidate))]);
+        let seed = rng::fold(self.run.config.seed, &[u64::from(candidate.generation())]);
         Ok(self
             .run
             .config
@@ -299,21 +294,21 @@ impl<'a> Gating<'a> {
             .match_config(size, self.run.config.rules, komi, seed))
     }
 
-    fn champion_weights(&mut self, id: &str) -> anyhow::Result<Weights> {
+    fn champion_weights(&mut self, id: &ModelId) -> anyhow::Result<Weights> {
         if self.champion.as_ref().is_none_or(|(known, _)| known != id) {
-            self.champion = Some((id.to_owned(), self.run.weights(id)?));
+            self.champion = Some((id.clone(), self.run.weights(id)?));
         }
         Ok(self.champion.as_ref().expect("just set").1.clone())
     }
 
-    fn player(&self, id: &str, weights: &Weights) -> anyhow::Result<SearchPlayer> {
-        let predictor = TorchPredictor::new(weights, self.run.options)?.with_name(id);
+    fn player(&self, id: &ModelId, weights: &Weights) -> anyhow::Result<SearchPlayer> {
+        let predictor = TorchPredictor::new(weights, self.run.options)?.with_name(id.to_string());
         let search = SearchConfig {
             visits: self.run.config.gate.visits,
             noise: false,
             ..self.run.config.selfplay.search.clone()
         };
-        Ok(SearchPlayer::new(id.to_owned(), Box::new(predictor), search))
+        Ok(SearchPlayer::new(id.to_string(), Box::new(predictor), search))
     }
 
     /// Puts the games and then the verdict into the store; returns the verdict's file.
@@ -393,7 +388,7 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
         .into_iter()
         .zip(rated.players)
         .map(|((model_id, _), rating)| {
-            let info: ModelInfo = serde_json::from_value(Value::Object(run.store.models().info(&model_id)?))?;
+            let info = run.store.models().info(&model_id.parse()?)?;
             Ok(Rating {
                 model_id,
                 elo: rating.rating,
@@ -404,12 +399,6 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
             })
         })
         .collect()
-}
-
-/// The generation in a model's name.
-fn generation_of(id: &str) -> u32 {
-    let digits = id.strip_prefix('g').and_then(|rest| rest.split('-').next());
-    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// A verdict without its lists of games, which are in the match's own files.

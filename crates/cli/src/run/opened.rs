@@ -9,7 +9,7 @@ use crate::run::training::publish_model;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tengen_model::{Model, NetworkConfig, Weights};
+use tengen_model::{Model, ModelId, NetworkConfig, Weights};
 use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
@@ -92,8 +92,8 @@ impl Opened {
         if self.store.models().champion()?.is_some() {
             return Ok(());
         }
-        let entry = match self.store.models().list()?.into_iter().next() {
-            Some(entry) => entry,
+        let first = match self.store.models().list()?.into_iter().next() {
+            Some(id) => id,
             None => {
                 let mut model = Model::new(Weights::random(&self.config.network, self.config.seed)?);
                 model.info.provenance.run_id = self.run_id.clone();
@@ -101,24 +101,14 @@ impl Opened {
                 publish_model(&self.store, 0, &model)?
             }
         };
-        let promotion = Promotion {
-            model_id: entry.id,
-            generation: entry.generation,
-            promoted_ms: now_ms(),
-            match_id: None,
-            verdict: serde_json::json!({ "reason": "the first model" }),
-        };
+        let promotion = Promotion::now(&first, None, serde_json::json!({ "reason": "the first model" }));
         self.store.models().promote(0, &promotion)?;
         Ok(())
     }
 
     /// The weights of a model of this run.
-    pub(crate) fn weights(&self, id: &str) -> anyhow::Result<Weights> {
-        let files = self.store.models().load(id)?;
-        let info = serde_json::to_vec(&files.info)?;
-        let model = Model::from_files(&files.weights, &info)
-            .with_context(|| format!("cannot use the model {id} of {}", self.store.location()))?;
-        Ok(model.weights)
+    pub(crate) fn weights(&self, id: &ModelId) -> anyhow::Result<Weights> {
+        Ok(self.store.models().load(id)?.weights)
     }
 
     /// Where this process writes metrics and the report: the store's own folder, or the scratch folder if the store is

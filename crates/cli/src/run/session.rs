@@ -60,7 +60,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::open(&run.folder()?)?;
     let status = Mutex::new(Status::resumed(&training));
-    let generation = run.store.models().list()?.last().map_or(0, |model| model.generation);
+    let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let start_with = first_update(run, &training, generation)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
     let title = format!(
@@ -215,7 +215,7 @@ fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::R
     let (weights, name) = match run.config.pace.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-            (run.weights(&champion.model_id)?, champion.model_id)
+            (run.weights(&champion.model_id)?, champion.model_id.to_string())
         }
         false => (training.weights(), step_name(generation, training.steps())),
     };
@@ -323,9 +323,9 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
 fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Result<Candidate> {
     let generation = shared.generation.fetch_add(1, Ordering::SeqCst) + 1;
     let ledger = shared.clock.read(shared.generator.counters().evaluations);
-    let (entry, weights) = training.publish(generation, &ledger)?;
+    let (id, weights) = training.publish(generation, &ledger)?;
     shared.record(Measured::Model(metrics::Model {
-        model_id: entry.id.clone(),
+        model_id: id.to_string(),
         step: training.steps(),
         games: training.games(),
         positions: training.positions(),
@@ -334,7 +334,7 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
         elo: None,
     }));
     Ok(Candidate {
-        id: entry.id,
+        id,
         weights: Some(weights),
     })
 }
@@ -381,7 +381,7 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
         weights,
         shared.run.options,
         generation,
-        champion.id.clone(),
+        champion.id.to_string(),
         visits,
         komi,
     );

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
 };
-use tengen_model::{ModelInfo, Weights};
+use tengen_model::{ModelId, Weights};
 use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
@@ -119,7 +119,7 @@ impl Summary {
         let summary = Summary {
             name: run.config.name.clone(),
             store: run.store.location().to_owned(),
-            champion: champion.model_id.clone(),
+            champion: champion.model_id.to_string(),
             size: size.to_string(),
             games: training.games(),
             positions: training.positions(),
@@ -245,7 +245,7 @@ impl Outcome {
 /// The champion to measure.
 struct Subject<'a> {
     run: &'a Opened,
-    id: &'a str,
+    id: &'a ModelId,
     weights: Weights,
     size: Size,
 }
@@ -267,12 +267,12 @@ impl Subject<'_> {
         if by_area && self.size == Size::square(5)? {
             return Ok("24.5".parse()?);
         }
-        let info: ModelInfo = serde_json::from_value(self.run.store.models().info(self.id)?.into())?;
+        let info = self.run.store.models().info(self.id)?;
         Ok(info.fair_komi(self.size).unwrap_or(Komi::from_half_points(0)))
     }
 
     fn predictor(&self) -> anyhow::Result<TorchPredictor> {
-        Ok(TorchPredictor::new(&self.weights, self.run.options)?.with_name(self.id))
+        Ok(TorchPredictor::new(&self.weights, self.run.options)?.with_name(self.id.to_string()))
     }
 
     fn first_move(&self) -> anyhow::Result<FirstMove> {
@@ -339,7 +339,7 @@ impl Subject<'_> {
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Outcome>> {
         let predictor = Box::new(self.predictor()?);
-        let mut champion = SearchPlayer::new(self.id.to_owned(), predictor, SearchConfig::for_play(VISITS));
+        let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS));
         let mut other = build_player(&opponent.parse()?, &mut NoModels)?;
         let config = MatchConfig {
             size: self.size,

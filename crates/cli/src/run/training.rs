@@ -8,13 +8,13 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use tengen_encoding::TrainingBatch;
-use tengen_model::{CostLedger, Model, Provenance, Weights};
+use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
 use tengen_network::DeviceChoice;
 use tengen_rng as rng;
 use tengen_rules::Komi;
 use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
-use tengen_store::{CheckpointFiles, GamesOf, ModelEntry, ShardInfo, Store};
+use tengen_store::{CheckpointFiles, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer};
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
@@ -76,7 +76,7 @@ impl Training {
             pruned_positions: listing.pruned.positions,
             damaged: listing.damaged,
             fair_komi: FairKomi::new(),
-            parent: store.models().list()?.pop().map(|model| model.id),
+            parent: store.models().list()?.pop().map(|model| model.to_string()),
             checkpointed: Instant::now(),
             warned: false,
         };
@@ -203,7 +203,7 @@ impl Training {
     }
 
     /// Publishes the averaged weights as the model of a generation.
-    pub(crate) fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelEntry, Weights)> {
+    pub(crate) fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
         let weights = self.weights();
         let mut model = Model::new(weights.clone());
         model.info.provenance = Provenance {
@@ -223,9 +223,9 @@ impl Training {
             let half_points = (self.fair_komi.of(size) * 2.0).round() as i16;
             model.info.set_fair_komi(size, Komi::from_half_points(half_points));
         }
-        let entry = publish_model(&self.store, generation, &model)?;
-        self.parent = Some(entry.id.clone());
-        Ok((entry, weights))
+        let id = publish_model(&self.store, generation, &model)?;
+        self.parent = Some(id.to_string());
+        Ok((id, weights))
     }
 
     /// Writes a checkpoint if the last one is old enough.
@@ -265,12 +265,10 @@ fn reading_bar(positions: u64) -> ProgressBar {
 }
 
 /// Publishes a model in the store.
-pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelEntry> {
-    let (weights, info) = model.to_files();
-    let info = serde_json::from_slice(&info)?;
-    let entry = store.models().publish(generation, weights, info)?;
-    tracing::info!("published model {}", entry.id);
-    Ok(entry)
+pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelId> {
+    let id = store.models().publish(generation, model)?;
+    tracing::info!("published model {id}");
+    Ok(id)
 }
 
 fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) -> anyhow::Result<(Trainer, Ledger)> {

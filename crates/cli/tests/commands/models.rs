@@ -100,26 +100,18 @@ fn stores_have_champions_and_generations() {
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().join("store").to_str().unwrap().to_owned();
     let store = Store::open(&location, Create::Always).unwrap();
-    let (weights, info) = model().to_files();
-    let info = serde_json::from_slice(&info).unwrap();
-    let entry = store.models().publish(3, weights, info).unwrap();
+    let entry = store.models().publish(3, &model()).unwrap();
     let player = format!("store:{location}");
     play(&player).refuses(1, "no champion yet");
     play(&format!("{player}@g000004")).refuses(1, "no model of generation 4");
-    assert_eq!(play(&format!("{player}@g000003")).json()["a"], entry.id);
-    let promotion = Promotion {
-        model_id: entry.id.clone(),
-        generation: 3,
-        promoted_ms: 0,
-        match_id: None,
-        verdict: serde_json::Value::Null,
-    };
+    assert_eq!(play(&format!("{player}@g000003")).json()["a"], entry.to_string());
+    let promotion = Promotion::now(&entry, None, serde_json::Value::Null);
     store.models().promote(1, &promotion).unwrap();
-    assert_eq!(play(&player).json()["a"], entry.id);
+    assert_eq!(play(&player).json()["a"], entry.to_string());
     // The model's own folder in the store works too.
     assert_eq!(
-        play(&format!("model:{location}/models/{}", entry.id)).json()["a"],
-        entry.id
+        play(&format!("model:{location}/models/{entry}")).json()["a"],
+        entry.to_string()
     );
 }
 
@@ -131,18 +123,10 @@ fn a_match_only_resumes_with_the_same_model() {
     let store = Store::open(&location, Create::Always).unwrap();
     let crown = |number: u32| {
         let weights = Weights::random(&NetworkConfig::new(1, 8), u64::from(number)).unwrap();
-        let (weights, info) = Model::new(weights).to_files();
-        let info = serde_json::from_slice(&info).unwrap();
-        let entry = store.models().publish(number, weights, info).unwrap();
-        let promotion = Promotion {
-            model_id: entry.id.clone(),
-            generation: number,
-            promoted_ms: 0,
-            match_id: None,
-            verdict: serde_json::Value::Null,
-        };
+        let entry = store.models().publish(number, &Model::new(weights)).unwrap();
+        let promotion = Promotion::now(&entry, None, serde_json::Value::Null);
         store.models().promote(number, &promotion).unwrap();
-        entry.id
+        entry.to_string()
     };
     let play = || {
         let a = format!("store:{location},visits=4");

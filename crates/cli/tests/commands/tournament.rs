@@ -102,12 +102,7 @@ fn new_models_of_a_store_are_added_to_the_ratings() {
     let publish = |generation: u32| {
         let mut model = Model::new(Weights::random(&NetworkConfig::new(1, 8), u64::from(generation)).unwrap());
         model.info.cost.evaluations = u64::from(generation) * 1000;
-        let (weights, info) = model.to_files();
-        store
-            .models()
-            .publish(generation, weights, serde_json::from_slice(&info).unwrap())
-            .unwrap()
-            .id
+        store.models().publish(generation, &model).unwrap().to_string()
     };
     let rate = |komi: &[&str]| {
         let args = [

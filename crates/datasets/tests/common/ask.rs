@@ -32,10 +32,8 @@ pub(crate) fn ask_everything(number: usize, bytes: &[u8]) {
         store.models().promotions(),
         store.models().champion(),
     );
-    let _ = (
-        store.models().info("g000001-0123456789ab"),
-        store.models().load("g000001-0123456789ab"),
-    );
+    let id = "g000001-0123456789ab".parse().expect("a model id");
+    let _ = (store.models().info(&id), store.models().load(&id));
     let _ = (
         store.checkpoints().list(),
         store.checkpoints().latest(),

@@ -2,10 +2,10 @@
 
 use crate::output::usage;
 use anyhow::bail;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
+use tengen_model::CostLedger;
 use tengen_rules::{Komi, Size};
 use tengen_store::{MatchFile, Store};
 
@@ -23,17 +23,7 @@ pub(super) struct Entrant {
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) id: String,
-    pub(super) cost: Cost,
-}
-
-/// The part of a model's cost ledger used as the x-axis of curves.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Cost {
-    pub(super) games: u64,
-    pub(super) evaluations: u64,
-    pub(super) cpu_seconds: f64,
-    pub(super) gpu_seconds: f64,
+    pub(super) cost: CostLedger,
 }
 
 /// The models of the run, oldest first, then the players named on the command line.
@@ -70,11 +60,10 @@ fn models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Vec<Entran
         if number % every != 0 && number != last {
             continue;
         }
-        let info = store.models().info(&model.id)?;
-        let cost = info.get("cost").cloned().unwrap_or(Value::Null);
+        let cost = store.models().info(&model)?.cost;
         let kind = PlayerKind::Store {
             location: store.location().to_owned(),
-            generation: Some(model.generation),
+            generation: Some(model.generation()),
         };
         let options = PlayerOptions {
             visits: Some(visits),
@@ -82,10 +71,10 @@ fn models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Vec<Entran
         };
         entrants.push(Entrant {
             spec: PlayerSpec { kind, options },
-            label: format!("{},visits={visits}", model.id),
+            label: format!("{model},visits={visits}"),
             model: Some(Model {
-                id: model.id,
-                cost: serde_json::from_value(cost).unwrap_or_default(),
+                id: model.to_string(),
+                cost,
             }),
         });
     }
@@ -163,14 +152,9 @@ fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
         return Ok(None);
     };
     let info = store.models().info(&champion.model_id)?;
-    let half_points = info
-        .get("fair_komi_half_points")
-        .and_then(|fair| fair.get(size.to_string()));
-    let half_points = half_points
-        .and_then(Value::as_i64)
-        .and_then(|komi| i16::try_from(komi).ok());
     let bound = 2 * size.area() as i16;
-    Ok(half_points.map(|komi| Komi::from_half_points(komi.clamp(-bound, bound))))
+    let bounded = |komi: Komi| Komi::from_half_points(komi.half_points().clamp(-bound, bound));
+    Ok(info.fair_komi(size).map(bounded))
 }
 
 #[cfg(test)]
@@ -183,7 +167,7 @@ mod tests {
             label: number.to_string(),
             model: model.then(|| Model {
                 id: number.to_string(),
-                cost: Cost::default(),
+                cost: CostLedger::default(),
             }),
         }
     }
