@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mind = predictor.map_or(Mind::Random, Mind::Network);
     let thinker = Thinker::new(mind, training, args.name, manner, args.seed);
     let mut session = Session::new(thinker, args.size, args.komi).under(args.rules);
-    session.tell_circumstances();
+    session.tell_conditions();
     converse(session, &read_lines()?)
 }
 
@@ -142,7 +142,7 @@ fn converse(mut session: Session<Thinker>, lines: &Receiver<Vec<u8>>) -> anyhow:
 
 /// Thinks in the opponent's time until the next line comes; `None` at the end of input.
 fn think_ahead(session: &mut Session<Thinker>, lines: &Receiver<Vec<u8>>) -> Option<Vec<u8>> {
-    while session.think_ahead() == Some(Pondered::More) {
+    while session.ponder_opponents_turn() == Some(Pondered::More) {
         match lines.try_recv() {
             Ok(line) => return Some(line),
             Err(TryRecvError::Disconnected) => return None,

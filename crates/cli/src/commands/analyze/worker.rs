@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_gtp::PositionAnalysis;
-use tengen_gtp::json::{Desk, Job, Query};
+use tengen_gtp::json::{Job, Query, QueryQueue};
 use tengen_rules::Move;
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod, rng};
 
@@ -26,9 +26,9 @@ const MOST_LINES: usize = 256;
 /// Seed of the random games behind an ownership where no network says more.
 const SEED: u64 = 1;
 
-/// Answers the queries of a desk.
+/// Answers the queries in a queue.
 pub(super) struct Worker {
-    desk: Desk,
+    queue: QueryQueue,
     predictor: Box<dyn Predictor>,
     parallel: usize,
     begun: BTreeMap<u64, Begun>,
@@ -57,9 +57,9 @@ enum Input {
 
 impl Worker {
     /// A worker that searches so many positions side by side.
-    pub(super) fn new(desk: Desk, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
+    pub(super) fn new(queue: QueryQueue, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
         Worker {
-            desk,
+            queue,
             predictor,
             parallel,
             begun: BTreeMap::new(),
@@ -78,7 +78,7 @@ impl Worker {
             }
             let done = match input {
                 Input::Open => false,
-                Input::Ended => end_at_once || self.desk.is_empty(),
+                Input::Ended => end_at_once || self.queue.is_empty(),
                 Input::Unheard => true,
             };
             if done || !self.go_on() {
@@ -90,7 +90,7 @@ impl Worker {
     /// Takes the lines that have come; waits for one where there is nothing to do.
     fn read(&mut self, lines: &Receiver<Vec<u8>>) -> Input {
         for number in 0..MOST_LINES {
-            let line = match number == 0 && self.desk.is_empty() {
+            let line = match number == 0 && self.queue.is_empty() {
                 true => lines.recv().map_err(|_| TryRecvError::Disconnected),
                 false => lines.try_recv(),
             };
@@ -107,9 +107,9 @@ impl Worker {
     /// Takes one line; false when nobody listens.
     fn take(&mut self, line: &[u8]) -> bool {
         if line.len() >= LONGEST_LINE {
-            return write(&[self.desk.refuse_long_line(LONGEST_LINE)]);
+            return write(&[self.queue.reject_long_line(LONGEST_LINE)]);
         }
-        let handled = self.desk.handle(line);
+        let handled = self.queue.handle(line);
         if handled.clear_cache {
             self.cache.clear();
         }
@@ -121,7 +121,7 @@ impl Worker {
         if !write(&self.end_stopped()) {
             return false;
         }
-        let numbers = self.desk.most_urgent(self.parallel);
+        let numbers = self.queue.most_urgent(self.parallel);
         let mut slice: Vec<(u64, Begun)> = numbers
             .into_iter()
             .map(|number| (number, self.take_up(number)))
@@ -136,7 +136,7 @@ impl Worker {
             .run(&mut searches, self.predictor.as_mut(), &mut self.cache);
         if let Err(error) = run {
             let reason = format!("the position could not be evaluated: {error}");
-            let lines = slice.iter().filter_map(|(number, _)| self.desk.fail(*number, &reason));
+            let lines = slice.iter().filter_map(|(number, _)| self.queue.fail(*number, &reason));
             return write(&lines.collect::<Vec<_>>());
         }
         let now = Instant::now();
@@ -152,7 +152,7 @@ impl Worker {
     fn take_up(&mut self, number: u64) -> Begun {
         self.begun
             .remove(&number)
-            .unwrap_or_else(|| Begun::new(self.desk.job(number).expect("the desk has named the job")))
+            .unwrap_or_else(|| Begun::new(self.queue.job(number).expect("the queue has named the job")))
     }
 
     /// The line for a job whose search has just gone on, if one is due; keeps the search unless it is finished.
@@ -169,12 +169,12 @@ impl Worker {
     /// Ends every job that was stopped.
     fn end_stopped(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some(number) = self.desk.most_urgent(1).into_iter().next()
-            && self.desk.job(number).is_some_and(|job| job.stopped)
+        while let Some(number) = self.queue.most_urgent(1).into_iter().next()
+            && self.queue.job(number).is_some_and(|job| job.stopped)
         {
             let line = match self.begun.remove(&number) {
                 Some(begun) => self.answer(number, &begun.search, true),
-                None => self.desk.let_go(number),
+                None => self.queue.end_without_results(number),
             };
             lines.extend(line);
         }
@@ -191,8 +191,8 @@ impl Worker {
     }
 
     fn answer(&mut self, number: u64, search: &Search, for_good: bool) -> Option<String> {
-        let analysis = analysis(self.desk.job(number)?, search);
-        self.desk.answer(number, &analysis, for_good)
+        let analysis = analysis(self.queue.job(number)?, search);
+        self.queue.answer(number, &analysis, for_good)
     }
 }
 

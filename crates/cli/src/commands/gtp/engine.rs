@@ -163,7 +163,7 @@ impl Engine for Thinker {
         self.hopeless = [(0, 0); 2];
     }
 
-    fn circumstances(&mut self, size: Size, rules: Rules, komi: Komi) {
+    fn set_conditions(&mut self, size: Size, rules: Rules, komi: Komi) {
         let warnings = self.training.warnings(size, rules, komi);
         for news in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
             output::say(format!("warning: {news}"));
@@ -175,7 +175,7 @@ impl Engine for Thinker {
         self.warnings.clone()
     }
 
-    fn thinks_ahead(&self) -> bool {
+    fn ponders(&self) -> bool {
         self.manner.ponder && self.can_analyze()
     }
 
@@ -260,7 +260,7 @@ impl Engine for Thinker {
         Ok(Some(expected))
     }
 
-    fn forget(&mut self) {
+    fn clear_cache(&mut self) {
         self.thinking.forget();
     }
 
