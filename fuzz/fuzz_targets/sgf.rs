@@ -1,5 +1,5 @@
-//! Any bytes are read as an SGF file: nothing panics, every tree is written and read back as the same tree, every game
-//! is whole. Its twins in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
+//! Reads any bytes as an SGF file. Nothing may panic, every tree must round-trip, and every game must be complete.
+//! Counterparts in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
 //! `crates/records/tests/sgf_properties.rs`.
 #![no_main]
 

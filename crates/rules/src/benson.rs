@@ -35,8 +35,8 @@ impl Position {
     ///
     /// No point is neutral, no stone is inside the other color's area, and no stone can be captured unless its owner
     /// fills their own eyes. A stone thrown into the other area cannot make an eye, because each point there is
-    /// adjacent to the chain around it; it survives only if the opponent never answers. Always false under territory scoring,
-    /// where such answers cost points. This does not mean that the game is over, which takes two passes.
+    /// adjacent to the chain around it; it survives only if the opponent never answers. Always false under territory
+    /// scoring, where such answers cost points. This does not mean that the game is over, which takes two passes.
     pub fn is_settled(&self) -> bool {
         if self.rules().scoring == Scoring::Territory {
             return false;
