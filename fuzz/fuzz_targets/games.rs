@@ -1,4 +1,4 @@
-//! What the targets about moves share: rule sets from bytes, and everything the slow rules know compared.
+//! Helpers for the move targets: rule sets from bytes, and a full comparison with the slow rules.
 #![allow(dead_code)]
 
 #[path = "../../crates/rules/tests/support/slow.rs"]
@@ -25,14 +25,14 @@ const END: [GameEnd; 5] = [
 ];
 const CYCLE: [LongCycle; 3] = [LongCycle::GoesOn, LongCycle::TieIfEqual, LongCycle::PracticeTie];
 
-/// Bytes a game starts with: the board and the settings of the rules.
+/// The number of bytes at the start of a game: the board and the settings of the rules.
 pub const HEADER: usize = 5;
 
-/// Reads the board, with sides up to `most`, and any combination of rules.
-pub fn start(header: &[u8; HEADER], most: u8) -> (Size, Rules) {
+/// The board, with sides up to `max_side`, and the combination of rules selected by the bytes.
+pub fn start(header: &[u8; HEADER], max_side: u8) -> (Size, Rules) {
     let [sides, ko, suicide, end, rest] = header.map(usize::from);
-    let most = usize::from(most);
-    let size = Size::new(1 + sides % most, 1 + sides / most % most).expect("the sides are from 1 to 19");
+    let max_side = usize::from(max_side);
+    let size = Size::new(1 + sides % max_side, 1 + sides / max_side % max_side).expect("the sides are from 1 to 19");
     let rules = Rules {
         ko: KO[ko % KO.len()],
         suicide: SUICIDE[suicide % SUICIDE.len()],
@@ -44,12 +44,12 @@ pub fn start(header: &[u8; HEADER], most: u8) -> (Size, Rules) {
     (size, rules)
 }
 
-/// The move a byte stands for.
+/// The move represented by a byte.
 pub fn turn(size: Size, byte: u8) -> Move {
     Move::from_index(size, usize::from(byte) % (size.area() + 1)).expect("the index is below area + 1")
 }
 
-/// Demands that both know the same.
+/// Asserts that both implementations agree.
 pub fn check_same(fast: &Position, slow: &SlowGame) {
     let size = fast.size();
     assert_eq!(fast.to_move(), slow.to_move());

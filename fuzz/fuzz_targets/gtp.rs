@@ -1,5 +1,5 @@
-//! Any bytes are read as lines of GTP by a session whose engine plays the first legal point: every line is answered as
-//! the protocol says, the game never breaks. Its twins in the default tests: `any_bytes_are_answered` and
+//! Reads any bytes as lines of GTP in a session whose engine plays the first legal point. Every answer must be
+//! well-formed and the game must remain valid. Counterparts in the default tests: `any_bytes_are_answered` and
 //! `any_words_are_answered` in `crates/gtp/tests/session/robust.rs`.
 #![no_main]
 

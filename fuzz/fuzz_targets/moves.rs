@@ -1,6 +1,6 @@
-//! Bytes are moves, legal or not, under any combination of rules: nothing panics, and the fast board agrees with the
-//! rules word for word about every one of them; a refused move changes nothing and undo leads back to the start.
-//! Its twin in the default tests: `fast_equals_slow` in `crates/rules/tests/properties.rs`.
+//! Plays bytes as moves, legal or not, under any combination of rules. Nothing may panic, the fast board must agree
+//! with the literal rules on every move, an illegal move must change nothing, and undo must lead back to the start.
+//! Counterpart in the default tests: `fast_equals_slow` in `crates/rules/tests/properties.rs`.
 #![no_main]
 
 mod games;
@@ -9,7 +9,7 @@ use games::slow::SlowGame;
 use libfuzzer_sys::fuzz_target;
 use tengen_rules::Position;
 
-/// Longer games make the word-for-word rules too slow.
+/// The literal rules would be too slow for longer games.
 const MOST_TURNS: usize = 100;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         let result = fast.try_play(mv);
         assert_eq!(result, slow.legality(mv));
         if result.is_err() {
-            assert!(fast == before, "a refused move changed the position");
+            assert!(fast == before, "an illegal move changed the position");
             continue;
         }
         slow.play(mv);
@@ -34,5 +34,5 @@ fuzz_target!(|bytes: &[u8]| {
         fast.assert_valid();
     }
     while fast.undo().is_some() {}
-    assert!(fast == Position::with_rules(size, rules), "undo does not lead back");
+    assert!(fast == Position::with_rules(size, rules), "undo does not restore the start");
 });

@@ -1,6 +1,6 @@
-//! Any bytes are read as an SGF file: nothing panics, every tree is written and read back as the same tree, every game
-//! is whole. Its twins in the default tests: `arbitrary_bytes_never_panic` and `sgf_like_input_never_panics` in
-//! `crates/records/tests/sgf_properties.rs`.
+//! Reads any bytes as an SGF file. Nothing may panic, every tree must round-trip, and every game must be complete.
+//! Counterparts in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
+//! `crates/sgf/tests/sgf_properties.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

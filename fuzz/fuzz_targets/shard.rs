@@ -1,25 +1,25 @@
-//! A sound shard with other bytes in some places, or any bytes, are read as a shard: nothing panics, and what is read is
-//! judged. Three bytes of input are a place, counted from the end of the file, and the byte that is put there.
-//! Its twins in the default tests: `altered_shards_never_panic` and `any_altered_byte_never_panics` in
-//! `crates/records/tests/liars.rs`.
+//! Reads a valid shard with some bytes changed, or any bytes, as a shard. Nothing may panic, and all games read are
+//! checked. Three bytes of input are an offset from the end of the file and the byte to put there. Counterparts in the
+//! default tests: `altered_shards_are_survived` and `bytes_all_over_a_shard_may_lie` in
+//! `crates/store/tests/liars.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tengen_store::decode;
 
-/// A released shard.
-const SOUND: &[u8] = include_bytes!("../../crates/records/tests/data/golden-v1.1.parquet");
+/// A valid shard of a released version.
+const VALID: &[u8] = include_bytes!("../../crates/store/tests/data/golden-v1.1.parquet");
 
-// A panic of the library that reads Parquet is caught and told, so it must not end the fuzzer; one that gets out does.
+// A panic within the Parquet library is caught and reported, so it must not end the fuzzer; any other panic does.
 fuzz_target!(init: drop(std::panic::take_hook()), |input: &[u8]| {
     if input.starts_with(b"PAR1") {
         return read(input);
     }
-    let mut bytes = SOUND.to_vec();
+    let mut bytes = VALID.to_vec();
     for change in input.chunks_exact(3) {
-        let place = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        let offset = usize::from(u16::from_le_bytes([change[0], change[1]]));
         let end = bytes.len() - 1;
-        bytes[end - place % (end + 1)] = change[2];
+        bytes[end - offset % (end + 1)] = change[2];
     }
     read(&bytes);
 });

@@ -1,6 +1,6 @@
-//! Any text stands in a file of a store: run, model, promotion, checkpoint, changes, quarantine, dataset, match. Whatever
-//! is asked of the store then is answered or refused. Its twin in the default tests: `arbitrary_file_contents_never_panic` in
-//! `crates/records/tests/untrusted.rs`.
+//! Puts any text into a file of a store: run, model, promotion, checkpoint, changes, quarantine, dataset, match. Every
+//! operation on the store must then succeed or return an error. Counterpart in the default tests:
+//! `files_with_anything_in_them` in `crates/datasets/tests/untrusted.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! Any text is given to every parser: boards, points, moves, komi, names of rule sets. Nothing panics, and what is
-//! accepted is written and read back as the same value.
-//! Its twin in the default tests: `parsers_survive_any_text` in `crates/rules/tests/properties.rs`.
+//! Passes any text to every parser: boards, points, moves, komi, and names of rule sets. Nothing may panic, and
+//! accepted values must round-trip. Counterpart in the default tests: `parsers_survive_any_text` in
+//! `crates/rules/tests/properties.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

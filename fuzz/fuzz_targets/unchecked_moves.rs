@@ -1,6 +1,6 @@
-//! Bytes are plays on empty points made without asking the rules, and passes: the state stays valid and agrees with the
-//! rules word for word about what follows.
-//! Its twin in the default tests: `unchecked_plays_follow_the_record` in `crates/rules/tests/properties.rs`.
+//! Plays bytes as passes and unchecked plays on empty points. The state must remain valid and agree with the literal
+//! rules about what follows. Counterpart in the default tests: `unchecked_plays_follow_the_record` in
+//! `crates/rules/tests/properties.rs`.
 #![no_main]
 
 mod games;
@@ -9,7 +9,7 @@ use games::slow::SlowGame;
 use libfuzzer_sys::fuzz_target;
 use tengen_rules::Position;
 
-/// Longer games make the word-for-word rules too slow.
+/// The literal rules would be too slow for longer games.
 const MOST_TURNS: usize = 100;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -30,5 +30,5 @@ fuzz_target!(|bytes: &[u8]| {
         fast.assert_valid();
     }
     while fast.undo().is_some() {}
-    assert!(fast == Position::with_rules(size, rules), "undo does not lead back");
+    assert!(fast == Position::with_rules(size, rules), "undo does not restore the start");
 });

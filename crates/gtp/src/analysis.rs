@@ -1,12 +1,12 @@
-//! What do `lz-analyze` and `kata-analyze` ask, and how is the answer written?
+//! Parsing the arguments of `lz-analyze` and `kata-analyze` and formatting their reports.
 //!
-//! After Leela Zero's README ("GTP extensions") and KataGo's `docs/GTP_Extensions.md`.
+//! The formats follow Leela Zero's README ("GTP extensions") and KataGo's `docs/GTP_Extensions.md`.
 
 use std::fmt::Write;
 
 use tengen_rules::{Color, Move, Size};
 
-/// Which program's format is asked for.
+/// The program whose output format is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnalysisStyle {
     /// Leela Zero: winrates and priors as integers of 1/10,000.
@@ -18,13 +18,13 @@ pub enum AnalysisStyle {
 /// A parsed analysis command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalyzeRequest {
-    /// Output format.
+    /// The output format.
     pub style: AnalysisStyle,
-    /// Color to analyze for, when the command names one.
+    /// The color to analyze for, if the command names one.
     pub color: Option<Color>,
     /// Time between two reports, in hundredths of a second; at least 1.
     pub interval_cs: u32,
-    /// Report at least this many moves, when there are that many.
+    /// Report at least this many moves, if there are that many.
     pub min_moves: usize,
     /// Report at most this many moves.
     pub max_moves: usize,
@@ -32,12 +32,12 @@ pub struct AnalyzeRequest {
     pub ownership: bool,
     /// Report the root's own values (KataGo style only).
     pub root_info: bool,
-    /// Moves the analysis may not begin with.
+    /// Restrictions on the first move of the analysis.
     pub restrictions: Restrictions,
 }
 
 impl AnalyzeRequest {
-    /// A command without arguments: everything usual, no move left out.
+    /// A command without arguments: all defaults, no restrictions.
     pub fn plain(style: AnalysisStyle) -> AnalyzeRequest {
         AnalyzeRequest {
             style,
@@ -51,12 +51,12 @@ impl AnalyzeRequest {
         }
     }
 
-    /// Reads the arguments: `[color] [interval] {keyword value}`. `avoid` and `allow` take a color, points with commas between
-    /// them, and a number of moves; they restrict the first move of the analysis, however many moves are named. Unknown
-    /// keywords are read over with their values, as the extensions ask.
+    /// Parses the arguments: `[color] [interval] {keyword value}`. `avoid` and `allow` take a color, comma-separated
+    /// points, and a number of moves; they restrict only the first move of the analysis, whatever that number is.
+    /// Unknown keywords and their values are skipped, as the extensions require.
     ///
     /// # Errors
-    /// A sentence naming the argument that is wrong.
+    /// A message that names the invalid argument.
     pub fn parse(style: AnalysisStyle, args: &[String], size: Size) -> Result<AnalyzeRequest, String> {
         let mut request = AnalyzeRequest::plain(style);
         let mut args = args.iter().map(String::as_str).peekable();
@@ -103,12 +103,12 @@ impl AnalyzeRequest {
     }
 }
 
-/// Which moves an analysis may begin with; everything is allowed deeper in the tree.
+/// Restrictions on the first move of an analysis; deeper in the tree, all moves are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restrictions {
     /// Moves the analysis may not begin with, by color.
     pub avoid: Vec<(Color, Move)>,
-    /// Where there are any of a color, the only moves the analysis may begin with.
+    /// If there are any for a color, the only moves the analysis may begin with.
     pub allow: Vec<(Color, Move)>,
 }
 
@@ -125,7 +125,7 @@ impl Restrictions {
     }
 }
 
-/// Reads what follows `avoid` or `allow`: color, points, number of moves.
+/// Parses the values of `avoid` or `allow`: color, points, number of moves.
 fn restriction([color, points, moves]: [&str; 3], size: Size) -> Result<Vec<(Color, Move)>, String> {
     let color = parse_color(color).ok_or_else(|| format!("bad color to restrict: {color}"))?;
     let moves = moves
@@ -138,7 +138,7 @@ fn restriction([color, points, moves]: [&str; 3], size: Size) -> Result<Vec<(Col
     moves.and(points.split(',').filter(|text| !text.is_empty()).map(point).collect())
 }
 
-/// Reads `b`, `black`, `w` or `white` in any case.
+/// Parses `b`, `black`, `w` or `white` in any case.
 pub(crate) fn parse_color(word: &str) -> Option<Color> {
     match word.to_ascii_lowercase().as_str() {
         "b" | "black" => Some(Color::Black),
@@ -147,57 +147,57 @@ pub(crate) fn parse_color(word: &str) -> Option<Color> {
     }
 }
 
-/// What an engine knows about a position. All values are seen by the side to move.
+/// An engine's analysis of a position. All values are from the viewpoint of the side to move.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct PositionAnalysis {
     /// Candidate moves, best first.
     pub moves: Vec<AnalyzedMove>,
-    /// Visits of the whole search.
+    /// Total visits of the search.
     pub visits: u32,
-    /// Chance to win of the side to move, 0 to 1, a tie counting half.
+    /// Win probability of the side to move, 0 to 1, where a tie counts as half.
     pub winrate: f32,
-    /// Expected margin in points after komi, positive when the side to move leads.
+    /// Expected margin in points after komi, positive if the side to move is ahead.
     pub score_lead: f32,
-    /// What the search maximises, −1 to 1 unless the komi makes larger margins possible.
+    /// The value that the search maximizes, −1 to 1 unless the komi makes larger margins possible.
     pub utility: f32,
-    /// `winrate` by the network alone.
+    /// `winrate` from the network alone, without search.
     pub raw_winrate: f32,
-    /// `score_lead` by the network alone.
+    /// `score_lead` from the network alone, without search.
     pub raw_lead: f32,
-    /// Ownership per point in reading order, +1 = side to move, −1 = opponent; `None` when not known.
+    /// Ownership per point in reading order, +1 = side to move, −1 = opponent; `None` if unknown.
     pub ownership: Option<Vec<f32>>,
-    /// The network's probability for every point in reading order and for the pass, −1 for illegal moves; `None` when not
-    /// asked for.
+    /// The network's probability for every point in reading order and for the pass, −1 for illegal moves; `None` if not
+    /// requested.
     pub policy: Option<Vec<f32>>,
 }
 
-/// One candidate move. All values are seen by the side to move.
+/// One candidate move. All values are from the viewpoint of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalyzedMove {
     /// The move.
     pub mv: Move,
-    /// Visits spent on it.
+    /// Visits spent on the move.
     pub visits: u32,
-    /// Chance to win after it, 0 to 1, a tie counting half.
+    /// Win probability after the move, 0 to 1, where a tie counts as half.
     pub winrate: f32,
-    /// The lower end of a 95 % interval of `winrate`.
+    /// The lower bound of a 95% confidence interval of `winrate`.
     pub lcb: f32,
     /// Expected margin in points after komi.
     pub score_lead: f32,
-    /// What the search maximises.
+    /// The value that the search maximizes.
     pub utility: f32,
-    /// The network's probability for it, 0 to 1.
+    /// The network's probability for the move, 0 to 1.
     pub prior: f32,
-    /// Expected sequence, beginning with the move itself; an empty list stands for the move alone.
+    /// The principal variation, beginning with the move itself; an empty list means just the move.
     pub pv: Vec<Move>,
-    /// The visits below each move of `pv`.
+    /// The visits of each move of `pv`.
     pub pv_visits: Vec<u32>,
-    /// Ownership per point after the move, as that of the position; `None` when not known or not asked for.
+    /// Ownership per point after the move, in the same form as for the position; `None` if unknown or not requested.
     pub ownership: Option<Vec<f32>>,
 }
 
 impl PositionAnalysis {
-    /// The report as one line without newline; empty when there is no move to report.
+    /// The report as one line without its newline; empty if there is no move to report.
     pub fn line(&self, size: Size, request: &AnalyzeRequest) -> String {
         let mut line = String::new();
         let shown = self.moves.iter().enumerate();
@@ -265,7 +265,7 @@ fn finite(value: f32) -> f32 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// A move in GTP's letters.
+/// A move in GTP notation.
 pub(crate) fn gtp_move(size: Size, mv: Move) -> String {
     mv.format(size)
 }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read() {
+    fn arguments_are_parsed() {
         let parsed = request(
             AnalysisStyle::Kata,
             "w 50 ownership true rootInfo true maxmoves 3 avoid b C3,pass 5 allow w D4,E5 2 x y",
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn both_styles_are_written() {
+    fn both_styles_are_formatted() {
         let size = Size::square(5).expect("a size");
         let lz = analysis().line(size, &request(AnalysisStyle::Lz, "").expect("fine"));
         assert_eq!(

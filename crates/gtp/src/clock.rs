@@ -1,78 +1,77 @@
-//! How long may the next move take? (GTP 2, section 4.2, and `kgs-time_settings`)
+//! Time control: how long the next move may take (GTP 2, section 4.2, and `kgs-time_settings`).
 
 use tengen_rules::Color;
 
-/// A way to limit thinking time; all times in seconds, never negative.
+/// A time control; all times are in seconds and never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum TimeSettings {
     /// No limit.
     #[default]
     Unlimited,
-    /// Main time, then periods in each of which a number of stones has to be played. No stones: the main time is all.
+    /// Main time, then overtime periods, each for a given number of stones. With 0 stones there is no overtime.
     Canadian {
         /// Main time.
         main: f64,
         /// Length of one period.
         overtime: f64,
-        /// Stones to be played in each.
+        /// Number of stones to play in each period.
         stones: u32,
     },
-    /// Main time, then periods; a period is lost when a move takes longer.
+    /// Main time, then periods; a move that takes longer than a period uses it up.
     ByoYomi {
         /// Main time.
         main: f64,
         /// Length of one period.
         period: f64,
-        /// Periods that may be lost, less one.
+        /// Number of periods.
         periods: u32,
     },
-    /// Main time, to which every move adds.
+    /// Main time plus an increment for each move.
     Fischer {
         /// Main time.
         main: f64,
-        /// What a move adds.
+        /// Time added per move.
         increment: f64,
     },
 }
 
-/// What one player has left, as told by `time_left`.
+/// The time one player has left, as reported by `time_left`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLeft {
-    /// Seconds left in main time or in the present overtime period. Never negative.
+    /// Seconds left in main time or in the current overtime period; never negative.
     pub seconds: f64,
-    /// Stones still to be played in the present Canadian period, or byo-yomi periods left; 0 while main time is being
-    /// counted.
+    /// Stones left to play in the current Canadian period, or byo-yomi periods left; 0 during main time.
     pub stones: u32,
 }
 
-/// Everything known about the clock.
+/// The time control of a game and each player's remaining time.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Clock {
     settings: TimeSettings,
     players: [Player; 2],
 }
 
-/// One player's use of the clock.
+/// One player's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Player {
     left: Option<TimeLeft>,
-    /// Seconds and moves since the controller last told what is left, or since the game began.
+    /// Seconds and moves since the controller last reported the time left, or since the start of the game.
     spent: f64,
     moves: u32,
 }
 
 impl Clock {
-    /// The time settings.
+    /// The time control in use.
     pub fn settings(&self) -> TimeSettings {
         self.settings
     }
 
-    /// What `color` has left, as the controller told last.
+    /// The time `color` has left, as last reported by the controller.
     pub fn left(&self, color: Color) -> Option<TimeLeft> {
         self.players[color.index()].left
     }
 
-    /// Notes what `color` has left.
+    /// Records the time `color` has left.
     pub fn set_left(&mut self, color: Color, left: TimeLeft) {
         self.players[color.index()] = Player {
             left: Some(left),
@@ -80,14 +79,14 @@ impl Clock {
         };
     }
 
-    /// Notes that `color` has thought this long about a move, for controllers that tell no time.
+    /// Records how long `color` took for a move, for controllers that do not report the time left.
     pub fn spend(&mut self, color: Color, seconds: f64) {
         let player = &mut self.players[color.index()];
         player.spent += seconds.max(0.0);
         player.moves += 1;
     }
 
-    /// Sets new time settings and forgets what was left under the old ones.
+    /// Sets a new time control and forgets the time left under the old one.
     pub fn set(&mut self, settings: TimeSettings) {
         *self = Clock {
             settings,
@@ -95,16 +94,16 @@ impl Clock {
         };
     }
 
-    /// Forgets what was left, as for a new game under the same settings.
+    /// Resets the time left, for a new game with the same time control.
     pub fn restart(&mut self) {
         self.set(self.settings);
     }
 
-    /// Seconds that the next move of `color` should take at most, less a margin for the way to the controller; `None` without
-    /// a limit. `moves_to_come` is how many moves of its own the player still expects, at least 1.
+    /// The most seconds the next move of `color` should take, minus a safety margin for communication; `None` without a
+    /// limit. `moves_to_come` is the number of moves the player still expects to make, at least 1.
     ///
-    /// Main time is shared out evenly; where an overtime follows, a move never gets less than its share of that. A time told
-    /// by `time_left` under no settings is taken as all there is.
+    /// Main time is divided evenly; if overtime follows, a move always gets at least its share of the overtime. If
+    /// `time_left` is reported without a time control, that time is assumed to be all there is.
     pub fn budget(&self, color: Color, moves_to_come: usize) -> Option<f64> {
         let player = &self.players[color.index()];
         if self.settings == TimeSettings::Unlimited && player.left.is_none() {
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn canadian_time_is_shared_out() {
+    fn canadian_time_is_divided_among_moves() {
         let absolute = TimeSettings::Canadian {
             main: 400.0,
             overtime: 0.0,
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn byo_yomi_uses_one_period_a_move() {
+    fn byo_yomi_uses_one_period_per_move() {
         let settings = TimeSettings::ByoYomi {
             main: 40.0,
             period: 10.0,
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn own_thinking_counts_until_the_controller_tells() {
+    fn own_time_counts_until_the_controller_reports() {
         let absolute = TimeSettings::Canadian {
             main: 400.0,
             overtime: 0.0,
@@ -251,7 +250,7 @@ mod tests {
         check(&clock, 10.0);
     }
 
-    /// Plays a whole game by the budgets alone: the flag never falls.
+    /// A whole game played by the budgets alone never runs out of time.
     #[test]
     fn a_whole_game_stays_within_its_time() {
         let absolute = TimeSettings::Canadian {

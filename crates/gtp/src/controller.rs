@@ -1,4 +1,4 @@
-//! The controller side: how is another engine driven?
+//! The controller side: running another engine as a child process.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -6,33 +6,34 @@ use std::time::{Duration, Instant};
 
 use tengen_rules::{Color, Komi, Move, Size};
 
+use crate::command_line::CommandLine;
 use crate::failure::{ControllerError, Exit, excerpt};
 use crate::pipes::{Incoming, read_lines, write_commands};
 use crate::process::EngineProcess;
-use crate::words::CommandLine;
 
-/// Longest reply taken from an engine, in bytes.
+/// The longest reply accepted from an engine, in bytes.
 const MAX_REPLY: usize = 4 * 1024 * 1024;
-/// How often an engine that does not answer is looked at; one that ended that long ago will not answer any more.
+/// How often to check whether an engine that has not answered is still running; if it has exited, it gets this much
+/// time for output that is still in the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Empty lines that an engine may say without being asked, between two commands.
-const STRAY_EMPTY_LINES: usize = 1000;
+/// The most unrequested empty lines skipped between two commands.
+const MAX_EMPTY_LINES: usize = 1000;
 
-/// How long an engine may take. When a limit is passed, the engine is killed.
+/// How long an engine may take. An engine that exceeds a limit is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the start of the process until it has told its name, version and commands.
+    /// From the start of the process until it has reported its name, version and commands.
     pub startup: Duration,
-    /// For every command that needs no thought.
+    /// For each command that does not require search.
     pub command: Duration,
-    /// For one `genmove`.
+    /// For each `genmove`.
     pub per_move: Duration,
-    /// For all `genmove`s of one game together; `None` = no limit.
+    /// For all `genmove` commands of one game together; `None` = no limit.
     pub total: Option<Duration>,
 }
 
 impl Default for Timeouts {
-    /// One minute to start, 30 seconds a command, 2 minutes a move, no limit for the game.
+    /// One minute to start, 30 seconds per command, 2 minutes per move, no limit for the game.
     fn default() -> Timeouts {
         Timeouts {
             startup: Duration::from_secs(60),
@@ -43,14 +44,14 @@ impl Default for Timeouts {
     }
 }
 
-/// What an engine has said about itself.
+/// What an engine reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// Answer to `name`.
+    /// The reply to `name`.
     pub name: String,
-    /// Answer to `version`.
+    /// The reply to `version`.
     pub version: String,
-    /// Answer to `list_commands`.
+    /// The reply to `list_commands`.
     pub commands: Vec<String>,
 }
 
@@ -65,15 +66,15 @@ pub enum Answer {
 
 /// One running engine.
 ///
-/// All methods block until the engine has answered or its time is over. Dropping the controller kills the engine and all members
-/// of its process group, and collects them: nothing is left running, no zombie is left.
+/// All methods block until the engine has answered or its time is up. Dropping the controller kills the engine and all
+/// members of its process group and reaps them: no process keeps running, and no zombies remain.
 pub struct Controller {
     process: EngineProcess,
     commands: Option<SyncSender<String>>,
     lines: Receiver<Incoming>,
     info: EngineInfo,
     timeouts: Timeouts,
-    thinking: Duration,
+    time_used: Duration,
     next_id: u32,
     dead: bool,
 }
@@ -82,7 +83,7 @@ impl Controller {
     /// Starts the engine and asks for its protocol version, name, version and commands.
     ///
     /// # Errors
-    /// Every [`ControllerError`]; nothing is left running then.
+    /// Any [`ControllerError`]; no process keeps running then.
     pub fn start(command: &CommandLine, timeouts: Timeouts) -> Result<Controller, ControllerError> {
         let program = command.program.clone();
         let (process, stdin, stdout) = EngineProcess::spawn(command).map_err(|reason| match reason.kind() {
@@ -100,7 +101,7 @@ impl Controller {
             lines: read_lines(stdout),
             info,
             timeouts,
-            thinking: Duration::ZERO,
+            time_used: Duration::ZERO,
             next_id: 1,
             dead: false,
         };
@@ -113,7 +114,7 @@ impl Controller {
         let limit = |timeouts: &Timeouts| (deadline, timeouts.startup);
         let version = self.ask_until("protocol_version", limit(&self.timeouts))?;
         if version.trim() != "2" {
-            return Err(self.end_for_nonsense("protocol_version", &version));
+            return Err(self.kill_for_nonsense("protocol_version", &version));
         }
         self.info.name = self.ask_until("name", limit(&self.timeouts))?;
         self.info.version = self.ask_until("version", limit(&self.timeouts))?;
@@ -122,32 +123,32 @@ impl Controller {
         Ok(())
     }
 
-    /// What the engine has said about itself.
+    /// What the engine reported about itself when it started.
     pub fn info(&self) -> &EngineInfo {
         &self.info
     }
 
-    /// True when the engine lists this command.
+    /// Whether the engine lists this command.
     pub fn knows(&self, command: &str) -> bool {
         self.info.commands.iter().any(|known| known == command)
     }
 
-    /// What the engine has written to its standard error, the last 64 KiB.
+    /// The last 64 KiB that the engine has written to its standard error.
     pub fn stderr(&self) -> String {
         self.process.stderr()
     }
 
-    /// Time spent in `genmove` since the game began.
-    pub fn thinking(&self) -> Duration {
-        self.thinking
+    /// The time spent in `genmove` since the start of the game.
+    pub fn time_used(&self) -> Duration {
+        self.time_used
     }
 
-    /// False once the engine has failed and was killed.
+    /// Whether the engine is running; false once it has failed and been killed.
     pub fn is_alive(&self) -> bool {
         !self.dead
     }
 
-    /// Sends any command that needs no thought and returns the text of the reply, without its `=`.
+    /// Sends any command that does not require search and returns the text of the reply, without its `=`.
     ///
     /// # Errors
     /// See [`ControllerError`].
@@ -156,10 +157,10 @@ impl Controller {
         self.ask_until(command, (Instant::now() + limit, limit))
     }
 
-    /// Begins a new game: size, empty board, komi.
+    /// Starts a new game: size, empty board, komi.
     ///
     /// # Errors
-    /// [`ControllerError::Refused`] when the engine cannot play on this board or with this komi; others as usual.
+    /// [`ControllerError::Refused`] if the engine cannot play on this board or with this komi; or any other error.
     pub fn new_game(&mut self, size: Size, komi: Komi) -> Result<(), ControllerError> {
         let (width, height) = (size.width(), size.height());
         match width == height {
@@ -168,57 +169,57 @@ impl Controller {
         };
         self.ask("clear_board")?;
         self.ask(&format!("komi {komi}"))?;
-        self.thinking = Duration::ZERO;
+        self.time_used = Duration::ZERO;
         Ok(())
     }
 
-    /// Tells the engine a move.
+    /// Sends a move to the engine.
     ///
     /// # Errors
-    /// [`ControllerError::Refused`] when the engine holds it for illegal; others as usual.
+    /// [`ControllerError::Refused`] if the engine considers the move illegal; or any other error.
     pub fn play(&mut self, size: Size, color: Color, mv: Move) -> Result<(), ControllerError> {
         self.ask(&format!("play {} {}", letter(color), mv.format(size)))
             .map(drop)
     }
 
-    /// Asks the engine for a move, under the limits for one move and for the game.
+    /// Asks the engine for a move, within the time limits for one move and for the game.
     ///
     /// # Errors
-    /// [`ControllerError::Nonsense`] when the answer is no move of this board; others as usual.
+    /// [`ControllerError::Nonsense`] if the answer is not a move on this board; or any other error.
     pub fn genmove(&mut self, size: Size, color: Color) -> Result<Answer, ControllerError> {
         let command = format!("genmove {}", letter(color));
-        let left = self.timeouts.total.map(|total| total.saturating_sub(self.thinking));
+        let left = self.timeouts.total.map(|total| total.saturating_sub(self.time_used));
         let limit = left.map_or(self.timeouts.per_move, |left| left.min(self.timeouts.per_move));
         let start = Instant::now();
         let reply = self.ask_until(&command, (start + limit, limit));
-        self.thinking += start.elapsed();
-        let reply = reply.map_err(|error| self.of_the_game(error))?;
+        self.time_used += start.elapsed();
+        let reply = reply.map_err(|error| self.with_game_limit(error))?;
         let word = reply.split_whitespace().next().unwrap_or_default();
         if word.eq_ignore_ascii_case("resign") {
             return Ok(Answer::Resign);
         }
         let mv = Move::parse(size, word).map(Answer::Move);
-        mv.map_err(|_| self.end_for_nonsense(&command, &reply))
+        mv.map_err(|_| self.kill_for_nonsense(&command, &reply))
     }
 
-    /// Says so when a move took too long because the time for the game is over.
-    fn of_the_game(&self, error: ControllerError) -> ControllerError {
+    /// Turns a timeout into [`ControllerError::OutOfTime`] if the limit for the whole game was reached.
+    fn with_game_limit(&self, error: ControllerError) -> ControllerError {
         match (error, self.timeouts.total) {
-            (ControllerError::TimedOut { stderr, .. }, Some(total)) if self.thinking >= total => {
+            (ControllerError::TimedOut { stderr, .. }, Some(total)) if self.time_used >= total => {
                 ControllerError::OutOfTime { total, stderr }
             }
             (error, _) => error,
         }
     }
 
-    /// The answer was well-formed but makes no sense for this command.
-    fn end_for_nonsense(&mut self, command: &str, text: &str) -> ControllerError {
+    /// Kills the engine because its answer was well-formed but makes no sense for this command.
+    fn kill_for_nonsense(&mut self, command: &str, text: &str) -> ControllerError {
         let error = self.nonsense(command, text);
-        self.end();
+        self.kill();
         error
     }
 
-    /// Asks the engine to quit, gives it a second to do so, and ends it in any case.
+    /// Asks the engine to quit, gives it a second to do so, and kills it if it has not.
     pub fn quit(mut self) {
         let second = Duration::from_secs(1);
         if self.ask_until("quit", (Instant::now() + second, second)).is_ok() {
@@ -233,7 +234,7 @@ impl Controller {
         }
         let outcome = self.exchange(command, deadline, limit);
         if !matches!(outcome, Ok(_) | Err(ControllerError::Refused { .. })) {
-            self.end();
+            self.kill();
         }
         outcome
     }
@@ -250,13 +251,13 @@ impl Controller {
         }
     }
 
-    /// What an engine says without being asked would be taken for the answer to the next command.
+    /// Rejects unrequested output, which would otherwise be taken for the answer to the next command.
     fn expect_silence(&self, command: &str) -> Result<(), ControllerError> {
-        for incoming in self.lines.try_iter().take(STRAY_EMPTY_LINES) {
+        for incoming in self.lines.try_iter().take(MAX_EMPTY_LINES) {
             match incoming {
                 Incoming::Line(line) if line.trim().is_empty() => {}
                 Incoming::Line(line) => return Err(self.nonsense(command, &line)),
-                Incoming::TooLong => return Err(self.nonsense(command, "a line without end")),
+                Incoming::TooLong => return Err(self.nonsense(command, "an endless line")),
             }
         }
         Ok(())
@@ -300,7 +301,7 @@ impl Controller {
     }
 
     fn next_line(&mut self, command: &str, deadline: Instant, limit: Duration) -> Result<String, ControllerError> {
-        // A flood of lines must not outlive the deadline.
+        // Check the deadline for each line, so that a flood of lines cannot extend it.
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -309,8 +310,8 @@ impl Controller {
             let ended = self.process.ends_within(Duration::ZERO);
             match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(Incoming::Line(line)) => return Ok(line),
-                Ok(Incoming::TooLong) => return Err(self.nonsense(command, "a line without end")),
-                // Something that the engine has started keeps its output open.
+                Ok(Incoming::TooLong) => return Err(self.nonsense(command, "an endless line")),
+                // A process that the engine started keeps its output open.
                 Err(RecvTimeoutError::Timeout) if ended => return Err(self.exited(command)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exited(command)),
@@ -318,7 +319,7 @@ impl Controller {
         }
     }
 
-    /// The engine's output has ended: it is ending or has closed the pipe.
+    /// The error when the engine's output has ended: it is exiting or has closed the pipe.
     fn exited(&mut self, command: &str) -> ControllerError {
         let ended = self.process.ends_within(Duration::from_millis(500));
         let exit = self.process.kill();
@@ -345,7 +346,7 @@ impl Controller {
         }
     }
 
-    fn end(&mut self) {
+    fn kill(&mut self) {
         self.dead = true;
         self.commands = None;
         self.process.kill();
@@ -359,7 +360,8 @@ fn letter(color: Color) -> char {
     }
 }
 
-/// Splits `=7 text` into success and text. The number may be missing (some small engines leave it out) but not be another one.
+/// Splits `=7 text` into success and text. The number may be missing (some small engines omit it), but a different
+/// number is an error.
 fn parse_status(line: &str, id: u32) -> Option<(bool, &str)> {
     let (success, rest) = match line.strip_prefix('=') {
         Some(rest) => (true, rest),

@@ -1,4 +1,4 @@
-//! What must a player be able to do to be driven over GTP?
+//! The interface that a player implements to be controlled over GTP.
 
 use tengen_rules::{Color, Komi, Move, Position, Rules, Setup, Size};
 
@@ -9,55 +9,55 @@ use crate::raw::RawNetwork;
 
 /// A player behind a [`Session`](crate::Session).
 ///
-/// The session keeps the game: board, history, komi, undo, handicap, legality. An engine is only asked for thought, so the one
-/// method that must be written is [`genmove`](Engine::genmove).
+/// The session keeps the game: board, history, komi, undo, handicap and legality. The engine only has to search, so
+/// besides its name and version, [`genmove`](Engine::genmove) is the only required method.
 pub trait Engine {
-    /// Name shown to the controller, as `Tengen`.
+    /// The name shown to the controller, such as `Tengen`.
     fn name(&self) -> String;
 
-    /// Version shown to the controller.
+    /// The version shown to the controller.
     fn version(&self) -> String;
 
-    /// True when the engine can play on this board.
+    /// Whether the engine can play on a board of this size.
     fn supports(&self, _size: Size) -> bool {
         true
     }
 
-    /// A new game begins: forget everything about the old one.
+    /// Starts a new game: the engine should forget everything about the old one.
     fn new_game(&mut self, _size: Size) {}
 
-    /// Board, rules and komi are these from now on. Told at the start and after every change.
-    fn circumstances(&mut self, _size: Size, _rules: Rules, _komi: Komi) {}
+    /// Sets the board size, rules and komi from now on. Called at the start and after every change.
+    fn set_conditions(&mut self, _size: Size, _rules: Rules, _komi: Komi) {}
 
-    /// What makes the engine's play less sure under the present circumstances, one sentence each, such as a board that its
-    /// network never saw. Shown under the board and by `tengen-warnings`.
+    /// Reasons why the engine's play may be weaker under the current conditions, one sentence each, such as a board
+    /// size that its network was not trained on. Shown below the board and by `tengen-warnings`.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// True when the engine thinks on while its opponent thinks, by [`ponder`](Engine::ponder).
-    fn thinks_ahead(&self) -> bool {
+    /// Whether the engine searches during the opponent's turn, by [`ponder`](Engine::ponder).
+    fn ponders(&self) -> bool {
         false
     }
 
-    /// Chooses a move for the side to move of `turn.position`, which is never a finished game. The session plays it. A watcher
-    /// is told in its interval what was found so far.
+    /// Chooses a move for the side to move in `turn.position`, which is never a finished game. The session plays the
+    /// move. A watcher receives the results so far at its interval.
     ///
     /// # Errors
-    /// Any [`EngineError`]; the controller sees its message and the game stays as it is.
+    /// Any [`EngineError`]; the controller receives its message and the game does not change.
     fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError>;
 
-    /// True when [`ponder`](Engine::ponder) and [`analysis`](Engine::analysis) work; the analysis commands are listed only
-    /// then.
+    /// Whether the engine implements [`ponder`](Engine::ponder) and [`analysis`](Engine::analysis); if not, the
+    /// analysis commands are not listed.
     fn can_analyze(&self) -> bool {
         false
     }
 
-    /// Thinks a moment (some milliseconds) about the position of a live analysis. Called again and again with the same turn until
-    /// the controller says something else.
+    /// Searches the position of a live analysis for a few milliseconds. Called repeatedly with the same turn until the
+    /// controller sends another command.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where nothing is implemented.
+    /// [`EngineError::Unsupported`] if not implemented.
     fn ponder(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<Pondered, EngineError> {
         Err(EngineError::Unsupported("analysis".to_owned()))
     }
@@ -65,33 +65,33 @@ pub trait Engine {
     /// Everything that [`ponder`](Engine::ponder) has found about the position so far.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where nothing is implemented.
+    /// [`EngineError::Unsupported`] if not implemented.
     fn analysis(&mut self, _turn: &Turn<'_>, _request: &AnalyzeRequest) -> Result<PositionAnalysis, EngineError> {
         Err(EngineError::Unsupported("analysis".to_owned()))
     }
 
-    /// Who will own each point at the end, as far as the engine can tell: +1 = Black, −1 = White, in reading order. Asked
-    /// for the status of stones while the game goes on; `None` where the engine cannot tell.
+    /// The expected owner of each point at the end of the game: +1 = Black, −1 = White, in reading order. Used for the
+    /// status of stones during the game; `None` if the engine cannot predict it.
     ///
     /// # Errors
-    /// [`EngineError::Failed`] when the engine tried and failed.
+    /// [`EngineError::Failed`] if the engine tried and failed.
     fn ownership(&mut self, _turn: &Turn<'_>) -> Result<Option<Vec<f32>>, EngineError> {
         Ok(None)
     }
 
-    /// What the network says of a position shown under a symmetry of the square, 0 to 7, without any search; for `kata-raw-nn`,
-    /// which is listed where analysis is.
+    /// The network's output for a position under a symmetry of the square, 0 to 7, without search. Used by
+    /// `kata-raw-nn`, which is listed if the engine can analyze.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where there is no network or no such symmetry.
+    /// [`EngineError::Unsupported`] if there is no network or no such symmetry.
     fn raw_network(&mut self, _turn: &Turn<'_>, _symmetry: usize) -> Result<RawNetwork, EngineError> {
         Err(EngineError::Unsupported("kata-raw-nn".to_owned()))
     }
 
-    /// Forgets everything remembered about positions, for `clear_cache`.
-    fn forget(&mut self) {}
+    /// Clears all cached results about positions, for `clear_cache`.
+    fn clear_cache(&mut self) {}
 
-    /// The parameters that may be changed in a session and their present values, for `kata-get-param`.
+    /// The parameters that can be changed during a session and their current values, for `kata-get-param`.
     fn parameters(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -99,66 +99,66 @@ pub trait Engine {
     /// Changes a parameter that [`parameters`](Engine::parameters) lists.
     ///
     /// # Errors
-    /// [`EngineError::Failed`] with a sentence on what the parameter takes.
+    /// [`EngineError::Failed`] with a sentence that describes the valid values.
     fn set_parameter(&mut self, name: &str, _value: &str) -> Result<(), EngineError> {
         Err(EngineError::Unsupported(format!("the parameter {name}")))
     }
 
-    /// The seed of the engine's random choices, for `get_random_seed`; `None` where it makes none.
+    /// The seed of the engine's random choices, for `get_random_seed`; `None` if it makes none.
     fn random_seed(&self) -> Option<u64> {
         None
     }
 
-    /// Begins the random choices anew from this seed, for `set_random_seed`. Called only where there is a
-    /// [`random_seed`](Engine::random_seed).
+    /// Restarts the random choices from this seed, for `set_random_seed`. Called only if
+    /// [`random_seed`](Engine::random_seed) returns a seed.
     fn set_random_seed(&mut self, _seed: u64) {}
 
     /// Reads a game file up to the given move number (1 = the position before the first move), for `loadsgf`.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where nothing is implemented, [`EngineError::Failed`] when the file cannot be read.
+    /// [`EngineError::Unsupported`] if not implemented, [`EngineError::Failed`] if the file cannot be read.
     fn load_game(&mut self, _path: &str, _move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
         Err(EngineError::Unsupported("loadsgf".to_owned()))
     }
 
-    /// Writes a game into a file, or returns it as text where no path is given, for `printsgf`. `result` is empty while the game
-    /// goes on.
+    /// Writes a game to a file, or returns it as text if no path is given, for `printsgf`. `result` is empty while the
+    /// game is in progress.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where nothing is implemented, [`EngineError::Failed`] when the file cannot be written.
+    /// [`EngineError::Unsupported`] if not implemented, [`EngineError::Failed`] if the file cannot be written.
     fn save_game(&mut self, _game: &Game, _result: &str, _path: Option<&str>) -> Result<String, EngineError> {
         Err(EngineError::Unsupported("printsgf".to_owned()))
     }
 }
 
-/// What the engine is asked to think about.
+/// The position an engine is to search, with its context.
 pub struct Turn<'a> {
-    /// The position, with the asked color to move.
+    /// The position, with the requested color to move.
     pub position: &'a Position,
-    /// Half points added to White's score.
+    /// The points added to White's score.
     pub komi: Komi,
-    /// Time settings and time left.
+    /// Time control and time left.
     pub clock: &'a Clock,
-    /// False for `reg_genmove` and analysis: the answer will not be played.
+    /// Whether the move will be played; false for `reg_genmove` and analysis.
     pub will_be_played: bool,
-    /// True for `kgs-genmove_cleanup`: everything dead has to be captured before the engine passes.
+    /// Whether all dead stones must be captured before the engine passes, for `kgs-genmove_cleanup`.
     pub cleanup: bool,
 }
 
-/// Somebody who follows a search that chooses a move, as the `…-genmove_analyze` commands do.
+/// Receives reports during the search for a move, for the `…-genmove_analyze` commands.
 pub struct Watcher<'a> {
-    /// What is asked for.
+    /// What to report, and how often.
     pub request: &'a AnalyzeRequest,
-    /// To be called about every interval of the request.
+    /// The callback for reports, to be called about once per interval.
     pub report: &'a mut dyn FnMut(&PositionAnalysis),
 }
 
-/// Whether a live analysis can learn more.
+/// Whether further search can improve a live analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pondered {
-    /// There is more to find out.
+    /// More search can improve the result.
     More,
-    /// The engine has reached a limit of its own: thinking on changes nothing.
+    /// The engine has reached a limit, so more search changes nothing.
     Enough,
 }
 
@@ -169,19 +169,19 @@ impl Turn<'_> {
     }
 }
 
-/// An engine's answer.
+/// An engine's answer to a request for a move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Genmove {
     /// The move, or `None` to resign.
     pub mv: Option<Move>,
-    /// What the engine thought, for the `…-genmove_analyze` commands.
+    /// The analysis behind the move, for the `…-genmove_analyze` commands.
     pub analysis: Option<PositionAnalysis>,
-    /// Seconds it took, for the engine's own clock.
+    /// The time taken in seconds, for the session's own clock.
     pub seconds: f64,
 }
 
 impl Genmove {
-    /// A move without any analysis.
+    /// A move without an analysis.
     pub fn plain(mv: Move) -> Genmove {
         Genmove {
             mv: Some(mv),
@@ -190,7 +190,7 @@ impl Genmove {
         }
     }
 
-    /// Resignation.
+    /// The answer that resigns the game.
     pub fn resign() -> Genmove {
         Genmove {
             mv: None,
@@ -203,33 +203,33 @@ impl Genmove {
 /// A game read by [`Engine::load_game`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedGame {
-    /// The board's size.
+    /// The size of the board.
     pub size: Size,
-    /// The komi, when the file names one.
+    /// The komi, if the file has one.
     pub komi: Option<Komi>,
-    /// The rules, when the file names some that can be played here; otherwise the session's stay.
+    /// The rules, if the file names supported ones; otherwise the session keeps its rules.
     pub rules: Option<Rules>,
-    /// Stones on the board before the first turn, and who takes it.
+    /// The stones on the board before the first turn, and the player who takes it.
     pub start: Setup,
-    /// All turns up to the asked move.
+    /// All turns up to the requested move.
     pub turns: Vec<(Color, Move)>,
 }
 
-/// Status asked for by `final_status_list`.
+/// The status of stones requested by `final_status_list`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoneStatus {
-    /// Counted for its owner.
+    /// The stone counts for its owner.
     Alive,
-    /// Expected to be captured if both play on; what stands at the end of a game is counted.
+    /// The stone is expected to be captured if play continues; stones left at the end of a game are counted.
     Dead,
-    /// Alive in seki. Area scoring draws no line between this and alive.
+    /// The stone is alive in seki, which area scoring does not distinguish from alive.
     Seki,
 }
 
-/// Why an engine has no answer.
+/// The reason why an engine has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
-    /// The engine does not offer this.
+    /// The engine does not support the command or value.
     #[error("{0} is not supported by this engine")]
     Unsupported(String),
     /// The engine tried and failed.

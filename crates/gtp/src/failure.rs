@@ -1,4 +1,4 @@
-//! What can go wrong with an engine?
+//! The ways in which an engine process can fail.
 
 use std::fmt;
 use std::io;
@@ -7,13 +7,13 @@ use std::time::Duration;
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself with this exit code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal killed it.
     Signal(i32),
-    /// It closed its output but ran on, and was killed.
+    /// It closed its standard output but kept running, and was killed.
     OutputClosed,
-    /// The system did not tell.
+    /// The operating system did not report how it ended.
     Unknown,
 }
 
@@ -30,20 +30,20 @@ impl Exit {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Exit::Code(code) => write!(f, "ended with exit code {code}"),
-            Exit::Signal(signal) => write!(f, "ended with signal {signal}"),
-            Exit::OutputClosed => f.write_str("closed its output"),
-            Exit::Unknown => f.write_str("ended"),
+            Exit::Code(code) => write!(f, "exited with code {code}"),
+            Exit::Signal(signal) => write!(f, "was killed by signal {signal}"),
+            Exit::OutputClosed => f.write_str("closed its standard output"),
+            Exit::Unknown => f.write_str("exited"),
         }
     }
 }
 
-/// What went wrong with an engine. After every kind but [`Refused`](ControllerError::Refused) the engine is dead.
+/// An error of an engine. After any error except [`Refused`](ControllerError::Refused), the engine is dead.
 ///
-/// `stderr` is what the engine had written to its standard error, the last 64 KiB; the message shows its last line.
+/// `stderr` holds the last 64 KiB that the engine wrote to its standard error; the message shows the last line.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// There is no such program.
+    /// The program does not exist.
     #[error(
         "cannot start the engine '{program}': no such program (check the path, or that it is installed and on PATH)"
     )]
@@ -56,53 +56,53 @@ pub enum ControllerError {
     NotStarted {
         /// The program as given.
         program: String,
-        /// The system's reason.
+        /// The error of the operating system.
         reason: io::Error,
     },
-    /// The engine ended by itself: a crash, or an early exit.
-    #[error("the engine {exit} during '{during}'{}", last_words(.stderr))]
+    /// The engine crashed or exited early.
+    #[error("the engine {exit} during '{during}'{}", last_stderr_line(.stderr))]
     Exited {
-        /// How it ended.
+        /// How the engine ended.
         exit: Exit,
-        /// The command it was asked.
+        /// The command in progress.
         during: String,
-        /// The end of its standard error.
+        /// The end of the engine's standard error.
         stderr: String,
     },
     /// The engine did not answer in time.
-    #[error("the engine did not answer '{during}' within {:.1} s{}", after.as_secs_f64(), last_words(.stderr))]
+    #[error("the engine did not answer '{during}' within {:.1} s{}", after.as_secs_f64(), last_stderr_line(.stderr))]
     TimedOut {
-        /// The command it was asked.
+        /// The command in progress.
         during: String,
-        /// The time it was given.
+        /// The time limit.
         after: Duration,
-        /// The end of its standard error.
+        /// The end of the engine's standard error.
         stderr: String,
     },
     /// The engine has used up its time for the game.
-    #[error("the engine has used up its {:.1} s for the game{}", total.as_secs_f64(), last_words(.stderr))]
+    #[error("the engine has used up its {:.1} s for the game{}", total.as_secs_f64(), last_stderr_line(.stderr))]
     OutOfTime {
-        /// The time it was given for all its moves.
+        /// The time limit for all its moves.
         total: Duration,
-        /// The end of its standard error.
+        /// The end of the engine's standard error.
         stderr: String,
     },
     /// The engine's answer is not GTP, or makes no sense for the command.
-    #[error("the engine answered '{during}' with nonsense: {text:?}{}", last_words(.stderr))]
+    #[error("the engine gave an invalid answer to '{during}': {text:?}{}", last_stderr_line(.stderr))]
     Nonsense {
-        /// The command it was asked.
+        /// The command in progress.
         during: String,
-        /// The beginning of what it said.
+        /// The beginning of the invalid answer.
         text: String,
-        /// The end of its standard error.
+        /// The end of the engine's standard error.
         stderr: String,
     },
-    /// The engine answered with a failure (`?`). It is alive and may be asked on.
-    #[error("the engine refused '{command}': {message}")]
+    /// The engine answered with a failure (`?`). It is still running and accepts further commands.
+    #[error("the engine rejected '{command}': {message}")]
     Refused {
-        /// The command it was asked.
+        /// The rejected command.
         command: String,
-        /// Its message.
+        /// The engine's error message.
         message: String,
     },
     /// The engine was killed after an earlier error.
@@ -110,16 +110,18 @@ pub enum ControllerError {
     Gone,
 }
 
-fn last_words(stderr: &str) -> String {
+fn last_stderr_line(stderr: &str) -> String {
     let line = stderr
         .lines()
         .rev()
         .find(|line| !line.trim().is_empty())
         .map(|line| excerpt(line.trim()));
-    line.map_or(String::new(), |line| format!("; its last words: {line}"))
+    line.map_or(String::new(), |line| {
+        format!("; last line of its standard error: {line}")
+    })
 }
 
-/// The beginning of a text, 200 characters, fit to be shown in one line.
+/// The first 200 characters of a text, as a single line.
 pub(crate) fn excerpt(text: &str) -> String {
     let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     shown.take(200).collect::<String>().trim().to_owned()

@@ -1,34 +1,34 @@
-//! Which game is on the board of a GTP session?
+//! The game on the board of a GTP session.
 
 use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Point, Position, Rules, Setup, SetupError, Size};
 
-/// The game as GTP sees it: any color may play at any time, and play may go on after two passes.
+/// A game as seen by GTP: either color may play at any time, and play may continue after two passes.
 ///
-/// Our rules alternate strictly, so every GTP history is mapped onto an alternating one with the same coloring after every
-/// turn: the color of the first turn begins; a color that plays out of turn later is given the turn by an inserted pass (or
-/// by taking back a pass that stands last). Under positional superko only colorings count, so legality is exactly that of the
-/// real history; under other ko rules it is that of a game in which the other color passed.
+/// Our rules require alternating turns, so every GTP history is mapped to an alternating one with the same coloring
+/// after every turn: the color of the first turn begins, and a color that later plays out of turn gets the turn by an
+/// inserted pass (or by undoing a pass if that was the last turn). Positional superko compares only colorings, so
+/// legality is exactly that of the real history; under other ko rules it is that of a game in which the other color
+/// passed.
 ///
-/// Two passes end the game. A play after them resumes it: as if they had not happened where the rules say so or know no
-/// resumption, with the passes on record where they do. What a long cycle has tied stays over.
+/// Two passes end the game. A play after them resumes it. The two passes are undone if the rules say so or have no
+/// resumption; otherwise they remain on record. A game that a long cycle has tied stays over.
 #[derive(Clone)]
 pub struct Game {
-    /// Where the turns begin.
     start: Setup,
     position: Position,
     komi: Komi,
-    /// Handicap stones at the head of the turns.
+    /// How many of the first turns are handicap stones.
     handicap: usize,
     turns: Vec<(Color, Move)>,
 }
 
-/// Why the game was not changed.
+/// The reason why a change of the game was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GameError {
     /// The rules forbid the move.
     #[error("illegal move ({0})")]
     Illegal(IllegalMove),
-    /// There is no turn to take back.
+    /// There is no turn to undo.
     #[error("cannot undo")]
     NothingToUndo,
 }
@@ -47,7 +47,7 @@ impl Game {
     /// A new game from stones on the board.
     ///
     /// # Errors
-    /// [`SetupError`] when no game can start so.
+    /// [`SetupError`] if no game can start this way.
     pub fn starting(size: Size, rules: Rules, komi: Komi, start: &Setup) -> Result<Game, SetupError> {
         Ok(Game {
             start: *start,
@@ -58,12 +58,12 @@ impl Game {
         })
     }
 
-    /// Where the turns begin; handicap stones given by [`place_handicap`](Game::place_handicap) are turns.
+    /// The start of the game. Handicap stones from [`place_handicap`](Game::place_handicap) are turns, not part of it.
     pub fn start(&self) -> Setup {
         self.start
     }
 
-    /// Handicap stones at the head of the turns.
+    /// How many of the first turns are handicap stones.
     pub fn handicap_turns(&self) -> usize {
         self.handicap
     }
@@ -73,57 +73,57 @@ impl Game {
         self.position.rules()
     }
 
-    /// Goes on under other rules, to which all turns so far must keep.
+    /// Continues the game under other rules, under which all turns so far must be legal.
     ///
     /// # Errors
-    /// [`GameError::Illegal`] when a turn would have been illegal; nothing has changed then.
+    /// [`GameError::Illegal`] if a turn would have been illegal; the game is then unchanged.
     pub fn set_rules(&mut self, rules: Rules) -> Result<(), GameError> {
         self.position = self.replayed(rules)?;
         Ok(())
     }
 
-    /// The board's size.
+    /// The size of the board.
     pub fn size(&self) -> Size {
         self.position.size()
     }
 
-    /// Half points added to White's score.
+    /// The points added to White's score.
     pub fn komi(&self) -> Komi {
         self.komi
     }
 
-    /// Changes the komi; the game goes on.
+    /// Changes the komi of the current game.
     pub fn set_komi(&mut self, komi: Komi) {
         self.komi = komi;
     }
 
-    /// All turns in order, as they were given.
+    /// All turns in order, as received.
     pub fn turns(&self) -> &[(Color, Move)] {
         &self.turns
     }
 
-    /// The position after all turns. Its move list may hold inserted passes.
+    /// The position after all turns. Its move list may contain inserted passes.
     pub fn position(&self) -> &Position {
         &self.position
     }
 
-    /// Whether both have passed, or a long cycle has tied the game.
+    /// Whether both players have passed or a long cycle has tied the game.
     pub fn is_over(&self) -> bool {
         is_over(&self.position)
     }
 
-    /// The position with `color` to move in a game between machines, as needed to choose a move for it. It is over only if a
-    /// long cycle has tied the game.
+    /// The position with `color` to move in a game between machines, for choosing a move. It is over only if a long
+    /// cycle has tied the game.
     pub fn position_for(&self, color: Color) -> Position {
         let mut position = self.position.clone();
         give_turn(&mut position, color);
         position.between_machines()
     }
 
-    /// Plays for `color`, in turn or not.
+    /// Plays a move for `color`, in turn or not.
     ///
     /// # Errors
-    /// [`GameError::Illegal`] when the rules forbid the move; nothing has changed then.
+    /// [`GameError::Illegal`] if the rules forbid the move; the game is then unchanged.
     pub fn play(&mut self, color: Color, mv: Move) -> Result<(), GameError> {
         if let Err(reason) = apply(&mut self.position, color, mv) {
             self.rebuild();
@@ -133,7 +133,7 @@ impl Game {
         Ok(())
     }
 
-    /// Takes back the last turn.
+    /// Undoes the last turn and returns it.
     ///
     /// # Errors
     /// [`GameError::NothingToUndo`] at the start of the game.
@@ -146,10 +146,10 @@ impl Game {
         Ok(last)
     }
 
-    /// Puts black stones on the empty board as handicap, by consecutive moves (Taylor's rules, comment 3).
+    /// Places black handicap stones on the empty board as consecutive moves (Taylor's rules, comment 3).
     ///
     /// # Errors
-    /// [`GameError::Illegal`] when a point is named twice; the board is empty again then.
+    /// [`GameError::Illegal`] if a point is given twice; the board is then empty again.
     pub fn place_handicap(&mut self, points: &[Point]) -> Result<(), GameError> {
         self.handicap = points.len();
         self.turns = points.iter().map(|&point| (Color::Black, Move::Play(point))).collect();
@@ -177,7 +177,7 @@ impl Game {
         if self.handicap >= 2 {
             start.handicap = Handicap::Consecutive(u16::try_from(self.handicap).unwrap_or(u16::MAX));
         }
-        let mut position = Position::starting(self.size(), rules, &start).expect("the game has started so");
+        let mut position = Position::starting(self.size(), rules, &start).expect("the game started this way");
         for &(color, mv) in &self.turns {
             apply(&mut position, color, mv).map_err(GameError::Illegal)?;
         }
@@ -191,7 +191,7 @@ fn is_over(position: &Position) -> bool {
 
 fn apply(position: &mut Position, color: Color, mv: Move) -> Result<(), IllegalMove> {
     match mv {
-        // A pass out of turn, or after the end, changes nothing that our rules know.
+        // A pass out of turn or after the end changes nothing under our rules.
         Move::Pass if is_over(position) || position.to_move() != color => Ok(()),
         Move::Pass => position.try_play(Move::Pass),
         Move::Play(_) => {
@@ -205,7 +205,7 @@ fn give_turn(position: &mut Position, color: Color) {
     if position.is_tied_by_cycle() {
         return;
     }
-    // Only rules under which nothing can be agreed on, or that say so, end with two passes here.
+    // Two passes end the position's game only under rules that say so or have no agreement.
     while position.is_over() {
         position.undo();
         position.undo();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn play_goes_on_after_two_passes() {
+    fn play_continues_after_two_passes() {
         let mut game = game();
         game.play(Color::Black, mv("C3")).expect("legal");
         game.play(Color::White, mv("pass")).expect("legal");

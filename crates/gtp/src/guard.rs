@@ -1,9 +1,9 @@
-//! How does an engine end when this program is killed outright and can do nothing itself?
+//! Kills engines if this program is killed and cannot clean up itself.
 //!
-//! In two ways at once. The kernel kills the engine when the thread ends that started it (Linux only, and only the engine itself,
-//! not what it has started). And a guard, a small shell process with a pipe from this program that stands before the engine starts,
-//! kills all that bears the engine's mark, and its whole process group, as soon as the pipe is closed, which the kernel does for every
-//! program however it ends.
+//! There are two mechanisms. The kernel kills the engine when the thread that started it ends (Linux only, and only the
+//! engine itself, not the processes it started). And a guard, a small shell process started before the engine, holds a
+//! pipe from this program. The kernel closes the pipe when this program ends, however that happens, and the guard then
+//! kills the engine's whole process group and all processes that carry the engine's mark.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -11,10 +11,11 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Pid;
 
-use crate::strays;
+use crate::escaped;
 
-/// Waits for the end of its input, kills the group named there, if one is, and all processes that bear the mark given as its first
-/// argument. It looks until it finds none three times: one that starts another, or another program, may be missed once.
+/// Waits for the end of its input, then kills the process group named there, if any, and all processes that carry the
+/// mark given as its first argument. It searches until it finds none three times in a row, since it may miss a process
+/// that is just starting another process or program.
 const SCRIPT: &str = r#"trap '' HUP INT TERM QUIT
 read -r group && read -r rest
 [ -z "$group" ] || kill -s KILL -- "-$group"
@@ -28,21 +29,21 @@ while [ $rounds -lt 200 ] && [ $quiet -lt 3 ]; do
   [ $quiet -eq 0 ] || sleep 0.02
 done"#;
 
-/// A process that kills an engine and all that it has started when this program ends without having done so. Dropping it lets them
-/// be.
+/// A process that kills an engine and everything it started if this program ends without doing so. Dropping the guard
+/// leaves them running.
 pub(crate) struct Guard {
     shell: Child,
 }
 
 impl Guard {
-    /// Sets a guard over all that will bear the mark. `None` where there is no shell: then only the engine itself is sure to end with
-    /// this program.
+    /// Starts a guard for all processes that will carry the mark. `None` if there is no shell: then only the engine
+    /// itself is certain to end with this program.
     pub(crate) fn over(mark: &str) -> Option<Guard> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", SCRIPT, &strays::entry(mark)])
+            .args(["-c", SCRIPT, &escaped::entry(mark)])
             // A guard inside another engine must outlive that engine.
-            .env_remove(strays::MARK)
+            .env_remove(escaped::MARK)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -51,10 +52,10 @@ impl Guard {
         command.spawn().ok().map(|shell| Guard { shell })
     }
 
-    /// Names the engine's process group, which is killed even where its members have put off the mark, or nobody can see it.
+    /// Tells the guard the engine's process group, to be killed even if its members have removed or hidden the mark.
     pub(crate) fn watch_group(&mut self, group: Pid) {
         if let Some(pipe) = &mut self.shell.stdin {
-            // So short a line comes whole or not at all; a guard that is gone cannot be helped.
+            // Such a short line is written completely or not at all; nothing can be done if the guard is gone.
             let _ = pipe.write_all(format!("{}\n", group.as_raw_nonzero()).as_bytes());
         }
     }
@@ -62,7 +63,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Its pipe is closed only after it is dead: it must not see the end of its input now.
+        // Close the pipe only after killing the guard: it must not see the end of its input.
         let pipe = self.shell.stdin.take();
         let _ = self.shell.kill();
         let _ = self.shell.wait();
@@ -70,9 +71,11 @@ impl Drop for Guard {
     }
 }
 
-/// The one place with unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where only
-/// async-signal-safe calls are allowed. The closure makes two plain system calls and allocates nothing. There is no safe way to ask
-/// for the signal that ends the engine when this program is killed outright.
+/// Makes the kernel kill the engine when the thread that started it ends.
+///
+/// This is the only unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where
+/// only async-signal-safe calls are allowed. The closure makes a few plain system calls and allocates nothing. There is
+/// no safe way to request the signal that kills the engine when this program is killed.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub(crate) fn die_with_parent(command: &mut Command) {
@@ -81,11 +84,11 @@ pub(crate) fn die_with_parent(command: &mut Command) {
     use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
     let parent = getpid();
-    // SAFETY: only prctl and getppid are called, both async-signal-safe; nothing is allocated or locked.
+    // SAFETY: the closure only calls prctl and getppid, both async-signal-safe, and neither allocates nor locks.
     unsafe {
         command.pre_exec(move || {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before the signal was asked for.
+            // The parent may have died before the signal was requested.
             match getppid() == Some(parent) {
                 true => Ok(()),
                 false => Err(io::Error::from(io::ErrorKind::NotConnected)),

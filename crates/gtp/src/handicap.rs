@@ -1,9 +1,9 @@
-//! Where do freely placed handicap stones go? (GTP 2, section 4.1.2)
+//! Free placement of handicap stones (GTP 2, section 4.1.2).
 
 use tengen_rules::{Point, Size, fixed_handicap};
 
-/// Points for a free placement of `stones` stones: the fixed places where they exist, else points spread as far from each other
-/// and from the edge as can be, starting near the centre. Always fewer than the board has points.
+/// Points for a free placement of `stones` stones: the usual fixed points if they exist, otherwise points as far from
+/// each other and from the edge as possible, starting near the center. Always fewer than the board has points.
 pub fn spread_handicap(size: Size, stones: usize) -> Vec<Point> {
     if let Some(points) = fixed_handicap(size, stones) {
         return points;
@@ -17,7 +17,7 @@ pub fn spread_handicap(size: Size, stones: usize) -> Vec<Point> {
     chosen
 }
 
-/// Twice the distance to the edge, or the distance to the nearest chosen stone where that is less.
+/// Twice the distance to the edge, or the distance to the nearest chosen stone if that is less.
 fn room(size: Size, chosen: &[Point], point: Point) -> usize {
     let (column, row) = (point.column(size), point.row(size));
     let edge = (column + 1)
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spread_stones_are_distinct_on_every_board() {
+    fn free_handicap_stones_are_distinct_on_every_board() {
         for (width, height) in [(1, 1), (1, 2), (2, 2), (3, 5), (5, 5), (19, 19), (4, 19)] {
             let size = Size::new(width, height).expect("a size");
             for stones in [2, 3, 5, 17, 361] {

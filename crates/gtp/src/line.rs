@@ -1,18 +1,18 @@
-//! How does one line of input become a command? (GTP 2, sections 2.5, 2.6 and 3.1)
+//! Parsing one line of input into a command (GTP 2, sections 2.5, 2.6 and 3.1).
 
-/// One command: the optional number in front of it, its name and its arguments.
+/// One command: its optional ID, name and arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The digits in front of the command exactly as they came, to be repeated in the reply.
+    /// The digits before the command exactly as received, to be repeated in the reply.
     pub id: Option<String>,
-    /// The command's name; empty when a line holds nothing but a number.
+    /// The name of the command; empty if the line contains only a number.
     pub name: String,
-    /// The arguments, split at white space.
+    /// The arguments, split at whitespace.
     pub args: Vec<String>,
 }
 
 impl Request {
-    /// Reads one line; `None` when nothing is left of it after cleaning, which asks for no reply at all.
+    /// Parses one line; `None` if nothing is left of it after cleaning, which requires no reply.
     pub fn parse(line: &str) -> Option<Request> {
         let clean = clean_line(line);
         let mut words = clean.split_ascii_whitespace().peekable();
@@ -27,14 +27,14 @@ impl Request {
         })
     }
 
-    /// The arguments put together again with single spaces.
+    /// The arguments joined by single spaces.
     pub fn rest(&self) -> String {
         self.args.join(" ")
     }
 }
 
-/// Cleans a line as GTP 2, section 3.1 asks: a tab becomes a space, other control characters vanish (a carriage return
-/// among them), and everything from `#` on is a comment.
+/// Cleans a line as required by GTP 2, section 3.1: tabs become spaces, other control characters (including carriage
+/// returns) are removed, and everything from `#` on is a comment.
 pub fn clean_line(line: &str) -> String {
     let code = line.split('#').next().unwrap_or_default();
     code.chars()
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_commands() {
+    fn lines_are_parsed_into_commands() {
         check("play b c3", None, "play", &["b", "c3"]);
         check("17 play b c3\r\n", Some("17"), "play", &["b", "c3"]);
         check("  \tname \t\t x", None, "name", &["x"]);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_no_commands() {
+    fn empty_lines_are_not_commands() {
         for line in ["", "\n", " \t \r\n", "# only a comment", "\x01\x02", "   # 5 name"] {
             assert_eq!(Request::parse(line), None, "{line:?}");
         }

@@ -1,34 +1,34 @@
-//! How do bytes get to an engine and from it without this program ever waiting for a pipe?
+//! Reading from and writing to an engine without ever blocking this program on a pipe.
 
 use std::io::{Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Longest line taken from an engine, in bytes.
+/// The longest line accepted from an engine, in bytes.
 const MAX_LINE: usize = 256 * 1024;
-/// Lines that wait to be read before the engine is made to wait.
+/// The number of unread lines after which the engine has to wait.
 const WAITING_LINES: usize = 64;
-/// Commands that wait to be written. Each is sent only after the last one was answered, so an engine with more than this does not
-/// read what it answers.
+/// The most commands waiting to be written. Each command is sent only after the previous one was answered, so if more
+/// are waiting, the engine answers without reading.
 const WAITING_COMMANDS: usize = 4;
 
-/// What an engine has said.
+/// Output of an engine.
 pub(crate) enum Incoming {
-    /// A line, without its ending and without control characters.
+    /// A line, without its line ending and control characters.
     Line(String),
-    /// More than 256 KiB without the end of a line. Nothing follows.
+    /// More than 256 KiB without a line ending. Nothing follows.
     TooLong,
 }
 
-/// Reads lines in a thread of its own, until the stream ends or nobody listens any more.
+/// Reads lines in its own thread until the stream ends or the receiver is dropped.
 pub(crate) fn read_lines(stdout: ChildStdout) -> Receiver<Incoming> {
     let (sender, receiver) = sync_channel(WAITING_LINES);
     thread::spawn(move || send_lines(stdout, &sender));
     receiver
 }
 
-/// Writes commands in a thread of its own, until the engine no longer reads or the sender is dropped; the pipe is closed then.
+/// Writes commands in its own thread until the engine stops reading or the sender is dropped, then closes the pipe.
 pub(crate) fn write_commands(mut stdin: ChildStdin) -> SyncSender<String> {
     let (sender, receiver) = sync_channel::<String>(WAITING_COMMANDS);
     thread::spawn(move || {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_without_end_are_cut() {
+    fn endless_lines_are_reported() {
         let (sender, receiver) = sync_channel(8);
         let text = [b"one\r\ntwo\n".as_slice(), &vec![b'x'; MAX_LINE + 1]].concat();
         send_lines(text.as_slice(), &sender);

@@ -1,8 +1,9 @@
-//! How is an engine's process started, watched and got rid of with everything it has started itself?
+//! Starting an engine's process, watching it, and killing it with everything it started.
 //!
-//! Every engine leads its own process group. Getting rid of it means: kill the group, wait for the engine, kill what has left the
-//! group, then collect the engine's own children. Those become ours when the engine dies because this process makes itself their
-//! "subreaper" (Linux): in a container without an init process nobody else would collect them.
+//! Every engine leads its own process group. To clean up: kill the group, wait for the engine, kill the processes that
+//! have left the group, then reap the engine's own children. They become our children when the engine dies because this
+//! process makes itself their "subreaper" (Linux); in a container without an init process, nothing else would reap
+//! them.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -12,22 +13,22 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 
+use crate::command_line::CommandLine;
+use crate::escaped;
 use crate::failure::Exit;
 use crate::guard::{Guard, die_with_parent};
-use crate::strays;
-use crate::words::CommandLine;
 
 /// How much of the engine's standard error is kept: the last 64 KiB.
 const STDERR_KEPT: usize = 64 * 1024;
-/// How long the members of a killed group are waited for.
+/// How long to wait for the members of a killed group.
 const REAP_FOR: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(2);
 
-/// A running engine. Dropping it kills its process group and collects what is left of it.
+/// A running engine. Dropping it kills its process group and reaps its members.
 pub(crate) struct EngineProcess {
     child: Child,
     group: Pid,
-    /// Kills the group when this program cannot.
+    /// Kills the group if this program cannot.
     guard: Option<Guard>,
     mark: String,
     stderr: Arc<Tail>,
@@ -37,16 +38,16 @@ pub(crate) struct EngineProcess {
 impl EngineProcess {
     /// Starts the engine with pipes for its three streams.
     pub(crate) fn spawn(line: &CommandLine) -> io::Result<(EngineProcess, ChildStdin, ChildStdout)> {
-        let mark = strays::new_mark();
+        let mark = escaped::new_mark();
         let mut command = Command::new(&line.program);
         command
             .args(&line.args)
-            .env(strays::MARK, &mark)
+            .env(escaped::MARK, &mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // Before the engine: this program may be killed at any moment.
+        // Start the guard before the engine, since this program may be killed at any moment.
         let mut guard = Guard::over(&mark);
         let mut child = spawn_from_lasting_thread(command)?;
         let group = Pid::from_child(&child);
@@ -70,12 +71,12 @@ impl EngineProcess {
         ))
     }
 
-    /// What the engine has written to its standard error, the last 64 KiB of it.
+    /// The last 64 KiB that the engine has written to its standard error.
     pub(crate) fn stderr(&self) -> String {
         self.stderr.text()
     }
 
-    /// How the engine ended, if it ends within the given time. It is left to be collected by [`kill`](Self::kill).
+    /// Whether the engine ends within the given time. It still has to be reaped by [`kill`](Self::kill).
     pub(crate) fn ends_within(&self, time: Duration) -> bool {
         let deadline = Instant::now() + time;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -90,12 +91,13 @@ impl EngineProcess {
         }
     }
 
-    /// Kills the whole group and collects it. Doing so again does nothing. Returns how the engine ended: by itself, or by our signal.
+    /// Kills and reaps the whole group; further calls do nothing. Returns how the engine ended: by itself or by our
+    /// signal.
     pub(crate) fn kill(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;
         }
-        // The engine is not collected yet, so its number cannot belong to anybody else.
+        // The engine has not been reaped yet, so its PID cannot have been reused.
         let _ = kill_process_group(self.group, Signal::KILL);
         self.guard = None;
         let exit = match self.child.wait() {
@@ -103,13 +105,13 @@ impl EngineProcess {
             Err(_) => Exit::Unknown,
         };
         self.exit = Some(exit);
-        strays::end(&self.mark);
+        escaped::kill_all(&self.mark);
         self.reap_group();
         self.stderr.wait_closed(Duration::from_millis(200));
         exit
     }
 
-    /// Collects members of the group that have become our children.
+    /// Reaps members of the group that have become our children.
     fn reap_group(&self) {
         let deadline = Instant::now() + REAP_FOR;
         while Instant::now() < deadline {
@@ -128,10 +130,10 @@ impl Drop for EngineProcess {
     }
 }
 
-/// Starts the process from one thread that lives as long as this program.
+/// Starts the process from a thread that lives as long as this program.
 ///
-/// The signal that kills the engine when its parent dies is sent when the *thread* ends that started it; worker threads may end
-/// long before the match does.
+/// The signal that kills the engine when its parent dies is sent when the *thread* that started it ends, and worker
+/// threads may end long before the match.
 fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
     type Job = (Command, mpsc::SyncSender<io::Result<Child>>);
     static SPAWNER: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
@@ -156,14 +158,14 @@ fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
 
 #[cfg(target_os = "linux")]
 fn become_subreaper() {
-    // Without it everything works, but grandchildren are left to the init process.
+    // If this fails, everything still works, but grandchildren are left to the init process.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
 #[cfg(not(target_os = "linux"))]
 fn become_subreaper() {}
 
-/// The end of a stream, collected by a thread of its own.
+/// The tail of a stream, collected by its own thread.
 struct Tail {
     state: Mutex<(Vec<u8>, bool)>,
 }
@@ -187,7 +189,7 @@ impl Tail {
     fn push(&self, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0.extend_from_slice(bytes);
-        // Cut in large steps, so that a flood costs linear time.
+        // Cut in large steps, so that a flood takes only linear time.
         if state.0.len() > 2 * STDERR_KEPT {
             let surplus = state.0.len() - STDERR_KEPT;
             state.0.drain(..surplus);

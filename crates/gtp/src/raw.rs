@@ -1,28 +1,28 @@
-//! What does a network say of a position by itself, and how is that written for `kata-raw-nn`?
+//! A network's output for a position without search, and its format for `kata-raw-nn`.
 
 use std::fmt::Write;
 
 use tengen_rules::Size;
 
-/// A network's judgement of one position, all seen by White.
+/// A network's output for one position, from White's viewpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawNetwork {
-    /// The symmetry of the square under which the position was shown, 0 to 7.
+    /// The symmetry of the square applied to the position, 0 to 7.
     pub symmetry: usize,
-    /// Probability that White wins, a tie counting half, 0 to 1.
+    /// White's win probability, 0 to 1, where a tie counts as half.
     pub white_win: f32,
-    /// Expected margin after komi, in points, positive when White leads.
+    /// Expected margin after komi in points, positive if White is ahead.
     pub white_lead: f32,
-    /// Probability of every point as the next move, in reading order; `None` where a play is illegal.
+    /// Probability of every point as the next move, in reading order; `None` if illegal.
     pub policy: Vec<Option<f32>>,
     /// Probability of a pass.
     pub pass: f32,
-    /// Expected owner of every point in reading order, −1 (Black) to 1 (White); empty where not predicted.
+    /// Expected owner of every point in reading order, −1 (Black) to 1 (White); empty if not predicted.
     pub ownership: Vec<f32>,
 }
 
 impl RawNetwork {
-    /// The form of KataGo's `kata-raw-nn`, with those of its keys that mean something here.
+    /// The text in the format of KataGo's `kata-raw-nn`, with those of its keys that apply here.
     pub(crate) fn text(&self, size: Size) -> String {
         let mut text = format!(
             "symmetry {}\nwhiteWin {:.6}\nwhiteLoss {:.6}\nnoResult 0.000000\nwhiteLead {:.4}\npolicy\n",
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_stand_as_katago_writes_them() {
+    fn output_has_katagos_format() {
         let raw = RawNetwork {
             symmetry: 3,
             white_win: 0.25,

@@ -1,11 +1,11 @@
-//! Which rules does a controller ask for, and how are ours told?
+//! Parsing rules requested by a controller, and writing ours for controllers and engines.
 
 use tengen_rules::{GameEnd, HandicapBonus, KoRule, Rules, RulesError, Scoring, Suicide};
 
-/// The key of our own text for rules, in place of KataGo's settings where those cannot say them.
+/// The JSON key for our own text, used for rules that KataGo's settings cannot express.
 const OWN_KEY: &str = "tengen";
 
-/// The rules in the words of KataGo's `kata-get-rules` where these mean the same, else `{"tengen":"<our text>"}`.
+/// The rules in the format of KataGo's `kata-get-rules` if it can express them, otherwise `{"tengen":"<our text>"}`.
 pub(crate) fn rules_json(rules: Rules) -> String {
     let ko = match (rules.ko, rules.suicide) {
         (KoRule::PositionalSuperko, _) => Some("POSITIONAL"),
@@ -32,9 +32,9 @@ pub(crate) fn rules_json(rules: Rules) -> String {
     )
 }
 
-/// How another engine is told the rules of a game between machines, after `kata-set-rules`: KataGo's settings where
-/// these mean the same, else our own text in their form, which only Tengen takes. How the game ends is left out, for two
-/// passes end every game between machines.
+/// The argument of `kata-set-rules` that tells another engine the rules of a game between machines: KataGo's settings
+/// if they can express the rules, otherwise our own text in the same form, which only Tengen accepts. The end of the
+/// game is ignored, since two passes end every game between machines.
 pub fn rules_for_engine(rules: Rules) -> String {
     let same_in_katago = rules_json(Rules {
         end: GameEnd::TwoPasses,
@@ -46,10 +46,10 @@ pub fn rules_for_engine(rules: Rules) -> String {
     }
 }
 
-/// Reads rules: a name of ours or one that means the same elsewhere, settings `key=value`, or KataGo's JSON.
+/// Parses rules: one of our names or another program's name for the same rules, `key=value` settings, or KataGo's JSON.
 ///
 /// # Errors
-/// The reason, where the text means other rules than any of ours, or nothing.
+/// The reason if the text is invalid or means rules that are not supported.
 pub(crate) fn read_rules(text: &str) -> Result<Rules, String> {
     let rules = match text.starts_with('{') {
         true => read_json(text)?,
@@ -64,20 +64,20 @@ pub(crate) fn read_rules(text: &str) -> Result<Rules, String> {
 /// These rules with one of KataGo's settings changed.
 ///
 /// # Errors
-/// The reason, where the setting is unknown, means other rules than any of ours, or the rules are none that KataGo's settings say.
+/// The reason if the setting is unknown, leads to unsupported rules, or KataGo's settings cannot express these rules.
 pub(crate) fn with_setting(rules: Rules, key: &str, value: &str) -> Result<Rules, String> {
     let settings = rules_json(rules);
     let settings = settings.trim_matches(['{', '}']);
     if own_text(settings).is_some() {
         return Err(format!(
-            "the rules {rules} are not made of such settings: set all by kata-set-rules"
+            "the rules {rules} cannot be expressed by such settings: set all rules with kata-set-rules"
         ));
     }
     read_rules(&format!("{{{settings},\"{key}\":\"{value}\"}}"))
 }
 
 fn read_name(text: &str) -> Result<Rules, String> {
-    // Names may be written with spaces; a controller that writes `new zealand` means what KataGo means by it.
+    // Names may be written with spaces; a controller that sends `new zealand` means KataGo's rules of that name.
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     if let Err(error @ RulesError::OtherMeaning { .. }) = words.join("-").parse::<Rules>() {
         return Err(error.to_string());
@@ -89,15 +89,15 @@ fn read_name(text: &str) -> Result<Rules, String> {
     text.parse().map_err(|error| match error {
         RulesError::Unknown(_) => {
             let names: Vec<_> = Rules::names().collect();
-            format!("unknown rules '{text}': there are {}", names.join(", "))
+            format!("unknown rules '{text}': choose one of {}", names.join(", "))
         }
         error => error.to_string(),
     })
 }
 
-/// Reads a flat JSON object of settings; what is left out is as under Tromp-Taylor rules.
+/// Parses a flat JSON object of settings; missing settings are those of the Tromp-Taylor rules.
 fn read_json(text: &str) -> Result<Rules, String> {
-    let malformed = || "syntax error: the rules are no JSON object".to_owned();
+    let malformed = || "syntax error: the rules are not a JSON object".to_owned();
     let body = text
         .strip_prefix('{')
         .and_then(|text| text.trim_end().strip_suffix('}'));
@@ -111,14 +111,14 @@ fn read_json(text: &str) -> Result<Rules, String> {
         let [key, value] = [key, value].map(|word| word.trim().trim_matches('"').to_ascii_lowercase());
         take_setting(&mut rules, &key, &value)?;
     }
-    // KataGo's suicide never means that of a single stone. Under positional superko that is the same thing.
+    // KataGo's suicide setting excludes single stones, which makes no difference under positional superko.
     if rules.ko == KoRule::SituationalSuperko && rules.suicide == Suicide::Allowed {
         rules.suicide = Suicide::MultiOnly;
     }
     Ok(rules)
 }
 
-/// The text of `"tengen":"<text>"` where that is all there is.
+/// The text of `"tengen":"<text>"` if that is the only setting.
 fn own_text(settings: &str) -> Option<&str> {
     let (key, value) = settings.split_once(':')?;
     let value = value.trim().strip_prefix('"')?.strip_suffix('"')?;
@@ -142,20 +142,18 @@ fn take_setting(rules: &mut Rules, key: &str, value: &str) -> Result<(), String>
     Ok(())
 }
 
-/// Why a setting of KataGo's is not taken.
+/// The reason why one of KataGo's settings is rejected.
 fn refusal(key: &str, value: &str) -> String {
     let reason = match (key, value) {
-        ("ko", "simple") => "KataGo voids a game that repeats itself; here chinese_practice ties it",
-        ("score" | "scoring", "territory") => {
-            "KataGo plays clean-up phases; japanese2008 is the computable variant here"
-        }
-        ("tax", _) => "no rules here tax groups: tax none",
-        ("friendlypassok", _) => "what stands is counted here: friendlyPassOk false",
-        ("ko", _) => "ko is positional or situational",
-        ("score" | "scoring", _) => "scoring is area",
-        ("suicide" | "multistonesuicidelegal" | "hasbutton", _) => "it is true or false",
-        ("whitehandicapbonus", _) => "it is 0, N or N-1",
-        _ => return format!("unknown setting of rules '{key}'"),
+        ("ko", "simple") => "long cycles void the game in KataGo; chinese_practice makes them a tie",
+        ("score" | "scoring", "territory") => "KataGo plays cleanup phases; japanese2008 is the computable variant",
+        ("tax", _) => "no supported rules have a group tax; use NONE",
+        ("friendlypassok", _) => "all stones left on the board are counted; use false",
+        ("ko", _) => "use POSITIONAL or SITUATIONAL",
+        ("score" | "scoring", _) => "use AREA",
+        ("suicide" | "multistonesuicidelegal" | "hasbutton", _) => "use true or false",
+        ("whitehandicapbonus", _) => "use 0, N or N-1",
+        _ => return format!("unknown rule setting '{key}'"),
     };
     format!("unsupported rules: {key} {value}: {reason}")
 }
@@ -165,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_the_same_is_accepted() {
+    fn equivalent_rules_are_accepted() {
         for text in [
             "tromp-taylor",
             "Tromp Taylor",
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_read_back() {
+    fn rules_round_trip_through_json() {
         let texts = [
             "ko=situational,suicide=forbidden",
             "handicap_bonus=n",
@@ -216,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rules_are_refused_with_the_reason() {
+    fn unsupported_rules_are_rejected_with_a_reason() {
         let check = |text: &str, part: &str| {
             let message = read_rules(text).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
@@ -225,7 +223,7 @@ mod tests {
         check("chinese", "chinese_practice");
         check("new-zealand", "new_zealand");
         check("New Zealand", "situational superko");
-        check("stone_scoring", "taxes groups");
+        check("stone_scoring", "group tax");
         check("aga-button", "half a point");
         check("tromp-taylor,ko=super", "positional");
         check("martian", "unknown rules 'martian'");

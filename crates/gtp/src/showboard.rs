@@ -1,9 +1,9 @@
-//! How is a position drawn as text?
+//! Drawing a position as text.
 
 use tengen_rules::{Color, Point, Position};
 
-/// Draws the board with coordinates, `X` for Black, `O` for White, `.` for empty; the stone played last stands in brackets.
-/// One line per row, no line is empty, no newline at the end.
+/// Draws the board with coordinates: `X` for Black, `O` for White, `.` for empty, and the last stone played in
+/// parentheses. There is one line per row, no empty line, and no newline at the end.
 pub fn show_board(position: &Position) -> String {
     let size = position.size();
     let last = match position.last_move() {
@@ -45,7 +45,7 @@ fn cell(position: &Position, point: Point, last: Option<Point>, column: usize) -
 }
 
 fn column_letter(column: usize) -> char {
-    // The letter I is left out.
+    // Skip the letter I.
     let letter = b'A' + column as u8 + u8::from(column >= 8);
     char::from(letter)
 }

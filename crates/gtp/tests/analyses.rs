@@ -1,27 +1,27 @@
-//! KataGo's analysis protocol without a search behind it: lines in, jobs, lines out.
+//! KataGo's analysis protocol without a search: lines in, jobs, lines out.
 
 use serde_json::{Value, json};
-use tengen_gtp::json::{Defaults, Desk, Identity, Settings, Viewpoint};
+use tengen_gtp::json::{Defaults, Identity, QueryQueue, Settings, Viewpoint};
 use tengen_gtp::{AnalyzedMove, PositionAnalysis};
 use tengen_rules::{Color, Handicap, Komi, Move, Position, Rules, Size};
 
-fn desk() -> Desk {
-    desk_with(Defaults {
+fn queue() -> QueryQueue {
+    queue_with(Defaults {
         komi: Komi::from_half_points(14),
         ..Defaults::default()
     })
 }
 
-fn desk_with(defaults: Defaults) -> Desk {
+fn queue_with(defaults: Defaults) -> QueryQueue {
     let identity = Identity {
         version: "1.2.3".to_owned(),
         model: "a-network".to_owned(),
         batch: 4,
     };
-    Desk::new(identity, defaults)
+    QueryQueue::new(identity, defaults)
 }
 
-/// A query about a 5x5 board with these fields changed or added; `null` takes a field away.
+/// A query about a 5x5 board with these fields changed or added; `null` removes a field.
 fn query(changes: Value) -> Value {
     let mut query = json!({"id": "q", "rules": "tromp-taylor", "boardXSize": 5, "boardYSize": 5, "moves": []});
     for (field, value) in changes.as_object().expect("an object") {
@@ -30,23 +30,23 @@ fn query(changes: Value) -> Value {
     query
 }
 
-fn say(desk: &mut Desk, line: &Value) -> Vec<Value> {
-    let handled = desk.handle(line.to_string().as_bytes());
+fn send(queue: &mut QueryQueue, line: &Value) -> Vec<Value> {
+    let handled = queue.handle(line.to_string().as_bytes());
     let read = |line: &String| serde_json::from_str(line).expect("a reply is JSON");
     handled.replies.iter().map(read).collect()
 }
 
-/// Says a query to a fresh desk that takes it without a word.
-fn take(changes: Value) -> Desk {
-    let mut desk = desk();
-    assert_eq!(say(&mut desk, &query(changes)), Vec::<Value>::new());
-    desk
+/// A new queue with this query, which it must accept without a reply.
+fn take(changes: Value) -> QueryQueue {
+    let mut queue = queue();
+    assert_eq!(send(&mut queue, &query(changes)), Vec::<Value>::new());
+    queue
 }
 
-/// The positions of all jobs in the order in which they come up.
-fn positions(desk: &Desk) -> Vec<(usize, Position)> {
-    let numbers = desk.most_urgent(100).into_iter();
-    let jobs = numbers.map(|number| desk.job(number).expect("a job"));
+/// The positions of all jobs in order of urgency.
+fn positions(queue: &QueryQueue) -> Vec<(usize, Position)> {
+    let numbers = queue.most_urgent(100).into_iter();
+    let jobs = numbers.map(|number| queue.job(number).expect("a job"));
     jobs.map(|job| (job.turn, job.position.clone())).collect()
 }
 
@@ -54,7 +54,7 @@ fn stones(position: &Position) -> [usize; 2] {
     [Color::Black, Color::White].map(|color| position.stones(color).len())
 }
 
-/// An analysis with two moves visited and one not, seen by the side to move.
+/// An analysis with two visited moves and one unvisited, from the viewpoint of the side to move.
 fn found(size: Size) -> PositionAnalysis {
     let one = |text: &str, visits: u32| AnalyzedMove {
         mv: Move::parse(size, text).expect("a move"),
@@ -83,15 +83,15 @@ fn found(size: Size) -> PositionAnalysis {
     }
 }
 
-fn answered(desk: &mut Desk, for_good: bool) -> Value {
-    let number = desk.most_urgent(1)[0];
-    let size = desk.job(number).expect("a job").position.size();
-    let line = desk.answer(number, &found(size), for_good).expect("the job is there");
+fn answered(queue: &mut QueryQueue, is_final: bool) -> Value {
+    let number = queue.most_urgent(1)[0];
+    let size = queue.job(number).expect("a job").position.size();
+    let line = queue.answer(number, &found(size), is_final).expect("the job is there");
     serde_json::from_str(&line).expect("JSON")
 }
 
 #[test]
-fn every_turn_asked_for_becomes_a_job() {
+fn every_requested_turn_becomes_a_job() {
     let moves = json!([["B", "C3"], ["W", "b2"], ["B", "pass"]]);
     let all = positions(&take(json!({"moves": moves, "analyzeTurns": [3, 0, 1, 0]})));
     let seen: Vec<_> = all
@@ -105,14 +105,14 @@ fn every_turn_asked_for_becomes_a_job() {
             (0, [0, 0], Color::Black),
             (1, [1, 0], Color::White)
         ],
-        "each once, in the order named"
+        "each once, in the order given"
     );
     let last = positions(&take(json!({"moves": moves})));
     assert_eq!(last.iter().map(|(turn, _)| *turn).collect::<Vec<_>>(), [3]);
 }
 
 #[test]
-fn games_may_begin_with_stones_and_either_player() {
+fn games_may_start_with_stones_and_either_player() {
     let handicap = json!([["B", "B2"], ["b", "D4"]]);
     let (_, position) = positions(&take(json!({"initialStones": handicap, "rules": "aga"}))).remove(0);
     assert_eq!(
@@ -129,7 +129,7 @@ fn games_may_begin_with_stones_and_either_player() {
         position.at(position.size().point(3, 1).expect("a point")),
         Some(Color::White)
     );
-    // Stones stay where the first move is of the color that was not to begin, and where one color moves twice.
+    // The stones remain if the other color moves first or one color moves twice.
     let moves = json!([["W", "C3"], ["W", "C4"]]);
     let out_of_turn = json!({"initialStones": [["B", "B2"], ["W", "B3"]], "initialPlayer": "B", "moves": moves, "analyzeTurns": [0, 2]});
     let all = positions(&take(out_of_turn));
@@ -138,7 +138,7 @@ fn games_may_begin_with_stones_and_either_player() {
 }
 
 #[test]
-fn a_game_that_was_passed_out_goes_on() {
+fn positions_after_two_passes_can_be_analyzed() {
     let passes = json!([["B", "C3"], ["W", "pass"], ["B", "pass"]]);
     let all = positions(&take(json!({"moves": passes, "analyzeTurns": [2, 3]})));
     assert!(all.iter().all(|(_, position)| !position.is_over()));
@@ -146,10 +146,10 @@ fn a_game_that_was_passed_out_goes_on() {
 }
 
 #[test]
-fn rules_and_komi_are_those_of_the_query() {
+fn rules_and_komi_come_from_the_query() {
     let of = |changes: Value| {
-        let desk = take(changes);
-        let job = desk.job(desk.most_urgent(1)[0]).expect("a job");
+        let queue = take(changes);
+        let job = queue.job(queue.most_urgent(1)[0]).expect("a job");
         (job.position.rules(), job.query.komi.half_points())
     };
     assert_eq!(of(json!({"komi": 6.5})), (Rules::tromp_taylor(), 13));
@@ -163,15 +163,15 @@ fn rules_and_komi_are_those_of_the_query() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line_with_its_field() {
+fn invalid_queries_are_rejected_with_the_field() {
     let check = |changes: Value, field: &str, part: &str| {
-        let mut desk = desk();
-        let replies = say(&mut desk, &query(changes.clone()));
+        let mut queue = queue();
+        let replies = send(&mut queue, &query(changes.clone()));
         assert_eq!(replies.len(), 1, "{changes}");
         let message = replies[0]["error"].as_str().expect("an error");
         assert!(message.contains(part), "{changes}: {message}");
         assert_eq!(replies[0]["field"], field, "{changes}: {message}");
-        assert!(desk.is_empty(), "nothing is analyzed: {changes}");
+        assert!(queue.is_empty(), "nothing is analyzed: {changes}");
     };
     check(json!({"id": null}), "id", "missing");
     check(json!({"id": 7}), "id", "expected a string, found 7");
@@ -191,14 +191,18 @@ fn what_is_wrong_is_said_in_one_line_with_its_field() {
     check(
         json!({"rules": {"ko": ["x", "y"]}}),
         "rules",
-        "positional or situational",
+        "POSITIONAL or SITUATIONAL",
     );
     check(json!({"whiteHandicapBonus": 2}), "rules", "0, N or N-1");
     check(json!({"komi": 7.25}), "komi", "half points");
     check(json!({"komi": 200}), "komi", "-150 to 150");
     check(json!({"boardXSize": null}), "boardXSize", "missing");
     check(json!({"boardYSize": 20}), "boardYSize", "from 1 to 19, found 20");
-    check(json!({"initialStones": [["B", "pass"]]}), "initialStones", "no stone");
+    check(
+        json!({"initialStones": [["B", "pass"]]}),
+        "initialStones",
+        "found a pass",
+    );
     let both = json!([["B", "A1"], ["W", "A1"]]);
     check(json!({"initialStones": both}), "initialStones", "A1 has stones of both");
     let captured = json!([["B", "A1"], ["W", "A2"], ["W", "B1"]]);
@@ -237,7 +241,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_field() {
 }
 
 #[test]
-fn a_game_tied_by_a_long_cycle_leaves_nothing_to_analyze() {
+fn games_tied_by_a_long_cycle_are_rejected() {
     let size = Size::new(2, 2).expect("a size");
     let tied = (0..1000u64).find_map(|seed| {
         let mut position = Position::with_rules(size, Rules::chinese_practice());
@@ -255,7 +259,7 @@ fn a_game_tied_by_a_long_cycle_leaves_nothing_to_analyze() {
         }
         None
     });
-    let plays = tied.expect("some random game goes round");
+    let plays = tied.expect("some random game has a cycle");
     let colors = ["B", "W"].into_iter().cycle();
     let moves: Vec<Value> = plays
         .iter()
@@ -268,9 +272,9 @@ fn a_game_tied_by_a_long_cycle_leaves_nothing_to_analyze() {
             "analyzeTurns": [turn]}),
         )
     };
-    let mut desk = desk();
-    assert_eq!(say(&mut desk, &asked(plays.len() - 1)), Vec::<Value>::new());
-    let refused = say(&mut desk, &asked(plays.len()));
+    let mut queue = queue();
+    assert_eq!(send(&mut queue, &asked(plays.len() - 1)), Vec::<Value>::new());
+    let refused = send(&mut queue, &asked(plays.len()));
     assert_eq!(refused[0]["field"], "analyzeTurns");
     assert!(
         refused[0]["error"].as_str().is_some_and(|text| text.contains("tied")),
@@ -279,10 +283,10 @@ fn a_game_tied_by_a_long_cycle_leaves_nothing_to_analyze() {
 }
 
 #[test]
-fn lines_that_are_no_queries_are_refused() {
-    let mut desk = desk();
+fn lines_that_are_not_queries_are_rejected() {
+    let mut queue = queue();
     for line in [&b"not json"[..], b"[1]", b"{\"id\":\"a\"", b"\xff\xfe", b"\"text\""] {
-        let replies = desk.handle(line).replies;
+        let replies = queue.handle(line).replies;
         assert_eq!(replies.len(), 1, "{line:?}");
         let reply: Value = serde_json::from_str(&replies[0]).expect("JSON");
         assert!(
@@ -292,17 +296,17 @@ fn lines_that_are_no_queries_are_refused() {
             "{reply}"
         );
     }
-    assert!(desk.handle(b" \t\r\n").replies.is_empty(), "an empty line asks nothing");
+    assert!(queue.handle(b" \t\r\n").replies.is_empty(), "an empty line is ignored");
     let deep = "[".repeat(100_000);
-    assert_eq!(desk.handle(deep.as_bytes()).replies.len(), 1);
-    assert!(desk.refuse_long_line(99).contains("fewer than 99 bytes"));
+    assert_eq!(queue.handle(deep.as_bytes()).replies.len(), 1);
+    assert!(queue.reject_long_line(99).contains("fewer than 99 bytes"));
 }
 
 #[test]
-fn what_is_not_followed_is_warned_of() {
-    let mut desk = desk();
-    let replies = say(
-        &mut desk,
+fn ignored_fields_cause_warnings() {
+    let mut queue = queue();
+    let replies = send(
+        &mut queue,
         &query(json!({
             "maxVisit": 3, "includeOwnershipStdev": true, "includeNoResultValue": false, "rootPolicyTemperature": 1.5,
             "overrideSettings": {"wideRootNoise": 0.04, "maxTime": 2},
@@ -328,7 +332,7 @@ fn what_is_not_followed_is_warned_of() {
             .iter()
             .all(|reply| reply["warning"].is_string() && reply["id"] == "q")
     );
-    let job = desk.job(desk.most_urgent(1)[0]).expect("it is analyzed all the same");
+    let job = queue.job(queue.most_urgent(1)[0]).expect("it is analyzed anyway");
     assert_eq!(
         (job.query.settings.visits, job.query.settings.seconds),
         (100, Some(2.0))
@@ -339,24 +343,24 @@ fn what_is_not_followed_is_warned_of() {
 
 #[test]
 fn rules_can_be_forced() {
-    let mut desk = desk_with(Defaults {
+    let mut queue = queue_with(Defaults {
         rules: Some(Rules::tromp_taylor()),
         ..Defaults::default()
     });
     for (rules, part) in [
         (json!("japanese"), "japanese2008"),
-        (json!("aga"), "not under aga"),
+        (json!("aga"), "instead of aga"),
         (json!(null), "missing"),
     ] {
-        let replies = say(&mut desk, &query(json!({"rules": rules})));
+        let replies = send(&mut queue, &query(json!({"rules": rules})));
         let warning = replies[0]["warning"].as_str().expect("a warning");
         assert!(
-            warning.contains("analyzed under tromp_taylor") && warning.contains(part),
+            warning.contains("analyzed under the forced rules tromp_taylor") && warning.contains(part),
             "{warning}"
         );
     }
-    assert!(say(&mut desk, &query(json!({}))).is_empty());
-    let all = positions(&desk);
+    assert!(send(&mut queue, &query(json!({}))).is_empty());
+    let all = positions(&queue);
     assert_eq!(all.len(), 4);
     assert!(
         all.iter()
@@ -366,36 +370,36 @@ fn rules_can_be_forced() {
 
 #[test]
 fn the_highest_priority_comes_first_then_the_oldest() {
-    let mut desk = desk();
+    let mut queue = queue();
     let moves = json!([["B", "C3"], ["W", "B2"]]);
     let three = json!({"id": "a", "moves": moves, "analyzeTurns": [0, 1, 2], "priorities": [-1, 5, 0]});
-    say(&mut desk, &query(three));
-    say(&mut desk, &query(json!({"id": "b", "priority": 5})));
-    say(
-        &mut desk,
+    send(&mut queue, &query(three));
+    send(&mut queue, &query(json!({"id": "b", "priority": 5})));
+    send(
+        &mut queue,
         &query(json!({"id": "c", "priority": -1_000_000_000_000_000i64})),
     );
-    let order: Vec<String> = desk
+    let order: Vec<String> = queue
         .most_urgent(9)
         .into_iter()
         .map(|number| {
-            let job = desk.job(number).expect("a job");
+            let job = queue.job(number).expect("a job");
             format!("{}{}", job.query.id(), job.turn)
         })
         .collect();
     assert_eq!(order, ["a1", "b0", "a2", "a0", "c0"]);
-    assert_eq!(desk.most_urgent(2).len(), 2);
+    assert_eq!(queue.most_urgent(2).len(), 2);
 }
 
 #[test]
-fn an_answer_says_all_that_was_asked_from_the_viewpoint_asked() {
+fn answers_have_all_requested_fields_from_the_requested_viewpoint() {
     let fields = json!({"moves": [["B", "A1"]], "includeOwnership": true, "includeMovesOwnership": true,
         "includePolicy": true, "includePVVisits": true});
-    let mut desk = take(fields.clone());
-    let answer = answered(&mut desk, false);
+    let mut queue = take(fields.clone());
+    let answer = answered(&mut queue, false);
     assert_eq!(answer["isDuringSearch"], true);
     assert_eq!((&answer["id"], &answer["turnNumber"]), (&json!("q"), &json!(1)));
-    // White is to move, Black is told.
+    // White is to move; the answer is from Black's viewpoint.
     let root = &answer["rootInfo"];
     assert_eq!(root["currentPlayer"], "W");
     let [winrate, lead, raw] = ["winrate", "scoreLead", "rawWinrate"].map(|key| root[key].as_f64());
@@ -404,7 +408,7 @@ fn an_answer_says_all_that_was_asked_from_the_viewpoint_asked() {
         (Some(0.25), Some(-2.5), Some(0.375), Some(10)),
         "the position itself counts as a visit"
     );
-    assert_eq!(root["rawLead"], 0.0, "what is no number is told as 0");
+    assert_eq!(root["rawLead"], 0.0, "NaN is reported as 0");
     assert_eq!(root["thisHash"].as_str().map(str::len), Some(32));
     let infos = answer["moveInfos"].as_array().expect("a list");
     assert_eq!(infos.len(), 2, "moves without a visit are left out");
@@ -418,8 +422,8 @@ fn an_answer_says_all_that_was_asked_from_the_viewpoint_asked() {
         json!(vec![-1.0; 26]),
         "probabilities have no viewpoint"
     );
-    assert_eq!(answered(&mut desk, true)["isDuringSearch"], false);
-    assert!(desk.is_empty());
+    assert_eq!(answered(&mut queue, true)["isDuringSearch"], false);
+    assert!(queue.is_empty());
     for (viewpoint, seen) in [("WHITE", 0.75), ("sidetomove", 0.75), ("BLACK", 0.25)] {
         let mut changed = fields.clone();
         changed["overrideSettings"] = json!({"reportAnalysisWinratesAs": viewpoint, "analysisPVLen": 1});
@@ -428,70 +432,74 @@ fn an_answer_says_all_that_was_asked_from_the_viewpoint_asked() {
         assert_eq!(answer["moveInfos"][0]["pv"], json!(["C3", "pass"]));
         assert_eq!(answer["moveInfos"][0]["pvVisits"], json!([6, 2]));
     }
-    let mut white = desk_with(Defaults {
+    let mut white = queue_with(Defaults {
         settings: Settings {
             viewpoint: Viewpoint::White,
             ..Settings::default()
         },
         ..Defaults::default()
     });
-    say(&mut white, &query(json!({})));
+    send(&mut white, &query(json!({})));
     let answer = answered(&mut white, true);
-    assert_eq!(answer["rootInfo"]["winrate"], 0.25, "Black is to move, White is told");
+    assert_eq!(answer["rootInfo"]["winrate"], 0.25, "Black to move, White's viewpoint");
     for key in ["ownership", "policy"] {
-        assert_eq!(answer[key], Value::Null, "what was not asked for is not told");
+        assert_eq!(answer[key], Value::Null, "only requested fields are reported");
         assert_eq!(answer["moveInfos"][0][key], Value::Null);
     }
 }
 
 #[test]
-fn actions_are_answered_with_all_they_held() {
-    let mut desk = desk();
-    let version = say(&mut desk, &json!({"id": "v", "action": "query_version", "mine": [1]}));
+fn actions_are_answered_with_all_their_fields() {
+    let mut queue = queue();
+    let version = send(&mut queue, &json!({"id": "v", "action": "query_version", "mine": [1]}));
     assert_eq!(
         version,
         [json!({"id": "v", "action": "query_version", "mine": [1], "version": "1.2.3", "git_hash": "<omitted>"})]
     );
-    let models = say(&mut desk, &json!({"id": "m", "action": "query_models"}));
+    let models = send(&mut queue, &json!({"id": "m", "action": "query_models"}));
     assert_eq!(models[0]["models"][0]["name"], "a-network");
     let clear = json!({"id": "c", "action": "clear_cache"});
-    let handled = desk.handle(clear.to_string().as_bytes());
+    let handled = queue.handle(clear.to_string().as_bytes());
     assert!(handled.clear_cache);
     assert_eq!(handled.replies, [clear.to_string()]);
 }
 
 #[test]
-fn terminated_jobs_come_first_and_are_let_go() {
-    let mut desk = desk();
+fn terminated_jobs_come_first_and_end_without_results() {
+    let mut queue = queue();
     let moves = json!([["B", "C3"], ["W", "B2"]]);
-    say(
-        &mut desk,
+    send(
+        &mut queue,
         &query(json!({"id": "a", "moves": moves, "analyzeTurns": [0, 1, 2]})),
     );
-    say(&mut desk, &query(json!({"id": "b"})));
-    let stopped = |desk: &Desk| -> Vec<usize> {
-        let numbers = desk.most_urgent(9).into_iter();
-        let jobs = numbers.map(|number| desk.job(number).expect("a job"));
+    send(&mut queue, &query(json!({"id": "b"})));
+    let stopped = |queue: &QueryQueue| -> Vec<usize> {
+        let numbers = queue.most_urgent(9).into_iter();
+        let jobs = numbers.map(|number| queue.job(number).expect("a job"));
         jobs.filter(|job| job.stopped).map(|job| job.turn).collect()
     };
     let end = json!({"id": "t", "action": "terminate", "terminateId": "a", "turnNumbers": [1, 7]});
-    assert_eq!(say(&mut desk, &end), [end]);
-    assert_eq!(stopped(&desk), [1]);
-    let first = desk.most_urgent(1)[0];
-    let line = desk.let_go(first).expect("a line");
+    assert_eq!(send(&mut queue, &end), [end]);
+    assert_eq!(stopped(&queue), [1]);
+    let first = queue.most_urgent(1)[0];
+    let line = queue.end_without_results(first).expect("a line");
     assert_eq!(
         serde_json::from_str::<Value>(&line).expect("JSON"),
         json!({"id": "a", "isDuringSearch": false, "noResults": true, "turnNumber": 1})
     );
-    assert_eq!(desk.let_go(first), None, "a job is answered once for good");
-    say(
-        &mut desk,
+    assert_eq!(
+        queue.end_without_results(first),
+        None,
+        "a job gets only one final answer"
+    );
+    send(
+        &mut queue,
         &json!({"id": "t", "action": "terminate", "terminateId": "b"}),
     );
-    assert_eq!(stopped(&desk), [0]);
-    say(&mut desk, &json!({"id": "t", "action": "terminate_all"}));
-    assert_eq!(stopped(&desk).len(), 3);
-    let failed = desk.fail(desk.most_urgent(1)[0], "no network").expect("a line");
+    assert_eq!(stopped(&queue), [0]);
+    send(&mut queue, &json!({"id": "t", "action": "terminate_all"}));
+    assert_eq!(stopped(&queue).len(), 3);
+    let failed = queue.fail(queue.most_urgent(1)[0], "no network").expect("a line");
     assert!(
         failed.contains("\"error\":\"no network\"") && failed.contains("\"id\":\"a\""),
         "{failed}"

@@ -1,9 +1,9 @@
-//! KataGo's analysis protocol under whatever comes in: no line ends the conversation, every reply is one line of JSON.
+//! KataGo's analysis protocol with arbitrary input: no line causes a panic, and every reply is one line of JSON.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tengen_gtp::PositionAnalysis;
-use tengen_gtp::json::{Defaults, Desk, Identity};
+use tengen_gtp::json::{Defaults, Identity, QueryQueue};
 
 const FIELDS: [&str; 27] = [
     "id",
@@ -35,7 +35,7 @@ const FIELDS: [&str; 27] = [
     "none of these",
 ];
 
-/// Values that fields take, and values that no field takes.
+/// Valid values of fields, and values that are invalid for every field.
 fn value() -> impl Strategy<Value = Value> {
     let texts = prop_oneof![
         Just("B"),
@@ -85,7 +85,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A query that is right but for a few fields.
+/// A query that is valid except for a few fields.
 fn query() -> impl Strategy<Value = Value> {
     prop::collection::vec((prop::sample::select(&FIELDS[..]), value()), 0..4).prop_map(|changes| {
         let mut query = json!({"id": "q", "rules": "tromp-taylor", "boardXSize": 4, "boardYSize": 3, "komi": 0.5,
@@ -97,12 +97,12 @@ fn query() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Says a line and ends all jobs; gives back how many lines came.
+/// Sends a line and finishes all jobs; returns the number of reply lines.
 fn talk(line: &[u8]) -> usize {
-    let mut desk = Desk::new(Identity::default(), Defaults::default());
-    let mut said = desk.handle(line).replies;
-    while let Some(&number) = desk.most_urgent(1).first() {
-        said.extend(desk.answer(number, &PositionAnalysis::default(), true));
+    let mut queue = QueryQueue::new(Identity::default(), Defaults::default());
+    let mut said = queue.handle(line).replies;
+    while let Some(&number) = queue.most_urgent(1).first() {
+        said.extend(queue.answer(number, &PositionAnalysis::default(), true));
     }
     for line in &said {
         assert!(!line.contains('\n'));
@@ -116,18 +116,18 @@ fn talk(line: &[u8]) -> usize {
 
 proptest! {
     #[test]
-    fn whatever_is_asked_is_answered(query in query()) {
+    fn any_query_is_answered(query in query()) {
         let silent = query["analyzeTurns"] == json!([]);
         prop_assert!(talk(query.to_string().as_bytes()) > 0 || silent);
     }
 
     #[test]
-    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         talk(&bytes);
     }
 
     #[test]
-    fn a_query_cut_anywhere_is_refused(query in query(), place in any::<prop::sample::Index>()) {
+    fn truncated_queries_are_rejected(query in query(), place in any::<prop::sample::Index>()) {
         let text = query.to_string();
         let end = place.index(text.len());
         let lines = talk(&text.as_bytes()[..end]);

@@ -1,4 +1,4 @@
-//! The controller against engines that misbehave in every way, written as small shell scripts.
+//! The controller against misbehaving engines, written as small shell scripts.
 #![cfg(unix)]
 
 mod fake;
@@ -9,12 +9,12 @@ use fake::{Fake, limits, size};
 use tengen_gtp::{Answer, CommandLine, Controller, ControllerError, Exit, Timeouts};
 use tengen_rules::{Color, Komi, Move};
 
-/// For engines that never answer; all others get limits that a busy machine keeps.
+/// The limit for engines that never answer; all others get limits that are long enough on a busy machine.
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]
-fn a_well_behaved_engine() {
+fn a_well_behaved_engine_works() {
     let fake = Fake::new("genmove) printf '=%s C3\\n\\n' $id;;\nversion) printf '=%s 1\\n2\\n\\n' $id;;");
     let mut controller = fake.start().expect("a running engine");
     assert_eq!(controller.info().name, "Fake");
@@ -33,7 +33,7 @@ fn a_well_behaved_engine() {
 }
 
 #[test]
-fn answers_in_other_spellings() {
+fn moves_are_accepted_in_other_spellings() {
     for (reply, expected) in [
         ("RESIGN", Answer::Resign),
         ("PASS", Answer::Move(Move::Pass)),
@@ -50,7 +50,7 @@ fn answers_in_other_spellings() {
 }
 
 #[test]
-fn a_missing_program_is_one_sentence() {
+fn a_missing_program_is_reported() {
     let command: CommandLine = "no-such-engine-here --mode gtp".parse().expect("a command line");
     let error = Controller::start(&command, limits()).err().expect("an error");
     assert!(matches!(error, ControllerError::NotFound { .. }));
@@ -59,7 +59,7 @@ fn a_missing_program_is_one_sentence() {
 }
 
 #[test]
-fn a_file_that_is_no_program_cannot_start() {
+fn a_file_that_is_not_a_program_cannot_start() {
     let dir = tempfile::tempdir().expect("a folder");
     let command = CommandLine {
         program: dir.path().display().to_string(),
@@ -72,7 +72,7 @@ fn a_file_that_is_no_program_cannot_start() {
 }
 
 #[test]
-fn a_crash_keeps_the_last_words() {
+fn a_crash_reports_the_end_of_standard_error() {
     let error = Fake::new("genmove) echo 'out of luck' >&2; kill -SEGV $$;;").genmove_error_within(LONG);
     assert!(
         matches!(
@@ -88,7 +88,7 @@ fn a_crash_keeps_the_last_words() {
 }
 
 #[test]
-fn an_early_exit_is_told_apart() {
+fn an_early_exit_is_reported() {
     let error = Fake::new("genmove) exit 3;;").genmove_error_within(LONG);
     assert!(
         matches!(
@@ -114,13 +114,13 @@ fn an_early_exit_is_told_apart() {
 }
 
 #[test]
-fn a_hang_is_ended_in_time() {
+fn a_hang_times_out() {
     let error = Fake::new("genmove) trap '' TERM; sleep 600;;").genmove_error_within(SHORT);
     assert!(matches!(error, ControllerError::TimedOut { .. }), "{error}");
 }
 
 #[test]
-fn thinking_time_of_the_game_is_limited() {
+fn the_time_for_the_whole_game_is_limited() {
     let fake = Fake::new("genmove) sleep 0.15; printf '=%s pass\\n\\n' $id;;");
     let timeouts = Timeouts {
         per_move: Duration::from_secs(20),
@@ -139,7 +139,7 @@ fn thinking_time_of_the_game_is_limited() {
 }
 
 #[test]
-fn a_slow_start_has_a_limit_of_its_own() {
+fn startup_has_its_own_limit() {
     let fake = Fake::new("name) echo 'loading weights' >&2; sleep 0.7; printf '=%s Slow\\n\\n' $id;;");
     let start = |startup| Controller::start(&fake.command(), Timeouts { startup, ..limits() });
     let error = start(SHORT).err().expect("an error");
@@ -152,7 +152,7 @@ fn a_slow_start_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn nonsense_is_named() {
+fn invalid_answers_are_reported() {
     for answer in ["hello there", "=%s banana", "=999 C3", "=%s Z9", "=%s", "=%s I5"] {
         let error = Fake::new(&format!("genmove) printf '{answer}\\n\\n' $id;;")).genmove_error_within(LONG);
         assert!(matches!(error, ControllerError::Nonsense { .. }), "{answer}: {error}");
@@ -160,7 +160,7 @@ fn nonsense_is_named() {
 }
 
 #[test]
-fn floods_end() {
+fn floods_of_output_are_stopped() {
     let lines = Fake::new("genmove) printf '=%s\\n' $id; while :; do echo C3 C3 C3 C3 C3 C3; done;;")
         .genmove_error_within(LONG);
     assert!(
@@ -183,7 +183,7 @@ fn floods_end() {
 }
 
 #[test]
-fn a_flood_on_standard_error_neither_blocks_nor_grows() {
+fn a_flood_on_standard_error_neither_blocks_nor_uses_much_memory() {
     let fake = Fake::new(
         "genmove) i=0; while [ $i -lt 300 ]; do printf '%01000d\\n' $i >&2; i=$((i+1)); done; printf '=%s pass\\n\\n' $id;;",
     );
@@ -198,7 +198,7 @@ fn a_flood_on_standard_error_neither_blocks_nor_grows() {
 }
 
 #[test]
-fn a_refusal_leaves_the_engine_alive() {
+fn a_rejected_command_leaves_the_engine_running() {
     let fake = Fake::new("play) printf '?%s illegal move\\n\\n' $id;;");
     let mut controller = fake.start().expect("a running engine");
     let error = controller.play(size(), Color::Black, Move::Pass).expect_err("an error");
@@ -207,7 +207,7 @@ fn a_refusal_leaves_the_engine_alive() {
 }
 
 #[test]
-fn answers_of_many_lines_end_at_the_empty_line_whatever_the_line_ending() {
+fn multiline_answers_end_at_an_empty_line_with_any_line_ending() {
     let fake = Fake::new("showboard) printf '=%s\\r\\na b\\r\\n c\\td \\r\\n\\r\\n' $id;;");
     let mut controller = fake.start().expect("a running engine");
     assert_eq!(controller.ask("showboard").expect("a board"), "\na b\n c d ");
@@ -215,7 +215,7 @@ fn answers_of_many_lines_end_at_the_empty_line_whatever_the_line_ending() {
 }
 
 #[test]
-fn words_said_without_being_asked_are_nonsense() {
+fn unrequested_output_is_an_error() {
     let fake = Fake::new("komi) printf '=%s\\n\\n\\n\\n= D4\\n\\n' $id; touch said;;");
     let mut controller = fake.start().expect("a running engine");
     controller.ask("komi 7").expect("accepted");
@@ -228,9 +228,9 @@ fn words_said_without_being_asked_are_nonsense() {
     assert!(error.to_string().contains("D4"), "{error}");
 }
 
-/// An engine that answers without reading fills its own input sooner or later; nobody may wait for that pipe.
+/// The input pipe of an engine that answers without reading eventually fills up; the controller must not block on it.
 #[test]
-fn an_engine_that_never_reads_does_not_hold_anybody_up() {
+fn an_engine_that_never_reads_does_not_block_the_controller() {
     let command: CommandLine = "sh -c 'while :; do printf \"= 2\\n\\n\"; sleep 0.002; done'"
         .parse()
         .expect("a command");
@@ -257,7 +257,7 @@ fn an_engine_that_never_reads_does_not_hold_anybody_up() {
 }
 
 #[test]
-fn an_engine_that_closes_its_output_and_runs_on_is_told_apart() {
+fn closing_standard_output_is_reported() {
     let error = Fake::new("genmove) exec >&-; sleep 600;;").genmove_error_within(LONG);
     assert!(
         matches!(
@@ -272,7 +272,7 @@ fn an_engine_that_closes_its_output_and_runs_on_is_told_apart() {
     assert!(
         error
             .to_string()
-            .contains("the engine closed its output during 'genmove b'"),
+            .contains("the engine closed its standard output during 'genmove b'"),
         "{error}"
     );
 }

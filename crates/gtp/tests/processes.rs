@@ -1,4 +1,4 @@
-//! Whatever an engine does and whatever it starts, nothing of it is left: no process, no zombie.
+//! Whatever an engine does and starts, no process and no zombie is left behind.
 #![cfg(target_os = "linux")]
 
 mod fake;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fake::Fake;
 
-/// The engine writes its own number and its children's into a file.
+/// The PIDs of the engine and its children, which the engine writes to a file.
 fn numbers(fake: &Fake, count: usize) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -22,7 +22,7 @@ fn numbers(fake: &Fake, count: usize) -> Vec<String> {
     }
 }
 
-/// Zombies are in `/proc` too.
+/// Whether a process exists; zombies are in `/proc` too.
 fn exists(number: &String) -> bool {
     Path::new("/proc").join(number).exists()
 }
@@ -33,7 +33,7 @@ fn expect_gone(numbers: &[String]) {
     assert!(left.is_empty(), "{left:?} of {numbers:?} are still there");
 }
 
-/// Starts a child that ends only when it is killed.
+/// A shell command that starts a child that ends only when killed.
 const CHILD: &str = "(trap '' TERM HUP INT; sleep 600) & echo $$ $! > pids";
 
 #[test]
@@ -77,14 +77,14 @@ fn nothing_is_left_after_any_failure() {
 }
 
 #[test]
-fn nothing_is_left_of_an_engine_that_does_not_start() {
+fn nothing_is_left_of_an_engine_that_fails_to_start() {
     let fake = Fake::new(&format!("name) {CHILD}; exit 1;;"));
     assert!(fake.start().is_err());
     expect_gone(&numbers(&fake, 2));
 }
 
 #[test]
-fn what_has_left_the_process_group_is_found() {
+fn processes_that_left_the_process_group_are_killed() {
     let fake = Fake::new(
         "komi) setsid sh -c 'echo $$ >> pids; sleep 600' & \
          (setsid sh -c 'echo $$ >> pids; setsid sleep 600 & echo $! >> pids' &); \
@@ -98,7 +98,7 @@ fn what_has_left_the_process_group_is_found() {
 }
 
 #[test]
-fn a_panic_leaves_nothing() {
+fn nothing_is_left_after_a_panic() {
     let fake = Fake::new(&format!("komi) {CHILD}; printf '=%s\\n\\n' $id;;"));
     let mut controller = fake.start().expect("a running engine");
     let worker = std::thread::spawn(move || {

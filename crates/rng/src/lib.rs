@@ -1,12 +1,12 @@
-//! Random numbers whose streams never change: same seed and same ids, same numbers, on any machine.
+//! Random numbers with reproducible streams: the same seed and IDs give the same numbers on any machine.
 //!
-//! The generator is xoshiro256++ (Blackman and Vigna, 2018), seeded through SplitMix64. Ranges, unit floats and
-//! distributions are written here, because libraries change the algorithms behind theirs between versions.
+//! The generator is xoshiro256++ (Blackman and Vigna, 2018), seeded by SplitMix64. Ranges, unit floats and
+//! distributions are implemented here because libraries may change their algorithms between versions.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
-/// The only random generator of the project.
+/// The random generator used throughout the project.
 pub type Rng = Xoshiro256PlusPlus;
 
 /// One step of SplitMix64: advances `state` and returns the next 64 random bits.
@@ -23,7 +23,7 @@ fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Folds a seed and a list of ids into one 64-bit number; the order of the ids counts.
+/// Hashes a seed and a list of IDs into one 64-bit number; the order of the IDs matters.
 pub fn fold(seed: u64, ids: &[u64]) -> u64 {
     let mut state = seed;
     for &id in ids {
@@ -33,9 +33,9 @@ pub fn fold(seed: u64, ids: &[u64]) -> u64 {
     state
 }
 
-/// The generator of one stream, named by the run seed and ids such as (group, game, ply).
+/// The generator of one stream, identified by the run seed and IDs such as (group, game, ply).
 ///
-/// Streams with different ids are independent for all practical purposes.
+/// Streams with different IDs are independent for all practical purposes.
 pub fn stream(seed: u64, ids: &[u64]) -> Rng {
     let mut state = fold(seed, ids);
     let mut bytes = [0u8; 32];
@@ -53,7 +53,7 @@ pub fn bits(rng: &mut Rng) -> u64 {
 /// A uniform integer from 0 to `n` − 1, by multiply and shift (bias below `n` / 2^64).
 ///
 /// # Panics
-/// When `n` is 0.
+/// If `n` is 0.
 pub fn below(rng: &mut Rng, n: usize) -> usize {
     assert!(n > 0, "an empty range has no member");
     ((u128::from(bits(rng)) * n as u128) >> 64) as usize
@@ -65,18 +65,18 @@ pub fn unit_f64(rng: &mut Rng) -> f64 {
     ((bits(rng) >> 11) as f64 + 0.5) * STEP
 }
 
-/// A standard Gumbel variable, −ln(−ln u) with u strictly between 0 and 1: always finite.
+/// A standard Gumbel variable, −ln(−ln u) with u strictly between 0 and 1, so that it is always finite.
 pub fn gumbel(rng: &mut Rng) -> f64 {
     -(-unit_f64(rng).ln()).ln()
 }
 
-/// A standard normal variable (Box and Muller, 1958; the second of the pair is dropped).
+/// A standard normal variable (Box and Muller, 1958; the second value of each pair is discarded).
 pub fn normal(rng: &mut Rng) -> f64 {
     let radius = (-2.0 * unit_f64(rng).ln()).sqrt();
     radius * (std::f64::consts::TAU * unit_f64(rng)).cos()
 }
 
-/// A gamma variable of this shape (above 0) and scale 1 (Marsaglia and Tsang, "A simple method for generating gamma
+/// A gamma variable with this shape (above 0) and scale 1 (Marsaglia and Tsang, "A simple method for generating gamma
 /// variables", 2000); always positive.
 pub fn gamma(rng: &mut Rng, shape: f64) -> f64 {
     if shape < 1.0 {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn published_vectors_hold() {
+    fn generators_match_published_values() {
         let mut state = 0;
         assert_eq!(splitmix64(&mut state), 0xe220_a839_7b1d_cdaf);
         let mut seed = [0u8; 32];
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_pinned_and_depend_on_the_order_of_ids() {
+    fn streams_are_reproducible_and_depend_on_the_order_of_ids() {
         assert_eq!(bits(&mut stream(1, &[2, 3])), bits(&mut stream(1, &[2, 3])));
         assert_ne!(bits(&mut stream(1, &[2, 3])), bits(&mut stream(1, &[3, 2])));
         assert_ne!(bits(&mut stream(1, &[])), bits(&mut stream(1, &[0])));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_floats_stay_inside() {
+    fn ranges_and_floats_stay_within_bounds() {
         let mut rng = stream(7, &[]);
         let mut seen = [0u32; 5];
         for _ in 0..5000 {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_have_their_means() {
+    fn distributions_have_the_expected_means() {
         let mut rng = stream(8, &[]);
         let n = 20_000;
         let mean = |f: &mut dyn FnMut() -> f64| (0..n).map(|_| f()).sum::<f64>() / f64::from(n);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn gamma_variables_have_their_mean_and_variance() {
+    fn gamma_variables_have_the_expected_mean_and_variance() {
         for shape in [0.03, 0.5, 1.0, 4.0] {
             let mut rng = stream(5, &[]);
             let draws: Vec<f64> = (0..40_000).map(|_| gamma(&mut rng, shape)).collect();

@@ -1,9 +1,9 @@
-//! A fixed number of random games by the rules core, the workloads of `tengen bench rules`: always the same games, so
-//! that counts of instructions can be compared.
+//! Plays a fixed number of random games, the workloads of `tengen bench rules`. The games are always the same, so that
+//! instruction counts can be compared.
 //!
 //! ```text
-//! cargo bench -p tengen-rules --bench playouts                    # all four, in time
-//! cargo build --release -p tengen-rules --benches                 # then, for one of them:
+//! cargo bench -p tengen-rules --bench playouts                    # time all four
+//! cargo build --release -p tengen-rules --benches                 # then, to profile one of them:
 //! valgrind --tool=callgrind target/release/deps/playouts-* 19 scan 20
 //! ```
 
@@ -53,7 +53,7 @@ fn run(side: &str, workload: &str, games: &str) {
         margins += position.board_margin();
     }
     let ns = watch.elapsed().as_nanos() as f64 / turns as f64;
-    println!("{size} {workload}: {games} games, {turns} turns, {ns:.1} ns a turn; margins sum up to {margins}");
+    println!("{size} {workload}: {games} games, {turns} turns, {ns:.1} ns per turn; sum of margins {margins}");
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark says what it found")]
@@ -63,5 +63,5 @@ fn memory(side: &str) {
     let area = position.size().area();
     let turns = playout::light_turns(&mut position, area, || random.bits());
     let bytes = position.memory_bytes();
-    println!("{}: {bytes} bytes a position after {turns} turns", position.size());
+    println!("{}: {bytes} bytes per position after {turns} turns", position.size());
 }

@@ -1,5 +1,6 @@
-//! Measures random games per second of processor time: `cargo run --release -p tengen-rules --example bench_rules [seconds per line] [line]`,
-//! a line being for example `uniform19`.
+//! Measures the moves of random games per second of CPU time. Usage:
+//! `cargo run --release -p tengen-rules --example bench_rules [seconds per line] [line]`, where a line is a workload
+//! and a side such as `uniform19`.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use tengen_rules::playout::{light_playout, uniform_playout};
 use tengen_rules::{Position, Size};
 
-/// A small generator (xorshift64*), enough to pick moves.
+/// A small random generator (xorshift64*), good enough to pick moves.
 fn generator(mut state: u64) -> impl FnMut() -> u64 {
     move || {
         state ^= state >> 12;
@@ -17,7 +18,7 @@ fn generator(mut state: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Seconds this thread has run on a processor, so that a busy machine distorts less; wall time where that is unknown.
+/// The CPU time of this thread in seconds, which a busy machine distorts less; wall time if it is unknown.
 fn cpu_seconds(start: Instant) -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = schedule.and_then(|s| s.split(' ').next()?.parse::<f64>().ok());

@@ -9,14 +9,14 @@ use crate::position::Position;
 /// The points each color owns; a point in neither set is neutral.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Area {
-    /// Points of Black.
+    /// Black's stones and the empty points that reach only Black.
     pub black: PointSet,
-    /// Points of White.
+    /// White's stones and the empty points that reach only White.
     pub white: PointSet,
 }
 
 impl Area {
-    /// Who owns a point.
+    /// The owner of a point; `None` if it is neutral.
     #[inline]
     pub fn owner(&self, point: Point) -> Option<Color> {
         if self.black.contains(point) {
@@ -28,7 +28,7 @@ impl Area {
         }
     }
 
-    /// The points of a color.
+    /// The points a color owns.
     #[inline]
     pub fn of(&self, color: Color) -> &PointSet {
         match color {
@@ -37,7 +37,7 @@ impl Area {
         }
     }
 
-    /// Points of Black minus points of White, without komi.
+    /// Black's points minus White's, without komi.
     #[inline]
     pub fn margin(&self) -> i32 {
         self.black.len() as i32 - self.white.len() as i32
@@ -56,18 +56,18 @@ impl Area {
 }
 
 impl Position {
-    /// The area of each color on the grid as it stands: its stones and the empty points that reach only it.
+    /// The area of each color on the current grid: its stones and the empty points that reach only that color.
     pub fn area(&self) -> Area {
         Area::of_stones(self.geometry(), self.stone_sets())
     }
 
-    /// The area after some points have been emptied, such as chains agreed to be dead; the position stays as it is.
+    /// The area after removing some stones, such as chains agreed to be dead; the position itself does not change.
     pub fn area_without(&self, removed: &PointSet) -> Area {
         let [black, white] = *self.stone_sets();
         Area::of_stones(self.geometry(), &[black - *removed, white - *removed])
     }
 
-    /// Area of Black minus area of White in points, without komi.
+    /// Black's area minus White's in points, without komi.
     pub fn board_margin(&self) -> i32 {
         self.area().margin()
     }

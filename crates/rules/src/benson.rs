@@ -9,14 +9,14 @@ use crate::rules::{Scoring, Suicide};
 use crate::size::Size;
 
 impl Position {
-    /// Benson's analysis for each color: the chains that stay on the board though their owner only passes, and the
-    /// regions vital to them.
+    /// Benson's analysis for each color: the chains that survive even if their owner only passes, and the regions vital
+    /// to them.
     ///
     /// A region is a connected set of points without a stone of the owner. It is vital to a chain if each of its empty
-    /// points is a liberty of that chain; where the rules allow suicide, which may empty the others, each of its points
-    /// has to be adjacent to the chain. The pass-alive chains are the largest set in which each chain has two vital
-    /// regions that touch chains of the set only. The area holds those chains and every such region vital to one of
-    /// them. This is an analysis beside the rules and never enters a score.
+    /// points is a liberty of that chain; if the rules allow suicide, which may empty its other points too, each of its
+    /// points must be adjacent to the chain. The pass-alive chains are the largest set in which each chain has two
+    /// vital regions that touch only chains of the set. The area holds those chains and every such region vital to one
+    /// of them. This analysis is not part of the rules and never affects a score.
     pub fn pass_alive(&self) -> Area {
         Area {
             black: self.pass_alive_of(Color::Black),
@@ -30,13 +30,13 @@ impl Position {
         pass_alive_area(self.size(), own, opponent, self.rules().suicide)
     }
 
-    /// Whether the count of the grid as it stands is the score of the rest of the game: each color's pass-alive area is
-    /// exactly its area, and together they are the whole grid.
+    /// Whether the score of the current grid can no longer change with sensible play: each color's pass-alive area is
+    /// exactly its area, and together they cover the whole grid.
     ///
-    /// So no point is neutral, no stone stands in the other's area, and no stone can be captured unless its owner fills
-    /// his own eyes. A stone thrown into the other's area gets no eye, because each point there is adjacent to the chain
-    /// around it; it stays only if nobody answers. Always false under territory scoring, where such answers cost points.
-    /// Says nothing about whether the game is over, which by the rules takes two passes.
+    /// No point is neutral, no stone is inside the other color's area, and no stone can be captured unless its owner
+    /// fills their own eyes. A stone thrown into the other area cannot make an eye, because each point there is
+    /// adjacent to the chain around it; it survives only if the opponent never answers. Always false under territory
+    /// scoring, where such answers cost points. This does not mean that the game is over, which takes two passes.
     pub fn is_settled(&self) -> bool {
         if self.rules().scoring == Scoring::Territory {
             return false;
@@ -57,8 +57,8 @@ pub fn pass_alive_area(size: Size, own: PointSet, opponent: PointSet, suicide: S
 }
 
 impl Position {
-    /// The stones of a color that stay on the board and come to two-eye-formations even under the harsher reading, in
-    /// which a region is vital to a chain only if each of its points is adjacent to the chain; see `life.rs`.
+    /// The stones of a color that are pass-alive even under the stricter definition, in which a region is vital to a
+    /// chain only if each of its points is adjacent to the chain. They also form two-eye-formations; see `life.rs`.
     pub(crate) fn immortal_stones(&self, color: Color) -> PointSet {
         let own = self.stones(color);
         pass_alive(self.geometry(), own, self.geometry().all - own) & own
@@ -66,19 +66,23 @@ impl Position {
 }
 
 /// The pass-alive chains among the stones `own`, with the regions vital to at least one of them; `decisive` holds the
-/// points that have to be adjacent to a chain for their region to be vital to it.
+/// points that must be adjacent to a chain for their region to be vital to it.
 fn pass_alive(geometry: &Geometry, own: PointSet, decisive: PointSet) -> PointSet {
     let mut chains: Vec<PointSet> = geometry.components(&own).collect();
     let mut regions: Vec<PointSet> = geometry.components(&(geometry.all - own)).collect();
     let union = |sets: &[PointSet]| sets.iter().fold(PointSet::new(), |all, set| all | *set);
-    let vital = |region: &PointSet, beside: &PointSet| (*region & decisive).is_subset(beside);
+    let vital = |region: &PointSet, adjacent: &PointSet| (*region & decisive).is_subset(adjacent);
     loop {
         let alive = union(&chains);
         regions.retain(|region| (geometry.adjacent(region) & own).is_subset(&alive));
         let before = chains.len();
         chains.retain(|chain| {
-            let beside = geometry.adjacent(chain);
-            regions.iter().filter(|region| vital(region, &beside)).nth(1).is_some()
+            let adjacent = geometry.adjacent(chain);
+            regions
+                .iter()
+                .filter(|region| vital(region, &adjacent))
+                .nth(1)
+                .is_some()
         });
         if chains.len() == before {
             break;

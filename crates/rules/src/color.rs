@@ -1,14 +1,14 @@
-//! The two colors.
+//! The two colors of stones and players.
 
 use std::fmt;
 
-/// A color, of a stone or of the player who owns it.
+/// The color of a stone or of a player.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Color {
-    /// Takes the first turn of a game.
+    /// The player who takes the first turn of an even game.
     Black = 0,
-    /// Gets the komi.
+    /// The player who receives the komi.
     White = 1,
 }
 
@@ -25,13 +25,13 @@ impl Color {
         }
     }
 
-    /// 0 for Black, 1 for White.
+    /// The color's index: 0 for Black, 1 for White.
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// `B` or `W`, as game records write it.
+    /// `B` or `W`, as in game records.
     pub const fn letter(self) -> char {
         match self {
             Color::Black => 'B',

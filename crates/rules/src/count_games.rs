@@ -1,4 +1,4 @@
-//! The exact number of games of tiny grids.
+//! The exact number of games on tiny grids.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use crate::position::Position;
 use crate::rules::{GameEnd, KoRule, Rules};
 use crate::size::Size;
 
-/// The number of complete games from the empty grid: legal turn sequences that end the game. A game without any play
-/// counts.
+/// The number of complete games from the empty grid: legal turn sequences that end the game. The game without any
+/// plays counts too.
 ///
-/// Time grows with the count itself, some hundred million games a second under positional superko, some ten million
-/// under other rules.
+/// The running time is proportional to the count: about a hundred million games per second under positional superko,
+/// about ten million under other rules.
 ///
 /// # Errors
 /// [`EndlessGames`] if the rules do not bound the length of a game.
@@ -21,37 +21,37 @@ pub fn count_games(size: Size, rules: Rules) -> Result<u128, EndlessGames> {
     Ok(count_games_by_plays(size, rules, usize::MAX)?.iter().sum())
 }
 
-/// Numbers of complete games by their number of plays, from none up to `most_plays`; entry k counts those with k plays.
+/// The number of complete games by number of plays, from 0 to `max_plays`; entry k counts those with k plays.
 ///
 /// # Errors
 /// [`EndlessGames`] if the rules do not bound the length of a game.
-pub fn count_games_by_plays(size: Size, rules: Rules, most_plays: usize) -> Result<Vec<u128>, EndlessGames> {
+pub fn count_games_by_plays(size: Size, rules: Rules, max_plays: usize) -> Result<Vec<u128>, EndlessGames> {
     if rules.ko == KoRule::Basic {
         return Err(EndlessGames);
     }
     let paths_suffice = rules.ko == KoRule::PositionalSuperko && rules.end == GameEnd::TwoPasses && !rules.button;
     if paths_suffice && let Some(grids) = Grids::of(size, rules) {
-        return Ok(grids.paths_by_length(most_plays));
+        return Ok(grids.paths_by_length(max_plays));
     }
     let mut counts = Vec::new();
     let mut position = Position::with_rules(size, rules);
-    extend_game(&mut position, 0, most_plays, &mut counts);
+    extend_game(&mut position, 0, max_plays, &mut counts);
     Ok(counts)
 }
 
-/// Basic ko alone allows games without end.
+/// The error when games are to be counted under basic ko, which allows endless games.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub struct EndlessGames;
 
 impl fmt::Display for EndlessGames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("games cannot be counted under basic ko: they may go on for ever")
+        f.write_str("games cannot be counted under basic ko: they may never end")
     }
 }
 
 impl std::error::Error for EndlessGames {}
 
-fn extend_game(position: &mut Position, plays: usize, most_plays: usize, counts: &mut Vec<u128>) {
+fn extend_game(position: &mut Position, plays: usize, max_plays: usize, counts: &mut Vec<u128>) {
     if position.is_over() {
         if counts.len() <= plays {
             counts.resize(plays + 1, 0);
@@ -59,24 +59,24 @@ fn extend_game(position: &mut Position, plays: usize, most_plays: usize, counts:
         counts[plays] += 1;
         return;
     }
-    if plays < most_plays {
+    if plays < max_plays {
         for point in position.legal_points() {
             position.play_unchecked(Move::Play(point));
-            extend_game(position, plays + 1, most_plays, counts);
+            extend_game(position, plays + 1, max_plays, counts);
             position.undo();
         }
     }
     position.play_unchecked(Move::Pass);
-    extend_game(position, plays, most_plays, counts);
+    extend_game(position, plays, max_plays, counts);
     position.undo();
 }
 
-/// The graph of grids, joined by plays of either color that change them.
+/// The graph of grids, with an edge for each play of either color that changes the grid.
 ///
-/// Under positional superko a game is a path through different grids: between two plays of one color there is exactly
-/// one pass, between plays of different colors none, and two passes end the game. Its passes follow from its grids.
+/// Under positional superko a game is a path that visits no grid twice: there is exactly one pass between two plays of
+/// the same color, none between plays of different colors, and two passes end the game. The grids determine the passes.
 struct Grids {
-    /// The grids that one play leads to.
+    /// For each grid, the grids that one play leads to.
     next: Vec<Vec<u8>>,
 }
 
@@ -115,7 +115,7 @@ impl Grids {
         (grids.len() <= 128).then_some(Grids { next })
     }
 
-    /// Numbers of paths from the empty grid that visit no grid twice, by their length.
+    /// The number of paths from the empty grid that visit no grid twice, by length.
     fn paths_by_length(&self, longest: usize) -> Vec<u128> {
         let mut counts = vec![0u64; self.next.len()];
         self.extend_path(0, 1, 0, longest, &mut counts);

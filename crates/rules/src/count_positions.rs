@@ -1,7 +1,7 @@
-//! The exact number of legal positions of a grid, by dynamic programming over the grid cell by cell.
+//! The exact number of legal positions of a grid, by dynamic programming, cell by cell.
 //!
-//! After every cell only the border matters: the last `width` cells, which of their chains have a liberty, and which of
-//! those without one belong together (Tromp and Farnebäck, Combinatorics of Go, 2007, section 3).
+//! After each cell only the border matters: the last `width` cells, which of their chains have a liberty, and which
+//! stones without one belong to the same chain (Tromp and Farnebäck, Combinatorics of Go, 2007, section 3).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::size::Size;
 
-/// The longest shorter side that is counted; beyond it the borders would not fit into memory.
+/// The limit for the shorter side; beyond it the borders would not fit into memory.
 const MAX_WIDTH: usize = 11;
 
 /// The number of legal positions of a grid, in decimal: colorings in which every chain has a liberty.
 ///
-/// Up to 7x7 it takes well under a second, 9x9 a quarter of a minute; time and memory grow about fivefold with each more row
-/// of the shorter side.
+/// Up to 7x7 this takes well under a second, for 9x9 about 15 seconds; each additional row of the shorter side takes
+/// about five times the time and memory.
 ///
 /// # Errors
 /// [`TooLarge`] if the shorter side is longer than 11 points.
@@ -36,7 +36,7 @@ pub fn count_legal_positions(size: Size) -> Result<String, TooLarge> {
 /// The grid is too large to have its positions counted.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub struct TooLarge {
-    /// The grid asked for.
+    /// The size of the rejected grid.
     pub size: Size,
 }
 
@@ -101,15 +101,15 @@ impl<const N: usize> fmt::Display for Natural<N> {
     }
 }
 
-/// A border: five bits per cell, the left cell lowest. 0 is empty, 1 and 2 are black and white stones of chains that
-/// have a liberty, `3 + 2 * label + color` is a stone of a chain that still needs one; labels count from 0 in the order
-/// in which the chains appear.
+/// A border: five bits per cell, with the leftmost cell in the lowest bits. 0 is empty, 1 and 2 are black and white
+/// stones of chains that have a liberty, `3 + 2 * label + color` is a stone of a chain that still needs one; labels
+/// count from 0 in order of appearance.
 type Border = u64;
 
 const EMPTY: u8 = 0;
 const BITS: usize = 5;
 
-/// Multiplies the key by an odd constant: borders are plain small integers that need spreading only.
+/// A hasher that multiplies the key by an odd constant, which is enough for small integers such as borders.
 #[derive(Default)]
 struct Spread(u64);
 
@@ -131,7 +131,7 @@ type Counts<const N: usize> = HashMap<Border, Natural<N>, BuildHasherDefault<Spr
 
 fn count<const N: usize>(width: usize, length: usize) -> Natural<N> {
     let mut counts: Counts<N> = HashMap::default();
-    // Before the first row the border behaves like a wall: stones of a color never placed that have a liberty already.
+    // Before the first row the border is a wall, which neither needs a liberty nor connects to any stone.
     counts.insert(pack(&[WALL; MAX_WIDTH], width), Natural::one());
     for _ in 0..length {
         for column in 0..width {
@@ -157,7 +157,7 @@ fn count<const N: usize>(width: usize, length: usize) -> Natural<N> {
     sum
 }
 
-/// The highest five-bit value, for cells above the grid; it needs nothing and joins nothing.
+/// The highest five-bit value, for cells above the grid, which need no liberty and connect to nothing.
 const WALL: u8 = 31;
 
 fn needs_liberty(cell: u8) -> bool {
@@ -181,7 +181,7 @@ fn unpack(border: Border, width: usize) -> [u8; MAX_WIDTH] {
     cells
 }
 
-/// Packs a border, its labels counted anew from the left.
+/// Packs a border and renumbers its labels from the left.
 fn pack(cells: &[u8; MAX_WIDTH], width: usize) -> Border {
     let mut labels = [u8::MAX; 32];
     let mut fresh = 0;
@@ -201,7 +201,7 @@ fn pack(cells: &[u8; MAX_WIDTH], width: usize) -> Border {
     border
 }
 
-/// The border after the cell in a column has been chosen, or `None` if that leaves a chain without liberties for good.
+/// The border after choosing the next cell in a column, or `None` if a chain then can never get a liberty.
 fn place(mut cells: [u8; MAX_WIDTH], width: usize, column: usize, choice: u8) -> Option<[u8; MAX_WIDTH]> {
     let above = cells[column];
     let left = if column > 0 { cells[column - 1] } else { WALL };
@@ -217,14 +217,16 @@ fn place(mut cells: [u8; MAX_WIDTH], width: usize, column: usize, choice: u8) ->
     if dies {
         return None;
     }
-    let beside = [above, left].map(|cell| if color(cell) == choice { cell } else { WALL });
+    let own_chains = [above, left].map(|cell| if color(cell) == choice { cell } else { WALL });
     cells[column] = WALL;
-    if above == EMPTY || left == EMPTY || beside.contains(&choice) {
-        beside.iter().for_each(|&cell| give_liberty(&mut cells, width, cell));
+    if above == EMPTY || left == EMPTY || own_chains.contains(&choice) {
+        own_chains
+            .iter()
+            .for_each(|&cell| give_liberty(&mut cells, width, cell));
         cells[column] = choice;
         return Some(cells);
     }
-    cells[column] = match beside {
+    cells[column] = match own_chains {
         [WALL, WALL] => unused_label(&cells, width, choice),
         [WALL, chain] | [chain, WALL] => chain,
         [chain, other] => {
@@ -247,7 +249,7 @@ fn give_liberty(cells: &mut [u8; MAX_WIDTH], width: usize, chain: u8) {
     }
 }
 
-/// The code of a new chain that needs a liberty, under a label that no cell of the border has.
+/// The code of a new chain that needs a liberty, with a label that no cell of the border uses.
 fn unused_label(cells: &[u8; MAX_WIDTH], width: usize, color: u8) -> u8 {
     let free = |code: &u8| {
         !cells[..width]
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn grids_that_are_too_large_are_refused() {
+    fn too_large_grids_are_rejected() {
         let size = Size::square(12).unwrap();
         assert!(count_legal_positions(size).unwrap_err().to_string().contains("12x12"));
     }

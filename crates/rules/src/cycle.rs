@@ -8,7 +8,7 @@ use crate::position::{Position, Turn};
 use crate::rules::{KoRule, LongCycle};
 
 impl Position {
-    /// Whether the play that is being made at a point, leaving `turn`, closes a cycle that ties the game.
+    /// Whether the current play at a point, which produces `turn`, closes a cycle that ties the game.
     #[cold]
     pub(crate) fn closes_cycle(&self, point: Point, turn: &Turn) -> bool {
         if self.rules.ko != KoRule::Basic {
@@ -28,7 +28,7 @@ impl Position {
         })
     }
 
-    /// Stones of each color removed after turn `number`, the play that is being made included.
+    /// The number of stones of each color removed after turn `number`, including those removed by the current play.
     fn removed_since(&self, number: usize, point: Point, turn: &Turn) -> [usize; 2] {
         let mut removed = [0; 2];
         let plays = self.moves[number..].iter().copied().chain([Move::Play(point)]);

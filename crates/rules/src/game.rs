@@ -1,4 +1,4 @@
-//! A game between players who may agree on its end: removal of dead stones, resumption, result.
+//! A game whose players may agree on its end: removal of dead stones, resumption and result.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::point_set::PointSet;
 use crate::position::Position;
 use crate::rules::{GameEnd, Scoring};
 
-/// A position with its komi and what the players have agreed on.
+/// A position with its komi and the players' agreement about dead or alive stones.
 ///
 /// ```
 /// use tengen_rules::{Game, Komi, Move, PointSet, Position, Rules, Size, parse_point};
@@ -31,7 +31,7 @@ pub struct Game {
     agreed: Option<Agreed>,
 }
 
-/// What ended a game by agreement.
+/// The agreement that ended a game: the dead stones or the alive stones.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Agreed {
     Dead(PointSet),
@@ -39,7 +39,7 @@ enum Agreed {
 }
 
 impl Game {
-    /// A game that goes on from a position.
+    /// A game that continues from a position.
     pub fn new(position: Position, komi: Komi) -> Game {
         Game {
             position,
@@ -48,17 +48,17 @@ impl Game {
         }
     }
 
-    /// The position; agreed removals do not change it.
+    /// The current position, from which agreed removals are not taken off.
     pub fn position(&self) -> &Position {
         &self.position
     }
 
-    /// The komi.
+    /// The points added to White's score.
     pub fn komi(&self) -> Komi {
         self.komi
     }
 
-    /// Takes a turn. After two passes that could have ended the game this plays on, the record of the ko rule kept.
+    /// Takes a turn. After two passes that could have ended the game, this resumes play; the ko history is kept.
     ///
     /// # Errors
     /// [`IllegalMove`] as for [`Position::try_play`]; [`IllegalMove::GameOver`] after an agreement.
@@ -69,11 +69,11 @@ impl Game {
         self.position.try_play(mv)
     }
 
-    /// Ends the game after two passes with points agreed to be emptied, normally dead chains; without clearing and
-    /// without a ko test. Counts by area or half counting follow.
+    /// Ends the game after two passes by removing the stones agreed to be dead, normally whole chains. The removal
+    /// captures nothing else and is not subject to the ko rule. The result then follows by area or half counting.
     ///
     /// # Errors
-    /// [`AgreementError`] if the rules or the moment do not allow it, or a point has no stone.
+    /// [`AgreementError`] if the rules do not allow it, or not at this time, or a point has no stone.
     pub fn agree_on_dead(&mut self, dead: &PointSet) -> Result<(), AgreementError> {
         self.check_moment()?;
         if self.position.rules().scoring == Scoring::Territory {
@@ -82,11 +82,11 @@ impl Game {
         self.agree(dead, Agreed::Dead(*dead))
     }
 
-    /// Ends alternation under the Simplified Japanese Rules with the chains that are independently alive, given by one
-    /// point or more of each; territory, removals and score follow.
+    /// Ends a game under the Simplified Japanese Rules by naming the independently alive chains, each by at least one
+    /// of its points; territory, removals and score follow.
     ///
     /// # Errors
-    /// [`AgreementError`] if the rules or the moment do not allow it, or a point has no stone.
+    /// [`AgreementError`] if the rules do not allow it, or not at this time, or a point has no stone.
     pub fn agree_on_alive(&mut self, alive: &PointSet) -> Result<(), AgreementError> {
         self.check_moment()?;
         if self.position.rules().scoring != Scoring::Territory {
@@ -95,8 +95,8 @@ impl Game {
         self.agree(alive, Agreed::Alive(*alive))
     }
 
-    /// As [`Game::agree_on_alive`] with all chains but those agreed to be dead and those agreed to stand in seki, given
-    /// by one point or more of each.
+    /// Like [`Game::agree_on_alive`] with all chains except those agreed to be dead or in seki, each given by at least
+    /// one of its points.
     ///
     /// # Errors
     /// As for [`Game::agree_on_alive`].
@@ -110,13 +110,13 @@ impl Game {
         self.agree_on_alive(&others)
     }
 
-    /// Goes on with the game although both have passed.
+    /// Resumes the game although both players have passed.
     ///
-    /// Under the Simplified Japanese Rules it is as if the last two passes had not happened, until the players are
-    /// content with the result; otherwise turns simply go on, the first passer moving, before any agreement.
+    /// Under the Simplified Japanese Rules this takes back the last two passes and any agreement. Under other rules it
+    /// is possible only before an agreement; the turns continue with the player who passed first.
     ///
     /// # Errors
-    /// [`AgreementError::NotNow`] if the last two turns were not such passes.
+    /// [`AgreementError::NotNow`] if the players could not have agreed on the end at this time.
     pub fn resume(&mut self) -> Result<(), AgreementError> {
         let japanese = self.position.rules().end == GameEnd::Japanese2008;
         if !self.position.may_agree() || (self.agreed.is_some() && !japanese) {
@@ -130,8 +130,8 @@ impl Game {
         Ok(())
     }
 
-    /// Black minus White after komi once the game is settled: by agreement, by the passes that end it as it stands, or
-    /// as a tie by a long cycle. `None` while it goes on, and under territory scoring until alive chains are agreed on.
+    /// The result, Black minus White after komi, once an agreement, the final passes or a long cycle (a tie) has ended
+    /// the game. `None` during the game, and under territory scoring until the players agree on the alive chains.
     pub fn result(&self) -> Option<Margin> {
         if self.position.is_tied_by_cycle() {
             return Some(Margin::default());
@@ -165,29 +165,29 @@ impl Game {
     }
 }
 
-/// Why the players cannot agree on this.
+/// The reason why an agreement is rejected.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum AgreementError {
-    /// Under these rules the grid counts as it stands.
+    /// These rules score the grid without an agreement.
     NoAgreement,
-    /// It takes exactly two passes just before, and no agreement yet.
+    /// An agreement must come right after exactly two passes, and only once.
     NotNow,
-    /// An agreed point has no stone.
+    /// One of the given points has no stone.
     NoStone,
-    /// Territory follows from the chains agreed to be alive.
+    /// Territory scoring needs the alive chains, not the dead ones.
     TerritoryNeedsAlive,
-    /// Area is counted after chains agreed to be dead have been removed.
+    /// Area scoring needs the dead chains, not the alive ones.
     AreaNeedsDead,
 }
 
 impl fmt::Display for AgreementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            AgreementError::NoAgreement => "under these rules nothing is agreed on: the grid counts as it stands",
-            AgreementError::NotNow => "the players can agree only right after two passes, and once",
-            AgreementError::NoStone => "an agreed point has no stone",
-            AgreementError::TerritoryNeedsAlive => "territory is counted from the chains agreed to be alive",
-            AgreementError::AreaNeedsDead => "area is counted after the chains agreed to be dead have been removed",
+            AgreementError::NoAgreement => "these rules score the grid as it is, without an agreement on dead stones",
+            AgreementError::NotNow => "the players can agree only right after two passes, and only once",
+            AgreementError::NoStone => "one of the given points has no stone",
+            AgreementError::TerritoryNeedsAlive => "territory scoring needs the alive chains, not the dead ones",
+            AgreementError::AreaNeedsDead => "area scoring needs the dead chains, not the alive ones",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Neighbour tables and bit masks of each grid size, built once per process.
+//! Neighbor tables and bit masks of each grid size, built once per process.
 
 use std::sync::OnceLock;
 
@@ -6,20 +6,20 @@ use crate::point_set::PointSet;
 use crate::size::{MAX_AREA, MAX_SIDE, Size};
 use crate::symmetry::Symmetry;
 
-/// Tables of one grid size. The index `area` stands for everything outside the grid.
+/// The tables of one grid size. The index `area` represents everything outside the grid.
 #[derive(Debug)]
 pub(crate) struct Geometry {
     pub(crate) size: Size,
     pub(crate) area: usize,
-    /// Words of a [`PointSet`] that hold points of this grid.
+    /// The number of words of a [`PointSet`] that hold points of this grid.
     words: usize,
-    /// The four orthogonal neighbours of each point, right, left, below, above; `area` where the grid ends.
+    /// The four orthogonal neighbors of each point (right, left, below, above); `area` if outside the grid.
     pub(crate) neighbors: Box<[[u16; 4]]>,
-    /// The four diagonal neighbours of each point; `area` where the grid ends.
+    /// The four diagonal neighbors of each point; `area` if outside the grid.
     pub(crate) diagonals: Box<[[u16; 4]]>,
     /// The image of each point under each symmetry of the grid, in the order of [`Symmetry::all`].
     pub(crate) images: Vec<Box<[u16]>>,
-    /// All points.
+    /// All points of the grid.
     pub(crate) all: PointSet,
     not_left: PointSet,
     not_right: PointSet,
@@ -28,7 +28,7 @@ pub(crate) struct Geometry {
 static TABLES: [OnceLock<Box<Geometry>>; MAX_AREA] = [const { OnceLock::new() }; MAX_AREA];
 
 impl Geometry {
-    /// The tables of a size.
+    /// The tables of a size, built on first use.
     pub(crate) fn of(size: Size) -> &'static Geometry {
         let slot = (size.width() - 1) * MAX_SIDE + size.height() - 1;
         TABLES[slot].get_or_init(|| Box::new(Geometry::build(size)))
@@ -65,7 +65,7 @@ impl Geometry {
         }
     }
 
-    /// The points adjacent to a point of `set`; members of `set` only where they are adjacent to another.
+    /// The points adjacent to a point of `set`, including members of `set` that are adjacent to another member.
     #[inline]
     pub(crate) fn adjacent(&self, set: &PointSet) -> PointSet {
         let source = set.words();
@@ -92,7 +92,7 @@ impl Geometry {
         result & self.all
     }
 
-    /// All points of `area` that a path of adjacent points inside `area` joins to a point adjacent to `seed`.
+    /// All points of `area` that a path of adjacent points within `area` connects to a point adjacent to `seed`.
     pub(crate) fn reached(&self, seed: &PointSet, area: &PointSet) -> PointSet {
         let mut reached = self.adjacent(seed) & *area;
         let mut front = reached;
@@ -103,7 +103,7 @@ impl Geometry {
         reached
     }
 
-    /// The connected component of `area` that holds the point `index`, a member of `area`.
+    /// The connected component of `area` that contains the point `index`, a member of `area`.
     pub(crate) fn component(&self, index: usize, area: &PointSet) -> PointSet {
         let mut front = PointSet::new();
         front.set(index);
@@ -115,7 +115,7 @@ impl Geometry {
         component
     }
 
-    /// The connected components of `area`, ordered by their smallest points.
+    /// The connected components of `area`, ordered by their first points.
     pub(crate) fn components<'a>(&'a self, area: &PointSet) -> impl Iterator<Item = PointSet> + use<'a> {
         let mut left = *area;
         std::iter::from_fn(move || {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bit_shifts_agree_with_the_neighbour_tables() {
+    fn bit_shifts_agree_with_the_neighbor_tables() {
         for (width, height) in [
             (1, 1),
             (1, 19),

@@ -1,25 +1,25 @@
-//! Handicaps.
+//! Handicaps and the usual points of handicap stones.
 
 use crate::point::Point;
 use crate::size::Size;
 
-/// How Black is given a start.
+/// How Black receives a handicap.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default)]
 pub enum Handicap {
     /// An even game.
     #[default]
     Even,
-    /// Black starts with so many consecutive plays, anywhere legal; each is a turn of the record, passing is not
-    /// allowed in between. White takes the next turn. Fewer than two are an even game.
+    /// Black starts with this many consecutive plays at any legal points; each is a recorded turn, and Black may not
+    /// pass in between. White takes the next turn. Fewer than two means an even game.
     Consecutive(u16),
-    /// White has to pass in his first turns, one less than this number of stones.
+    /// White must pass in the first turns, one fewer than this number of stones.
     WhitePasses(u16),
-    /// So many stones stood on the board before the first turn.
+    /// This many stones are on the board before the first turn.
     Fixed(u16),
 }
 
 impl Handicap {
-    /// Number of handicap stones; 0 for an even game.
+    /// The number of handicap stones; 0 for an even game.
     pub fn stones(self) -> u32 {
         match self {
             Handicap::Consecutive(n) | Handicap::WhitePasses(n) | Handicap::Fixed(n) if n >= 2 => n.into(),
@@ -28,11 +28,11 @@ impl Handicap {
     }
 }
 
-/// The usual points of `stones` preset handicap stones, in their order: corners, then sides, then the centre.
+/// The usual points of `stones` fixed handicap stones, in the usual order: corners, then sides, then the center.
 ///
-/// As the Go Text Protocol (version 2, section 4.1.1) has it: from 7x7 up; two to four stones in the corners, up to nine
-/// where both sides are odd and at least 9; each side of a rectangle follows the rule of its own length. `None` if the grid
-/// has no such points.
+/// This follows the Go Text Protocol (version 2, section 4.1.1): grids of at least 7x7 have two to four stones in the
+/// corners, and up to nine if both sides are odd and at least 9; on a rectangle, each side follows the rule for its own
+/// length. `None` if the grid has no such points.
 pub fn fixed_handicap(size: Size, stones: usize) -> Option<Vec<Point>> {
     let (width, height) = (size.width(), size.height());
     let odd = width % 2 == 1 && height % 2 == 1 && width >= 9 && height >= 9;
@@ -43,14 +43,14 @@ pub fn fixed_handicap(size: Size, stones: usize) -> Option<Vec<Point>> {
     let line = |side: usize| if side < 13 { 2 } else { 3 };
     let (left, top) = (line(width), line(height));
     let (right, bottom) = (width - 1 - left, height - 1 - top);
-    let (middle, centre) = (width / 2, height / 2);
+    let (middle, center) = (width / 2, height / 2);
     let corners = [(left, bottom), (right, top), (left, top), (right, bottom)];
-    let sides = [(left, centre), (right, centre), (middle, top), (middle, bottom)];
+    let sides = [(left, center), (right, center), (middle, top), (middle, bottom)];
     let mut places = Vec::from(&corners[..stones.min(4)]);
     if stones > 4 {
         places.extend(&sides[..(stones - 4) / 2 * 2]);
         if stones % 2 == 1 {
-            places.push((middle, centre));
+            places.push((middle, center));
         }
     }
     places
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn preset_stones_stand_where_the_protocol_says() {
+    fn fixed_handicap_follows_the_protocol() {
         check(19, 2, "D4 Q16");
         check(19, 3, "D4 Q16 D16");
         check(19, 4, "D4 Q16 D16 Q4");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_places_have_none() {
+    fn unsupported_numbers_of_stones_give_none() {
         for (side, stones) in [(19, 1), (19, 10), (6, 2), (5, 2), (7, 5), (8, 5), (10, 5)] {
             let size = Size::square(side).unwrap();
             assert_eq!(fixed_handicap(size, stones), None, "{side} {stones}");

@@ -1,11 +1,10 @@
-//! A table that finds an earlier turn by the hash of what it left.
+//! A hash table that finds earlier turns by the key that the ko rule compares.
 
-/// Turn numbers in open addressing. Turns leave in the reverse of the order in which they came, so a turn can be
-/// taken out by emptying its slot: no older turn was stored past it.
+/// A table of turn numbers with open addressing. Turns are removed in the reverse order of insertion, so clearing a
+/// turn's slot is enough to remove it: no older turn was stored past it.
 #[derive(Debug)]
 pub(crate) struct TurnTable {
-    /// Turn number plus one in the lower 24 bits, above them a part of the key; 0 where free. The length is a power of
-    /// two.
+    /// Turn number plus one in the lower 24 bits, part of the key above them; 0 if free. The length is a power of two.
     slots: Vec<u32>,
     used: usize,
 }
@@ -14,14 +13,14 @@ pub(crate) struct TurnTable {
 const MAX_TURN: usize = TURN as usize - 1;
 const TURN: u32 = (1 << 24) - 1;
 
-/// A part of the key that takes no part in choosing the slot.
+/// Bits of the key that are not used to choose the slot.
 #[inline]
 fn tag(key: u128) -> u32 {
     ((key >> 64) as u32) << 24
 }
 
 impl TurnTable {
-    /// An empty table that takes `turns` turns before it has to grow.
+    /// An empty table with room for `turns` turns before it has to grow.
     pub(crate) fn with_room_for(turns: usize) -> TurnTable {
         TurnTable {
             slots: vec![0; (2 * turns).next_power_of_two().max(16)],
@@ -34,7 +33,7 @@ impl TurnTable {
         key as usize & (self.slots.len() - 1)
     }
 
-    /// Stores a turn under a key; `key_of` tells the keys of stored turns, should the table have to grow.
+    /// Stores a turn under a key; `key_of` returns the keys of stored turns, which are needed if the table grows.
     #[inline]
     pub(crate) fn insert(&mut self, key: u128, turn: usize, key_of: impl Fn(usize) -> u128) {
         assert!(turn < MAX_TURN, "a game has at most {MAX_TURN} turns");
@@ -66,7 +65,7 @@ impl TurnTable {
         }
     }
 
-    /// Takes out the turn that was stored last, under the key it was stored with.
+    /// Removes the turn that was stored last, given the key it was stored under.
     #[inline]
     pub(crate) fn remove_last(&mut self, key: u128, turn: usize) {
         let mask = self.slots.len() - 1;
@@ -79,7 +78,7 @@ impl TurnTable {
         self.used -= 1;
     }
 
-    /// The earliest stored turn that lies on the key's way and has that key.
+    /// The earliest stored turn with a key.
     #[inline]
     pub(crate) fn find(&self, key: u128, key_of: impl Fn(usize) -> u128) -> Option<usize> {
         let mask = self.slots.len() - 1;
@@ -118,12 +117,12 @@ impl TurnTable {
         turns
     }
 
-    /// Bytes of memory outside the struct itself.
+    /// Heap memory in bytes, not counting the struct itself.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u32>()
     }
 
-    /// Number of turns counted as stored.
+    /// The number of stored turns.
     pub(crate) fn len(&self) -> usize {
         self.used
     }

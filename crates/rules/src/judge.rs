@@ -1,13 +1,13 @@
-//! How does a game between machines end, and what is it worth?
+//! How a game between machines ends and how it is scored.
 //!
-//! Machines never agree to remove anything. Under every set of rules two consecutive passes end their game: where
-//! people could agree on dead stones then, the machines agree that nothing is dead; where people could resume, nobody
-//! does. That is one lawful course of the game under each of the rules, and it needs no judgement.
+//! Machines never agree to remove stones. Under every set of rules, two consecutive passes end their game: if people
+//! could then agree on dead stones, the machines agree that nothing is dead; if people could resume, the machines do
+//! not. All of the rules permit a game to end this way, and it requires no judgment.
 //!
-//! - Area and half counting count the grid as it stands.
-//! - Territory is counted from the independently alive chains. Where [`Judge`] cannot decide the life of a chain, the
+//! - Area and half counting score the final grid as it is.
+//! - Territory is counted from the independently alive chains. If [`Judge`] cannot decide whether a chain is alive, the
 //!   game has no score.
-//! - A long cycle that ties the game ties it here, whatever the komi.
+//! - A long cycle that ties the game under the rules also ties it here, regardless of komi.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,35 +20,36 @@ use crate::position::Position;
 use crate::rules::{Rules, Scoring};
 use crate::size::Size;
 
-/// Positions searched at most to decide the life of one chain at the end of a game between machines.
+/// The most positions searched to decide whether one chain is alive at the end of a game between machines.
 pub const LIFE_NODES: u64 = 1_000;
 
-/// Grids whose alive chains a [`Judge`] remembers at most.
-const MOST_REMEMBERED: usize = 1 << 14;
+/// The most grids whose alive chains a [`Judge`] remembers.
+const MAX_REMEMBERED: usize = 1 << 14;
 
-/// How a game between machines has ended.
+/// How a game between machines ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Two passes ended it, and it has been counted.
+    /// Two passes ended the game, and it has been counted.
     Counted(Count),
-    /// A long cycle tied it; there is no score.
+    /// A long cycle tied the game; there is no score.
     TiedByCycle,
-    /// Two passes ended it, but whether some chain is independently alive is not decided; there is no score.
+    /// Two passes ended the game, but it is unknown whether some chain is independently alive; there is no score.
     UndecidedLife,
 }
 
 /// The count of a finished game.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Black minus White after komi, by the rules' scoring, with prisoners, bonus and button where they have them.
+    /// Black minus White after komi under the scoring of the rules, including prisoners, handicap bonus and button if
+    /// the rules have them.
     pub margin: Margin,
-    /// Owned points: the areas, or alive chains and territory. Others are neutral.
+    /// The points each color owns: its area, or its alive chains and territory. All others are neutral.
     pub owners: Area,
 }
 
-/// Counts finished games between machines, and remembers which chains were alive on which grid.
+/// Counts finished games between machines and remembers which chains were alive on which grid.
 ///
-/// What it says depends on the position alone, never on what it remembers.
+/// Its results depend on the position alone, never on what it remembers.
 ///
 /// ```
 /// use tengen_rules::{Ending, Judge, Komi, Move, Position, Rules, Size};
@@ -62,12 +63,12 @@ pub struct Count {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Judge {
-    /// By size and hash of the grid; `None` where not every chain could be decided.
+    /// Alive stones by size and hash of the grid; `None` if some chain could not be decided.
     alive: HashMap<(Size, u128), Option<PointSet>>,
 }
 
 impl Judge {
-    /// How a game has ended; `None` while it goes on.
+    /// How a game ended; `None` while it is still in progress.
     pub fn ending(&mut self, position: &Position, komi: Komi) -> Option<Ending> {
         if !position.is_over() {
             return None;
@@ -81,8 +82,8 @@ impl Judge {
         )
     }
 
-    /// The count of the grid as it stands, as if two passes had just ended the game; `None` where the life of a chain
-    /// would have to be known and is not decided.
+    /// The count of the current grid, as if two passes had just ended the game; `None` if it depends on a chain whose
+    /// life is undecided.
     pub fn count(&mut self, position: &Position, komi: Komi) -> Option<Count> {
         Some(match position.rules().scoring {
             Scoring::Area | Scoring::Half => Count {
@@ -93,14 +94,14 @@ impl Judge {
         })
     }
 
-    /// The stones of the independently alive chains; `None` where a chain is not decided.
+    /// The stones of the independently alive chains; `None` if some chain is undecided.
     fn alive(&mut self, position: &Position) -> Option<PointSet> {
         let key = (position.size(), position.hash());
         if let Some(alive) = self.alive.get(&key) {
             return *alive;
         }
         let alive = position.all_independently_alive(LIFE_NODES);
-        if self.alive.len() >= MOST_REMEMBERED {
+        if self.alive.len() >= MAX_REMEMBERED {
             self.alive.clear();
         }
         self.alive.insert(key, alive);
@@ -120,10 +121,10 @@ fn territory_count(position: &Position, alive: &PointSet, komi: Komi) -> Count {
     }
 }
 
-/// Why machines do not play under a set of rules.
+/// The reason why machines do not play under a set of rules.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum MachineRulesError {
-    /// The button's half point.
+    /// The rules have a button, whose half point networks cannot predict.
     Button,
 }
 
@@ -131,8 +132,8 @@ impl fmt::Display for MachineRulesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MachineRulesError::Button => f.write_str(
-                "the button is not played between machines: it is worth half a point, networks predict the margin on \
-                 the board in whole points; choose the same rules with button=no",
+                "games between machines do not support the button: it is worth half a point, but networks predict \
+                 the margin on the board in whole points; use the same rules with button=no",
             ),
         }
     }
@@ -141,10 +142,10 @@ impl fmt::Display for MachineRulesError {
 impl std::error::Error for MachineRulesError {}
 
 impl Rules {
-    /// Checks that networks can be trained and played under these rules.
+    /// Checks that networks can train and play under these rules.
     ///
     /// # Errors
-    /// [`MachineRulesError`] with the reason if they cannot.
+    /// [`MachineRulesError`] gives the reason if they cannot.
     pub fn check_for_machines(&self) -> Result<(), MachineRulesError> {
         if self.button {
             Err(MachineRulesError::Button)
@@ -155,8 +156,8 @@ impl Rules {
 }
 
 impl Position {
-    /// The same position in a game between machines: from now on two consecutive passes end it under any rules, without
-    /// an agreement.
+    /// The same position in a game between machines: from now on, two consecutive passes end it under any rules,
+    /// without an agreement.
     pub fn between_machines(mut self) -> Position {
         self.machines_from = self.machines_from.min(self.ply());
         self

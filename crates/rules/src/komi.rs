@@ -1,4 +1,4 @@
-//! Komi, margins and outcomes, in half points so that nothing is ever rounded.
+//! Komi, margins and outcomes, in half points so that they are always exact.
 
 use std::fmt;
 use std::ops::Neg;
@@ -19,10 +19,10 @@ use crate::color::Color;
 pub struct Komi(i16);
 
 impl Komi {
-    /// No komi.
+    /// A komi of 0 points.
     pub const ZERO: Komi = Komi(0);
 
-    /// The komi of so many half points; 15 means 7.5 points for White.
+    /// A komi given in half points; 15 means 7.5 points for White.
     #[inline]
     pub const fn from_half_points(half_points: i16) -> Komi {
         Komi(half_points)
@@ -34,7 +34,7 @@ impl Komi {
         self.0
     }
 
-    /// The komi in points; exact, as half points fit.
+    /// The komi in points; exact, since `f32` can represent half points.
     #[inline]
     pub fn points(self) -> f32 {
         f32::from(self.0) / 2.0
@@ -58,7 +58,7 @@ fn write_half_points(f: &mut fmt::Formatter<'_>, half_points: u32) -> fmt::Resul
 impl FromStr for Komi {
     type Err = ParseKomiError;
 
-    /// Reads whole and half points such as `7`, `24.5`, `-3.5` or `6.0`.
+    /// Parses whole and half points such as `7`, `24.5`, `-3.5` or `6.0`.
     fn from_str(text: &str) -> Result<Komi, ParseKomiError> {
         let error = || ParseKomiError(text.chars().take(40).collect());
         let (sign, digits) = match text.as_bytes().first() {
@@ -80,7 +80,7 @@ impl FromStr for Komi {
     }
 }
 
-/// The text is no komi in whole or half points within ±16383.
+/// The text is not a komi in whole or half points within ±16383.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ParseKomiError(String);
 
@@ -88,7 +88,7 @@ impl fmt::Display for ParseKomiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is no komi: write whole or half points such as 7 or 7.5",
+            "'{}' is not a komi: use whole or half points such as 7 or 7.5",
             self.0
         )
     }
@@ -96,30 +96,30 @@ impl fmt::Display for ParseKomiError {
 
 impl std::error::Error for ParseKomiError {}
 
-/// By how much a finished game was won: Black minus White after komi, in half points.
+/// The margin of a finished game: Black minus White after komi, in half points.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct Margin(i32);
 
 impl Margin {
-    /// The margin of so many half points, Black minus White.
+    /// A margin given in half points, Black minus White.
     #[inline]
     pub const fn from_half_points(half_points: i32) -> Margin {
         Margin(half_points)
     }
 
-    /// Half points, Black minus White after komi.
+    /// The margin in half points, Black minus White after komi.
     #[inline]
     pub const fn half_points(self) -> i32 {
         self.0
     }
 
-    /// Points, Black minus White after komi.
+    /// The margin in points, Black minus White after komi.
     #[inline]
     pub fn points(self) -> f32 {
         self.0 as f32 / 2.0
     }
 
-    /// Who won: Black above zero, White below, nobody at zero.
+    /// The outcome: Black wins with a positive margin, White with a negative one, and zero is a tie.
     #[inline]
     pub const fn outcome(self) -> Outcome {
         match self.0 {
@@ -129,7 +129,7 @@ impl Margin {
         }
     }
 
-    /// The same margin seen by a player: positive when `color` is ahead.
+    /// The margin in half points from the viewpoint of `color`: positive if that player is ahead.
     #[inline]
     pub const fn seen_by(self, color: Color) -> i32 {
         match color {
@@ -159,7 +159,7 @@ impl fmt::Display for Margin {
     }
 }
 
-/// How a game ended for the players.
+/// The winner of a game, or a tie.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub enum Outcome {
     /// Black has the higher score.

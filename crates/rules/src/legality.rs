@@ -1,4 +1,4 @@
-//! Which moves are legal, and why others are not.
+//! Which moves are legal, and why the others are not.
 
 use std::fmt;
 
@@ -12,25 +12,25 @@ use crate::position::{Cell, EMPTY, Position, WALL, flag, join};
 use crate::rules::{KoRule, Suicide};
 use crate::zobrist;
 
-/// Why a move is illegal.
+/// The reason why a move is illegal.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
 pub enum IllegalMove {
-    /// The grid has no such point.
+    /// The point is outside the grid.
     OffBoard,
-    /// There is a stone at the point.
+    /// The point already has a stone.
     Occupied,
-    /// The rules forbid this suicide.
+    /// The play would remove its own chain, which the rules forbid.
     Suicide,
-    /// The ko rule refuses the play for repeating what an earlier turn left.
+    /// The ko rule forbids the play because it repeats the position after an earlier turn.
     Superko {
-        /// Number of turns taken when that stood on the board; 0 = the start.
+        /// The number of turns taken when that position was on the board; 0 = the start.
         repeats_ply: usize,
     },
     /// The game has ended.
     GameOver,
-    /// Black has to play his handicap stones before he may pass.
+    /// Black must play all handicap stones before passing.
     HandicapPlayDue,
-    /// White has to pass while Black plays his handicap stones.
+    /// White must pass while Black plays the handicap stones.
     HandicapPassDue,
 }
 
@@ -48,8 +48,8 @@ impl fmt::Display for IllegalMove {
                 )
             }
             IllegalMove::GameOver => f.write_str("the game is over"),
-            IllegalMove::HandicapPlayDue => f.write_str("handicap stones have to be played first"),
-            IllegalMove::HandicapPassDue => f.write_str("White passes during the handicap"),
+            IllegalMove::HandicapPlayDue => f.write_str("Black must play the handicap stones first"),
+            IllegalMove::HandicapPassDue => f.write_str("White must pass while Black plays the handicap stones"),
         }
     }
 }
@@ -63,26 +63,26 @@ pub(crate) struct Effect {
     pub(crate) hash: u128,
     /// Whether the play removes its own chain.
     suicide: bool,
-    /// Whether that chain is the new stone alone.
+    /// Whether the new stone has no neighbor of its own color.
     alone: bool,
 }
 
-/// What the neighbours of an empty point tell about a play there.
+/// What the neighbors of an empty point reveal about a play there.
 #[derive(Copy, Clone, Default)]
 struct Around {
-    /// The new stone surely has a liberty.
-    breathes: bool,
-    /// The mover has a stone beside it.
+    /// The new stone certainly has a liberty.
+    has_liberty: bool,
+    /// The player to move has a stone next to it.
     own: bool,
-    /// The opponent has a chain beside it that the play may remove.
+    /// The opponent has a chain next to it that the play may capture.
     weak_enemy: bool,
 }
 
 impl Position {
-    /// Whether a move of the player to move is legal, and if not, why.
+    /// Checks whether a move is legal for the player to move.
     ///
     /// # Errors
-    /// [`IllegalMove`] names the first of: off the board, game over, handicap, occupied, suicide,
+    /// [`IllegalMove`] gives the first reason that applies of: off the board, game over, handicap, occupied, suicide,
     /// superko.
     pub fn legality(&self, mv: Move) -> Result<(), IllegalMove> {
         let Move::Play(point) = mv else {
@@ -110,7 +110,7 @@ impl Position {
             .map_or(Ok(()), |repeats_ply| Err(IllegalMove::Superko { repeats_ply }))
     }
 
-    /// Whether a move of the player to move is legal.
+    /// Whether a move is legal for the player to move.
     #[inline]
     pub fn is_legal(&self, mv: Move) -> bool {
         match mv {
@@ -130,7 +130,7 @@ impl Position {
         if self.is_over() || self.handicap_due() == Some(IllegalMove::HandicapPassDue) {
             return PointSet::new();
         }
-        // A play beside an empty point is no suicide; at most points that is enough to repeat nothing.
+        // A play next to an empty point is never suicide, and at most points it then cannot repeat a grid either.
         let doubtful = self.possibly_repeating();
         let mut legal = (self.empty & self.geometry.adjacent(&self.empty)) - doubtful;
         for point in self.empty - legal {
@@ -141,11 +141,12 @@ impl Position {
         legal
     }
 
-    /// Points outside which no play of the player to move that stays on the board can repeat an earlier grid.
+    /// The only points where a play that stays on the board could repeat an earlier grid.
     ///
-    /// A stone of his that stands where none of his stones was ever removed has been there since its turn and stays. A
-    /// grid that is repeated would hold it, so it would come from that turn or later; it would also hold the new stone,
-    /// so a stone of his would have been removed from its point since.
+    /// Consider a stone of the player to move on a point from which none of their stones was ever removed: it has been
+    /// there since its turn and remains. A repeated grid contains that stone, so it occurred at that turn or later. It
+    /// also contains the new stone, so a stone of the same color must have been removed from the new stone's point
+    /// since then.
     fn possibly_repeating(&self) -> PointSet {
         const LOOK_BACK: usize = 40;
         let own = self.to_move.index();
@@ -169,8 +170,8 @@ impl Position {
         self.vacated[own]
     }
 
-    /// The empty points whose play the ko rule refuses to the player to move, one-stone suicides included where they
-    /// are allowed but for that rule. Once the game is over it tells what would be refused if it went on.
+    /// The empty points where the ko rule forbids the player to move to play, including one-stone suicides that only
+    /// the ko rule forbids. After the end of the game, the points that would be forbidden if it continued.
     pub fn superko_banned(&self) -> PointSet {
         let mut banned = PointSet::new();
         let free = self.geometry.adjacent(&self.empty) - self.vacated[self.to_move.index()];
@@ -192,7 +193,7 @@ impl Position {
         }
     }
 
-    /// What the handicap asks of the player to move.
+    /// The handicap's requirement for the player to move, if any, as the error for violating it.
     #[inline]
     fn handicap_due(&self) -> Option<IllegalMove> {
         match self.start.handicap {
@@ -207,51 +208,51 @@ impl Position {
         }
     }
 
-    /// Whether suicide and ko rules permit a play at an empty point.
+    /// Whether the suicide and ko rules permit a play at an empty point.
     #[inline]
     pub(crate) fn is_permitted(&self, index: usize) -> bool {
         self.is_permitted_given(index, !self.vacated[self.to_move.index()].has(index))
     }
 
-    /// The same where `fresh` promises that a stone that stays at the point does not repeat an earlier grid.
+    /// Like [`Position::is_permitted`]; `fresh` promises that a stone that stays at the point cannot repeat a grid.
     ///
-    /// Most plays are decided by a look at the chains around; only the others need their full effect.
+    /// A look at the neighboring chains decides most plays; only the rest need their full effect computed.
     #[inline]
     fn is_permitted_given(&self, index: usize, fresh: bool) -> bool {
         if fresh && self.has_empty_neighbor(index) {
             return true;
         }
         let Around {
-            breathes,
+            has_liberty,
             own,
             weak_enemy,
         } = self.around(index);
-        if breathes && fresh {
+        if has_liberty && fresh {
             return true;
         }
-        if breathes && !weak_enemy {
+        if has_liberty && !weak_enemy {
             return self.repeated_turn(&self.addition(index)).is_none();
         }
-        if !breathes && !own && !weak_enemy && self.rules.ko == KoRule::PositionalSuperko {
-            // The suicide of one stone repeats the present grid.
+        if !has_liberty && !own && !weak_enemy && self.rules.ko == KoRule::PositionalSuperko {
+            // The suicide of a single stone repeats the current grid.
             return false;
         }
         let effect = self.effect(index);
         !self.suicide_forbidden(&effect) && ((fresh && !effect.suicide) || self.repeated_turn(&effect).is_none())
     }
 
-    /// What the neighbours of an empty point tell at a glance. A chain with more than four openings keeps a liberty
-    /// whatever is played, since one point has no more than four of them.
+    /// What the neighbors of an empty point reveal at a glance. A chain with more than four pseudo-liberties keeps a
+    /// liberty after any one play, since a point accounts for at most four of them.
     #[inline]
     fn around(&self, index: usize) -> Around {
         let mover = self.to_move as u8;
         let mut around = Around::default();
         for neighbor in self.geometry.neighbors[index] {
             let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
-            // The cell outside stands for the chain of neighbours without a stone.
+            // For neighbors without a stone, the cell outside the board serves as their chain.
             let head = if color < EMPTY { head } else { self.geometry.area as u16 };
-            let strong = self.cells[usize::from(head)].openings > 4;
-            around.breathes |= (color == EMPTY) | ((color == mover) & strong);
+            let strong = self.cells[usize::from(head)].pseudo_liberties > 4;
+            around.has_liberty |= (color == EMPTY) | ((color == mover) & strong);
             around.own |= color == mover;
             around.weak_enemy |= (color == mover ^ 1) & !strong;
         }
@@ -285,13 +286,13 @@ impl Position {
             }
     }
 
-    /// What a play of the player to move at an empty point would do.
+    /// The effect of a play at an empty point by the player to move.
     ///
-    /// Neighbours are unpredictable, so this selects by masks rather than by branches.
+    /// Neighbors are unpredictable, so this uses masks instead of branches.
     #[inline]
     pub(crate) fn effect(&self, index: usize) -> Effect {
         let own = self.to_move as u8;
-        // Neighbours without a stone get a chain of their own: the cell outside, which has no openings and no hash.
+        // For neighbors without a stone, the cell outside serves as their chain: no pseudo-liberties and a zero hash.
         let mut heads = [self.geometry.area as u16; 4];
         let mut colors = [WALL; 4];
         for (i, neighbor) in self.geometry.neighbors[index].into_iter().enumerate() {
@@ -306,10 +307,10 @@ impl Position {
             let chain = &self.cells[usize::from(heads[i])];
             let touching = heads.iter().fold(0, |sum, &head| sum + u16::from(head == heads[i]));
             let first = !heads[..i].contains(&heads[i]);
-            let breathless = chain.openings == touching;
+            let loses_last_liberty = chain.pseudo_liberties == touching;
             let is_own = colors[i] == own;
-            let is_captured = (colors[i] == own ^ 1) & breathless;
-            lives |= (colors[i] == EMPTY) | is_captured | (is_own & !breathless);
+            let is_captured = (colors[i] == own ^ 1) & loses_last_liberty;
+            lives |= (colors[i] == EMPTY) | is_captured | (is_own & !loses_last_liberty);
             alone &= !is_own;
             add_if(is_captured & first, &mut captured, chain.hash);
             add_if(is_own & first, &mut merged, chain.hash);
@@ -326,7 +327,7 @@ impl Position {
         }
     }
 
-    /// The earlier turn that the ko rule finds repeated by a play with this effect.
+    /// The earlier turn that a play with this effect would repeat under the ko rule.
     #[inline]
     fn repeated_turn(&self, effect: &Effect) -> Option<usize> {
         let (ko, turns) = (self.rules.ko, &self.turns);
@@ -336,7 +337,7 @@ impl Position {
         self.table.find(self.key_of_play(effect), |i| record_key(ko, turns, i))
     }
 
-    /// What the ko rule will look back at after a play with this effect; see [`record_key`].
+    /// The key that the ko rule records for a play with this effect; see [`record_key`].
     #[inline]
     pub(crate) fn key_of_play(&self, effect: &Effect) -> u128 {
         button_key(self.last_turn())
@@ -356,8 +357,8 @@ impl Position {
         (same_button && before.hash() == effect.hash).then_some(number)
     }
 
-    /// Whether a point is a one-point eye of a color: all neighbours its stones or the edge, and at most one diagonal
-    /// neighbour an enemy stone, none at the edge.
+    /// Whether a point is a one-point eye of a color: all its neighbors on the board are stones of that color, and at
+    /// most one diagonal neighbor is an enemy stone, or none at the edge.
     #[inline]
     pub fn is_one_point_eye(&self, point: Point, color: Color) -> bool {
         let own = color as u8;
@@ -379,7 +380,7 @@ impl Position {
     }
 }
 
-/// Adds the halves of a key to a sum if a condition holds, without a branch.
+/// Adds (exclusive or) a key to a sum if a condition holds, without a branch.
 #[inline]
 fn add_if(condition: bool, sum: &mut [u64; 2], key: [u64; 2]) {
     let mask = u64::from(condition).wrapping_neg();

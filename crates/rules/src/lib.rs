@@ -1,10 +1,10 @@
 //! The rules of Go: grids, positions with their whole history, ko rules, scoring, symmetries and exact counts.
 //!
-//! The default rules are strict Tromp-Taylor: positional superko against every earlier grid, suicide allowed, the end
-//! at two consecutive passes, area score of the grid as it stands.
+//! The default rules are strict Tromp-Taylor: positional superko over the whole game, suicide allowed, the game ends
+//! after two consecutive passes, and area scoring of the final grid.
 //!
-//! Deliberately absent: files and printing, threads, a source of randomness, third-party code. Legality and scores
-//! never depend on floating point numbers; the few `f32` accessors return exact half points.
+//! Deliberately absent: file access and printing, threads, a source of randomness, third-party code. Legality and
+//! scores never depend on floating-point numbers; the few `f32` accessors return exact half points.
 
 mod area;
 mod benson;

@@ -8,25 +8,25 @@ use crate::proof::{Proof, Question};
 use crate::rules::{GameEnd, KoRule, LongCycle, Rules, Suicide};
 use crate::setup::Setup;
 
-/// Whether a chain is independently alive.
+/// The answer to whether a chain is independently alive.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub enum Life {
-    /// Its owner can always bring about a two-eye-formation with a point in common with it.
+    /// Its owner can always force a two-eye-formation that has a point in common with the chain.
     Alive,
-    /// The opponent can prevent that.
+    /// The opponent can prevent such a formation.
     NotAlive,
-    /// The search met its limit before it knew.
+    /// The search reached its limit without an answer.
     NotDecided,
 }
 
 impl Position {
-    /// Whether the chain at a point is independently alive: in hypothetical play from this grid, the opponent first,
-    /// without suicide, with fixed ko, up to three successive passes, its owner can always bring about a
-    /// two-eye-formation having a point in common with the chain as it stands now.
+    /// Whether the chain at a point is independently alive: in hypothetical play from this grid, with the opponent
+    /// first, without suicide, under fixed ko and ending after three successive passes, its owner can always force a
+    /// two-eye-formation that has a point in common with the chain as it is now.
     ///
-    /// The search tries every sequence on the whole board, so it decides small or nearly filled boards only; it looks
-    /// at `most_nodes` positions at most. A point without a stone is not alive.
-    pub fn independent_life(&self, point: Point, most_nodes: u64) -> Life {
+    /// The search tries every sequence on the whole board, so it can decide only small or nearly filled boards; it
+    /// searches at most `max_nodes` positions. A point without a stone is not alive.
+    pub fn independent_life(&self, point: Point, max_nodes: u64) -> Life {
         let Some(owner) = self.at(point) else {
             return Life::NotAlive;
         };
@@ -48,29 +48,29 @@ impl Position {
             owner,
             chain: self.chain(point),
         };
-        match Proof::new(&mut analysis, question, most_nodes).run() {
+        match Proof::new(&mut analysis, question, max_nodes).run() {
             Some((winner, _)) if winner == owner => Life::Alive,
             Some(_) => Life::NotAlive,
             None => Life::NotDecided,
         }
     }
 
-    /// The stones of all independently alive chains, if every chain can be decided: by what follows from the shape of
-    /// the board at once, else by a search of at most `most_nodes` positions for each chain.
+    /// The stones of all independently alive chains if every chain can be decided, by a shortcut from the shape of the
+    /// board or else by a search of at most `max_nodes` positions per chain.
     ///
-    /// At once alive is a chain of a two-eye-formation, and one of the immortal chains (below): their owner fills one
-    /// liberty of theirs after the other. Each fill is legal, for the chain has another liberty and the grid never had
-    /// so many of these stones; it leaves every region vital that it does not fill up, and as long as there are more
-    /// than two regions there is one whose chains touch three together, which can be filled up. What is left when no
-    /// third liberty is left is a two-eye-formation.
+    /// Shortcut to alive: a chain is alive if it belongs to a two-eye-formation or is immortal (see below). The owner
+    /// of immortal chains fills their liberties one by one. Each fill is legal, since the chain has another liberty and
+    /// the grid never had so many of these stones. A fill keeps every region vital that it does not fill completely,
+    /// and while there are more than two regions, there is one whose chains touch three regions between them, which can
+    /// be filled completely. When no third liberty is left, the rest is a two-eye-formation.
     ///
-    /// At once not alive is a chain from which no two points can be reached, past immortal stones of the opponent,
-    /// that are not adjacent to such a stone nor to each other: both eyes of a formation are, and the opponent's stones
-    /// stay if he only passes.
+    /// Shortcut to not alive: a chain is not alive if one cannot reach from it, around immortal opposing stones, two
+    /// points that are adjacent neither to such a stone nor to each other. The two eyes of a formation are such points,
+    /// and immortal opposing stones survive even if their owner only passes.
     ///
-    /// Immortal are chains pass-alive by Benson's analysis when a region is vital to a chain only if each of its
-    /// points, not only each empty one, is adjacent to the chain.
-    pub(crate) fn all_independently_alive(&self, most_nodes: u64) -> Option<PointSet> {
+    /// A chain is immortal if it is pass-alive by Benson's analysis with a stricter definition: a region is vital to a
+    /// chain only if each of its points, not just each empty one, is adjacent to the chain.
+    pub(crate) fn all_independently_alive(&self, max_nodes: u64) -> Option<PointSet> {
         let immortal = Color::ALL.map(|color| self.immortal_stones(color));
         let (mut alive, mut open) = (PointSet::new(), Vec::new());
         for color in Color::ALL {
@@ -84,7 +84,7 @@ impl Position {
             }
         }
         for chain in open {
-            match self.independent_life(chain.next_from(0).expect("a chain has stones"), most_nodes) {
+            match self.independent_life(chain.next_from(0).expect("a chain has stones"), max_nodes) {
                 Life::Alive => alive |= chain,
                 Life::NotAlive => {}
                 Life::NotDecided => return None,
@@ -93,27 +93,27 @@ impl Position {
         Some(alive)
     }
 
-    /// Whether two points that could be the eyes of a formation lie on the chain's side of the walls.
+    /// Whether there are two points on the chain's side of the walls that could be the eyes of a formation.
     fn has_room(&self, chain: &PointSet, walls: &PointSet) -> bool {
         let geometry = self.geometry();
         let first = chain.next_from(0).expect("a chain has stones");
         let room = geometry.component(first.index(), &(geometry.all - *walls)) - geometry.adjacent(walls);
         room.iter().any(|eye| {
-            let beside = geometry.adjacent(&[eye].into_iter().collect());
-            !(room - beside - [eye].into_iter().collect()).is_empty()
+            let adjacent = geometry.adjacent(&[eye].into_iter().collect());
+            !(room - adjacent - [eye].into_iter().collect()).is_empty()
         })
     }
 
-    /// The stones of all independently alive chains and those of the chains the search could not decide, each chain
-    /// analysed alone with at most `most_nodes` positions.
-    pub fn independently_alive(&self, most_nodes: u64) -> (PointSet, PointSet) {
+    /// The stones of all independently alive chains and those of undecided chains. Each chain is searched separately,
+    /// with at most `max_nodes` positions.
+    pub fn independently_alive(&self, max_nodes: u64) -> (PointSet, PointSet) {
         let (mut alive, mut undecided) = (PointSet::new(), PointSet::new());
         for chain in Color::ALL
             .iter()
             .flat_map(|&c| self.geometry().components(&self.stones(c)))
         {
             let first = chain.next_from(0).expect("a chain has stones");
-            match self.independent_life(first, most_nodes) {
+            match self.independent_life(first, max_nodes) {
                 Life::Alive => alive |= chain,
                 Life::NotAlive => {}
                 Life::NotDecided => undecided |= chain,
@@ -125,7 +125,7 @@ impl Position {
     /// The points of all two-eye-formations of a color.
     ///
     /// A two-eye-formation is a set of chains and exactly two empty points such that every chain is adjacent to both
-    /// points and to no other empty point, and both points are adjacent to these chains only.
+    /// points and to no other empty point, and both points are adjacent only to these chains.
     pub fn two_eye_formations(&self, color: Color) -> PointSet {
         let mut formations = PointSet::new();
         let own = self.stones(color);
@@ -140,7 +140,7 @@ impl Position {
         formations
     }
 
-    /// The chains around two empty points, if these are their only liberties and all that the points are adjacent to.
+    /// The chains around two empty points, if these are their only liberties and the points touch nothing else.
     fn formation_around(&self, eyes: &PointSet, own: &PointSet) -> Option<PointSet> {
         let geometry = self.geometry();
         let around = geometry.adjacent(eyes);
@@ -158,7 +158,7 @@ impl Position {
     }
 }
 
-/// The owner of a chain wants a two-eye-formation that shares a point with it.
+/// The question whether the owner of a chain can force a two-eye-formation that shares a point with it.
 struct TwoEyes {
     owner: Color,
     chain: PointSet,
@@ -175,7 +175,7 @@ impl Question for TwoEyes {
         }
     }
 
-    /// The opponent is content with three passes.
+    /// Three passes are enough for the opponent.
     fn pass_first(&self, position: &Position) -> bool {
         position.to_move() != self.owner
     }
@@ -187,7 +187,7 @@ mod tests {
     use crate::moves::Move;
     use crate::size::Size;
 
-    /// A board after random turns, own one-point eyes mostly kept so that groups live.
+    /// A board after random turns that mostly keep their own one-point eyes, so that groups live.
     fn random_board(size: Size, seed: u64) -> Position {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut below = |bound: usize| {
@@ -210,7 +210,7 @@ mod tests {
         position
     }
 
-    /// What the shape of the board tells at once is what the search finds.
+    /// The shortcuts from the shape of the board give the same answers as the search.
     #[test]
     fn shortcuts_agree_with_the_search() {
         let (mut alive_at_once, mut dead_at_once) = (0, 0);

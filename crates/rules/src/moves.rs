@@ -1,4 +1,4 @@
-//! Moves and their text.
+//! Moves, their indices and their text form.
 
 use crate::point::{ParsePointError, Point, format_point, parse_point};
 use crate::size::Size;
@@ -6,9 +6,9 @@ use crate::size::Size;
 /// What a player does with a turn.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum Move {
-    /// Plays a stone at a point.
+    /// Play a stone at a point.
     Play(Point),
-    /// Leaves the grid as it is.
+    /// Leave the grid unchanged.
     Pass,
 }
 
@@ -34,7 +34,7 @@ impl Move {
         }
     }
 
-    /// The point played at, if any.
+    /// The point of a play; `None` for a pass.
     #[inline]
     pub const fn point(self) -> Option<Point> {
         match self {
@@ -51,10 +51,10 @@ impl Move {
         }
     }
 
-    /// Reads a move, in upper or lower case.
+    /// Parses a move, in upper or lower case.
     ///
     /// # Errors
-    /// Those of [`parse_point`] for anything that is not `pass`.
+    /// The same as for [`parse_point`], for anything other than `pass`.
     pub fn parse(size: Size, text: &str) -> Result<Move, ParsePointError> {
         if text.eq_ignore_ascii_case("pass") {
             return Ok(Move::Pass);

@@ -1,11 +1,11 @@
-//! Counting turn sequences.
+//! Counting legal turn sequences, a standard test of move generators.
 
 use crate::moves::Move;
 use crate::position::Position;
 
-/// Number of legal sequences of exactly `depth` turns, passes included, none going on after the end of the game.
+/// The number of legal sequences of exactly `depth` turns, including passes; sequences end with the game.
 ///
-/// The position is the same afterwards.
+/// The position is unchanged afterwards.
 pub fn perft(position: &mut Position, depth: usize) -> u64 {
     if depth == 0 {
         return 1;

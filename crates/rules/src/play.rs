@@ -1,8 +1,8 @@
-//! Taking turns and taking them back.
+//! Making and undoing moves.
 //!
-//! Every step of a play has an exact inverse: joined rings of stones are split at the same places, removed chains are
-//! laid out again from the list of removed stones. In that list each chain's stones stand in the order of their ring,
-//! the head last.
+//! Every step of a play has an exact inverse: joined rings of stones are split at the same places, and removed chains
+//! are restored from the list of removed stones. That list has each chain's stones in the order of their ring, with the
+//! head last.
 
 use crate::color::Color;
 use crate::handicap::Handicap;
@@ -13,13 +13,13 @@ use crate::position::{Cell, EMPTY, Joined, Position, Turn, flag, halves, join};
 use crate::rules::{GameEnd, KoRule, LongCycle};
 use crate::zobrist;
 
-/// Marks the last listed stone of a chain, its head.
+/// Marks the last stone of a chain in the list, its head.
 const HEAD: u16 = 1 << 15;
-/// Marks a stone that was the first of its color ever removed from its point.
+/// Marks the first stone of its color ever removed from its point.
 const FIRST: u16 = 1 << 14;
-/// The stone's color.
+/// The bit of the stone's color.
 const COLOR: u16 = 1 << 13;
-/// The stone's point.
+/// The bits of the stone's point.
 pub(crate) const INDEX: u16 = COLOR - 1;
 
 /// The color of a stone in the list of removed stones.
@@ -29,17 +29,17 @@ pub(crate) fn removed_color(entry: u16) -> usize {
 }
 
 impl Position {
-    /// Takes a turn if that is legal.
+    /// Makes a move if it is legal.
     ///
     /// # Errors
-    /// The reason for which the move is illegal; the position is then unchanged.
+    /// The reason why the move is illegal; the position is then unchanged.
     pub fn try_play(&mut self, mv: Move) -> Result<(), IllegalMove> {
         self.legality(mv)?;
         self.play_unchecked(mv);
         Ok(())
     }
 
-    /// Takes a turn.
+    /// Makes a legal move.
     ///
     /// # Panics
     /// If the move is illegal.
@@ -49,13 +49,13 @@ impl Position {
         }
     }
 
-    /// Takes a turn that the caller knows to be legal.
+    /// Makes a move that the caller knows to be legal.
     ///
-    /// Neither superko nor suicide nor the end of the game is checked; the rest of the game then follows from the
-    /// record of exactly the moves made, suicides carried out.
+    /// Superko, suicide and the end of the game are not checked. Suicides are carried out, and the rest of the game
+    /// continues from the record of exactly the moves made.
     ///
     /// # Panics
-    /// If the point is off the board. A point that has a stone breaks the position (found in debug builds).
+    /// If the point is off the board. Playing on a stone corrupts the position (debug builds panic).
     #[inline]
     pub fn play_unchecked(&mut self, mv: Move) {
         match mv {
@@ -99,10 +99,10 @@ impl Position {
         debug_assert!(self.empty.has(index), "{point:?} has a stone");
         let mover = self.to_move;
         let removed_before = self.removed.len() as u32;
-        let beside = self.beside(index);
-        self.add_stone(index, mover, &beside);
-        let merges = self.join_neighbors(index, mover, &beside);
-        self.remove_breathless(index, mover, &beside);
+        let neighbors = self.neighbors(index);
+        self.add_stone(index, mover, &neighbors);
+        let merges = self.join_neighbors(index, mover, &neighbors);
+        self.remove_captured(index, mover, &neighbors);
         self.to_move = self.next_after_turn();
         let mut turn = Turn::new(self.hash, mover, self.to_move, 0, removed_before, merges);
         turn.flags |= self.last_turn().flags & (flag::BUTTON | flag::STOPPED);
@@ -112,7 +112,7 @@ impl Position {
         self.push_turn(turn, Some(Move::Play(point)));
     }
 
-    /// The player to move after the turn that is being taken.
+    /// The player to move after the current turn.
     #[inline]
     pub(crate) fn next_after_turn(&self) -> Color {
         match self.start.handicap {
@@ -121,32 +121,32 @@ impl Position {
         }
     }
 
-    /// Puts a stone of the start on the board.
+    /// Puts a stone of the starting position on the board.
     pub(crate) fn set_up(&mut self, point: Point, color: Color) {
-        let beside = self.beside(point.index());
-        self.add_stone(point.index(), color, &beside);
-        self.join_neighbors(point.index(), color, &beside);
+        let neighbors = self.neighbors(point.index());
+        self.add_stone(point.index(), color, &neighbors);
+        self.join_neighbors(point.index(), color, &neighbors);
         self.merged.clear();
     }
 
-    /// What lies beside a point, read once for the whole of a turn: color and head of each neighbour.
+    /// The color and head of each neighbor of a point, read once for the whole turn.
     #[inline]
-    fn beside(&self, index: usize) -> [(u8, u16); 4] {
+    fn neighbors(&self, index: usize) -> [(u8, u16); 4] {
         self.geometry.neighbors[index].map(|neighbor| {
             let cell = &self.cells[usize::from(neighbor)];
             (cell.color, cell.head)
         })
     }
 
-    /// Puts a stone down as a chain of its own.
+    /// Adds a stone as a chain of its own.
     #[inline]
-    fn add_stone(&mut self, index: usize, color: Color, beside: &[(u8, u16); 4]) {
-        let mut openings = 0;
-        for &(color, head) in beside {
+    fn add_stone(&mut self, index: usize, color: Color, neighbors: &[(u8, u16); 4]) {
+        let mut pseudo_liberties = 0;
+        for &(color, head) in neighbors {
             if color == EMPTY {
-                openings += 1;
+                pseudo_liberties += 1;
             } else if color < EMPTY {
-                self.cells[usize::from(head)].openings -= 1;
+                self.cells[usize::from(head)].pseudo_liberties -= 1;
             }
         }
         let key = zobrist::stone(color.index(), index);
@@ -154,7 +154,7 @@ impl Position {
             color: color as u8,
             head: index as u16,
             next: index as u16,
-            openings,
+            pseudo_liberties,
             stones: 1,
             hash: halves(key),
         };
@@ -163,16 +163,16 @@ impl Position {
         self.empty.clear(index);
     }
 
-    /// Joins the new stone with the chains of its color beside it; returns how many joins that took.
+    /// Joins the new stone with the adjacent chains of its color; returns the number of joins.
     #[inline]
-    fn join_neighbors(&mut self, index: usize, mover: Color, beside: &[(u8, u16); 4]) -> u8 {
+    fn join_neighbors(&mut self, index: usize, mover: Color, neighbors: &[(u8, u16); 4]) -> u8 {
         let mut merges = 0;
         let mut own = index as u16;
-        for &(color, head) in beside {
+        for &(color, head) in neighbors {
             if color != mover as u8 {
                 continue;
             }
-            // The chain may have been joined already.
+            // The chain may already have been joined.
             let head = self.cells[usize::from(head)].head;
             if head != own {
                 let (kept, joined) = self.smaller_last(own, head);
@@ -197,7 +197,7 @@ impl Position {
         let added = self.cells[usize::from(joined)];
         self.merged.push(Joined {
             head: joined,
-            openings: added.openings,
+            pseudo_liberties: added.pseudo_liberties,
         });
         let mut stone = joined;
         loop {
@@ -212,13 +212,13 @@ impl Position {
         let after_kept = keeper.next;
         keeper.next = added.next;
         keeper.stones += added.stones;
-        keeper.openings += added.openings;
+        keeper.pseudo_liberties += added.pseudo_liberties;
         keeper.hash[0] ^= added.hash[0];
         keeper.hash[1] ^= added.hash[1];
         self.cells[usize::from(joined)].next = after_kept;
     }
 
-    /// Takes back the latest [`Position::join`].
+    /// Undoes the last [`Position::join`].
     fn split(&mut self) {
         let joined = self.merged.pop().expect("each join is listed");
         let head = usize::from(joined.head);
@@ -228,16 +228,16 @@ impl Position {
         let (stones, hash) = self.take_ring(joined.head);
         let keeper = &mut self.cells[kept];
         keeper.stones -= stones;
-        keeper.openings -= joined.openings;
+        keeper.pseudo_liberties -= joined.pseudo_liberties;
         keeper.hash[0] ^= hash[0];
         keeper.hash[1] ^= hash[1];
         let cell = &mut self.cells[head];
         cell.stones = stones;
-        cell.openings = joined.openings;
+        cell.pseudo_liberties = joined.pseudo_liberties;
         cell.hash = hash;
     }
 
-    /// Makes `head` the head of all stones in its ring; returns how many they are and the sum of their keys.
+    /// Makes `head` the head of all stones in its ring; returns their number and the sum of their keys.
     fn take_ring(&mut self, head: u16) -> (u16, [u64; 2]) {
         let color = usize::from(self.cells[usize::from(head)].color & 1);
         let (mut stones, mut hash, mut stone) = (0, 0, head);
@@ -253,18 +253,18 @@ impl Position {
         }
     }
 
-    /// Clears the opponent's chains beside the new stone, then its own.
+    /// Removes adjacent opposing chains without liberties, then the new stone's own chain if it has none.
     #[inline]
-    fn remove_breathless(&mut self, index: usize, mover: Color, beside: &[(u8, u16); 4]) {
-        for &(color, head) in beside {
+    fn remove_captured(&mut self, index: usize, mover: Color, neighbors: &[(u8, u16); 4]) {
+        for &(color, head) in neighbors {
             let head_cell = &self.cells[usize::from(head)];
-            // Two neighbours may be of one chain, which is gone then.
-            if color == mover.opposite() as u8 && head_cell.color == color && head_cell.openings == 0 {
+            // Two neighbors may belong to the same chain, which is then already removed.
+            if color == mover.opposite() as u8 && head_cell.color == color && head_cell.pseudo_liberties == 0 {
                 self.remove_chain(head);
             }
         }
         let own = self.cells[index].head;
-        if self.cells[usize::from(own)].openings == 0 {
+        if self.cells[usize::from(own)].pseudo_liberties == 0 {
             self.remove_chain(own);
         }
     }
@@ -287,7 +287,7 @@ impl Position {
             for neighbor in self.geometry.neighbors[index] {
                 let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
                 if color < EMPTY {
-                    self.cells[usize::from(head)].openings += 1;
+                    self.cells[usize::from(head)].pseudo_liberties += 1;
                 }
             }
             let first = if self.vacated[owner].has(index) { 0 } else { FIRST };
@@ -300,7 +300,7 @@ impl Position {
         }
     }
 
-    /// Takes back the last turn and returns its move; `None` at the start.
+    /// Undoes the last turn and returns its move; `None` at the start.
     pub fn undo(&mut self) -> Option<Move> {
         let mv = self.moves.pop()?;
         let turn = *self.last_turn();
@@ -330,7 +330,7 @@ impl Position {
         for neighbor in self.geometry.neighbors[index] {
             let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
             if color < EMPTY {
-                self.cells[usize::from(head)].openings += 1;
+                self.cells[usize::from(head)].pseudo_liberties += 1;
             }
         }
         self.cells[index].color = EMPTY;
@@ -338,7 +338,7 @@ impl Position {
         self.empty.set(index);
     }
 
-    /// Lays out again the chain that was removed last.
+    /// Restores the chain that was removed last.
     fn restore_chain(&mut self, color: Color) {
         let end = self.removed.len();
         let earlier = self.removed[..end - 1].iter().rposition(|e| e & HEAD != 0);
@@ -350,7 +350,7 @@ impl Position {
         for i in start..end {
             let entry = self.removed[i];
             let index = usize::from(entry & INDEX);
-            self.close_openings(index);
+            self.remove_pseudo_liberties(index);
             hash ^= zobrist::stone(color.index(), index);
             self.cells[usize::from(previous)].next = entry & INDEX;
             previous = entry & INDEX;
@@ -367,17 +367,17 @@ impl Position {
         }
         let cell = &mut self.cells[usize::from(head)];
         cell.stones = (end - start) as u16;
-        cell.openings = 0;
+        cell.pseudo_liberties = 0;
         cell.hash = halves(hash);
         self.prisoners[color.index()] -= (end - start) as u32;
         self.removed.truncate(start);
     }
 
-    fn close_openings(&mut self, index: usize) {
+    fn remove_pseudo_liberties(&mut self, index: usize) {
         for neighbor in self.geometry.neighbors[index] {
             let Cell { color, head, .. } = self.cells[usize::from(neighbor)];
             if color < EMPTY {
-                self.cells[usize::from(head)].openings -= 1;
+                self.cells[usize::from(head)].pseudo_liberties -= 1;
             }
         }
     }
@@ -401,12 +401,12 @@ impl Position {
         }
     }
 
-    /// Whether the ko rule looks back at a turn with this move (`None`: at the start).
+    /// Whether the ko rule compares later plays with a turn with this move (`None`: the start).
     #[inline]
     fn is_recorded(&self, turn: &Turn, mv: Option<Move>) -> bool {
         match self.rules.ko {
             KoRule::PositionalSuperko => {
-                // The pass that takes the button leaves something new: the grid without the button.
+                // The pass that takes the button creates something new: the grid without the button.
                 mv != Some(Move::Pass) || turn.is(flag::BUTTON) && !self.last_turn().is(flag::BUTTON)
             }
             KoRule::SituationalSuperko => true,
@@ -417,7 +417,7 @@ impl Position {
     }
 }
 
-/// What the ko rule compares, of turn `number`.
+/// The key of turn `number` that the ko rule compares.
 #[inline]
 pub(crate) fn record_key(ko: KoRule, turns: &[Turn], number: usize) -> u128 {
     let turn = &turns[number];
@@ -430,7 +430,7 @@ pub(crate) fn record_key(ko: KoRule, turns: &[Turn], number: usize) -> u128 {
         }
 }
 
-/// What tells turns after the taking of the button from those before.
+/// Part of the key that distinguishes turns after the button was taken from those before.
 #[inline]
 pub(crate) fn button_key(turn: &Turn) -> u128 {
     if turn.is(flag::BUTTON) { zobrist::BUTTON } else { 0 }

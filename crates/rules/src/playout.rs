@@ -8,14 +8,14 @@ use crate::position::Position;
 
 /// Plays a light random game to its end and returns the number of turns taken.
 ///
-/// Each turn starts at a random point and goes forward in reading order, round the end, to the first legal point that
-/// is not a one-point eye of the mover ([`Position::is_one_point_eye`]); without one it passes. The game ends by two
-/// passes or after `3 * area` turns.
+/// Each turn starts at a random point and scans forward in reading order, wrapping around, to the first legal point
+/// that is not a one-point eye of the player to move ([`Position::is_one_point_eye`]); if there is none, it passes. The
+/// game ends after two passes or `3 * area` turns.
 pub fn light_playout(position: &mut Position, random: impl FnMut() -> u64) -> usize {
     light_turns(position, 3 * position.size().area(), random)
 }
 
-/// The same for at most `limit` turns.
+/// Like [`light_playout`], but for at most `limit` turns.
 pub fn light_turns(position: &mut Position, limit: usize, mut random: impl FnMut() -> u64) -> usize {
     let area = position.size().area();
     let start = position.ply();
@@ -26,8 +26,8 @@ pub fn light_turns(position: &mut Position, limit: usize, mut random: impl FnMut
     position.ply() - start
 }
 
-/// Plays a random game in which every turn lists all legal moves and takes one of them, the pass included, each with
-/// the same probability; returns the number of turns taken. The game ends by two passes or after `3 * area` turns.
+/// Plays a random game in which every turn lists all legal moves, including the pass, and chooses one of them with
+/// equal probability; returns the number of turns taken. The game ends after two passes or `3 * area` turns.
 pub fn uniform_playout(position: &mut Position, mut random: impl FnMut() -> u64) -> usize {
     let limit = 3 * position.size().area();
     let start = position.ply();
@@ -39,7 +39,7 @@ pub fn uniform_playout(position: &mut Position, mut random: impl FnMut() -> u64)
     position.ply() - start
 }
 
-/// The first legal point from `start` on that is no own one-point eye, or a pass.
+/// The first legal point from `start` on that does not fill the player's own one-point eye, or a pass.
 #[inline]
 fn light_move(position: &Position, start: usize) -> Move {
     let empty = position.empty_points();

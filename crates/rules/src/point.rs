@@ -5,12 +5,12 @@ use std::fmt;
 use crate::geometry::Geometry;
 use crate::size::Size;
 
-/// Column letters from the left; there is no I.
+/// Column letters from the left, without I.
 const COLUMN_LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
 
 /// A point of a grid, as its index in reading order: row times width plus column, the top row being row 0.
 ///
-/// A point does not know its grid; the [`Size`] is given where it matters.
+/// A point does not store its grid; methods take the [`Size`] if they need it.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub struct Point(u16);
 
@@ -21,7 +21,7 @@ impl Point {
         Point(index)
     }
 
-    /// The point with this index in reading order, if the grid has it.
+    /// The point with this index in reading order; `None` if it is outside the grid.
     #[inline]
     pub const fn from_index(size: Size, index: usize) -> Option<Point> {
         if index < size.area() {
@@ -37,30 +37,30 @@ impl Point {
         self.0 as usize
     }
 
-    /// Column, 0 = left.
+    /// The column, where 0 is the leftmost.
     #[inline]
     pub const fn column(self, size: Size) -> usize {
         self.0 as usize % size.width()
     }
 
-    /// Row, 0 = top.
+    /// The row, where 0 is the top row.
     #[inline]
     pub const fn row(self, size: Size) -> usize {
         self.0 as usize / size.width()
     }
 
-    /// The points adjacent to it, orthogonally, in a grid of this size: four, and fewer at the edge.
+    /// The orthogonally adjacent points in a grid of this size: four, or fewer at the edge.
     ///
     /// ```
     /// use tengen_rules::{Size, format_point, parse_point};
     /// let size = Size::square(5).unwrap();
     /// let corner = parse_point(size, "A1").unwrap();
-    /// let beside: Vec<String> = corner.neighbors(size).map(|point| format_point(size, point)).collect();
-    /// assert_eq!(beside, ["B1", "A2"]);
+    /// let neighbors: Vec<String> = corner.neighbors(size).map(|point| format_point(size, point)).collect();
+    /// assert_eq!(neighbors, ["B1", "A2"]);
     /// ```
     pub fn neighbors(self, size: Size) -> impl Iterator<Item = Point> {
-        let beside = Geometry::of(size).neighbors[self.index()];
-        beside
+        let neighbors = Geometry::of(size).neighbors[self.index()];
+        neighbors
             .into_iter()
             .filter_map(move |index| Point::from_index(size, index.into()))
     }
@@ -82,10 +82,10 @@ pub fn format_point(size: Size, point: Point) -> String {
     format!("{letter}{}", size.height() - point.row(size))
 }
 
-/// Reads the name of a point, in upper or lower case.
+/// Parses the name of a point, in upper or lower case.
 ///
 /// # Errors
-/// [`ParsePointError::Syntax`] if the text is no point name, [`ParsePointError::OffBoard`] if it names a
+/// [`ParsePointError::Syntax`] if the text is not the name of a point, [`ParsePointError::OffBoard`] if it names a
 /// point outside the grid.
 pub fn parse_point(size: Size, text: &str) -> Result<Point, ParsePointError> {
     let shown = || text.chars().take(40).collect::<String>();
@@ -105,16 +105,16 @@ pub fn parse_point(size: Size, text: &str) -> Result<Point, ParsePointError> {
     size.point(column, size.height() - number).ok_or_else(off_board)
 }
 
-/// Why a point's name was refused.
+/// The reason why the name of a point is invalid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ParsePointError {
-    /// Not a column letter followed by a row number.
+    /// The text is not a column letter followed by a row number.
     Syntax(String),
-    /// A well-formed name of a point the grid does not have.
+    /// The name is well-formed, but the grid has no such point.
     OffBoard {
-        /// The name.
+        /// The name as given, cut to 40 characters.
         name: String,
-        /// The grid.
+        /// The size of the grid.
         size: Size,
     },
 }
@@ -124,7 +124,7 @@ impl fmt::Display for ParsePointError {
         match self {
             ParsePointError::Syntax(text) => write!(
                 f,
-                "'{text}' names no point: write a column letter (A.. without I) and a row number, such as C3"
+                "'{text}' is not a point: use a column letter (A.. without I) and a row number, such as C3"
             ),
             ParsePointError::OffBoard { name, size } => {
                 write!(f, "the {size} grid has no point {name}")

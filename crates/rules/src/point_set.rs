@@ -1,14 +1,14 @@
-//! Sets of points as bits.
+//! Sets of points as bit sets.
 
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Sub, SubAssign};
 
 use crate::point::Point;
 
-/// Number of 64-bit words of a set.
+/// The number of 64-bit words of a set.
 const WORDS: usize = 6;
 
-/// A set of points; bit `i % 64` of word `i / 64` stands for the point of index `i`.
+/// A set of points; bit `i % 64` of word `i / 64` represents the point with index `i`.
 ///
 /// ```
 /// use tengen_rules::{PointSet, Size};
@@ -28,31 +28,31 @@ impl PointSet {
         PointSet([0; WORDS])
     }
 
-    /// The set with these words; bits of points outside the grid must be 0 for the set to mean anything.
+    /// Makes a set from its words; the bits of points outside the grid must be 0.
     #[inline]
     pub const fn from_words(words: [u64; WORDS]) -> PointSet {
         PointSet(words)
     }
 
-    /// The bits; see the type.
+    /// The words of the set; see [`PointSet`] for the order of the bits.
     #[inline]
     pub const fn words(&self) -> &[u64; WORDS] {
         &self.0
     }
 
-    /// Mutable bits for the crate's own bit tricks.
+    /// The words of the set for bit operations within the crate.
     #[inline]
     pub(crate) fn words_mut(&mut self) -> &mut [u64; WORDS] {
         &mut self.0
     }
 
-    /// Adds a point.
+    /// Adds a point to the set.
     #[inline]
     pub fn insert(&mut self, point: Point) {
         self.set(point.index());
     }
 
-    /// Takes a point out.
+    /// Removes a point from the set.
     #[inline]
     pub fn remove(&mut self, point: Point) {
         self.clear(point.index());
@@ -79,25 +79,25 @@ impl PointSet {
         self.0[index / 64] >> (index % 64) & 1 != 0
     }
 
-    /// Number of points.
+    /// The number of points in the set.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Whether the set has no point.
+    /// Whether the set has no points.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.iter().fold(0, |all, w| all | w) == 0
     }
 
-    /// Points in ascending order.
+    /// Iterates over the points in ascending order.
     #[inline]
     pub fn iter(&self) -> Points {
         Points { words: self.0, word: 0 }
     }
 
-    /// The point with `rank` smaller members, if the set has more than `rank` points.
+    /// The point that has exactly `rank` smaller points in the set; `None` if the set has at most `rank` points.
     pub fn nth(&self, rank: usize) -> Option<Point> {
         let mut left = rank;
         for (index, &word) in self.0.iter().enumerate() {
@@ -110,7 +110,7 @@ impl PointSet {
         None
     }
 
-    /// The smallest member with an index of at least `from`.
+    /// The first point in the set with an index of at least `from`.
     #[inline]
     pub fn next_from(&self, from: usize) -> Option<Point> {
         let mut index = from / 64;
@@ -124,19 +124,13 @@ impl PointSet {
         }
     }
 
-    /// Points in this set or the other.
+    /// The points in this set or the other.
     #[inline]
     pub fn union(&self, other: &PointSet) -> PointSet {
         *self | *other
     }
 
-    /// Points in both sets.
-    #[inline]
-    pub fn intersection(&self, other: &PointSet) -> PointSet {
-        *self & *other
-    }
-
-    /// Points in this set and not in the other.
+    /// The points in this set but not in the other.
     #[inline]
     pub fn difference(&self, other: &PointSet) -> PointSet {
         *self - *other
@@ -148,14 +142,14 @@ impl PointSet {
         (*self - *other).is_empty()
     }
 
-    /// Whether the sets share a point.
+    /// Whether the sets have a point in common.
     #[inline]
     pub fn intersects(&self, other: &PointSet) -> bool {
         !(*self & *other).is_empty()
     }
 }
 
-/// Position of the one bit of `word` that has `rank` one bits below it.
+/// The position of the set bit of `word` that has `rank` set bits below it.
 fn select(mut word: u64, rank: u32) -> usize {
     let mut left = rank;
     let mut base = 0;

@@ -1,4 +1,4 @@
-//! A position: the coloring, whose turn it is, and the whole history.
+//! A position: the coloring, the player to move, and the whole history.
 
 use crate::color::Color;
 use crate::geometry::Geometry;
@@ -13,21 +13,21 @@ use crate::size::Size;
 pub(crate) const EMPTY: u8 = 2;
 pub(crate) const WALL: u8 = 3;
 
-/// One point of the board; the fields below the line matter for the first stone ("head") of a chain only.
+/// One point of the board; the fields below the line are meaningful only for the first stone ("head") of a chain.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Cell {
-    /// Index of a [`Color`], [`EMPTY`], or [`WALL`] for the cell that stands for everything outside.
+    /// Index of a [`Color`], [`EMPTY`], or [`WALL`] for the cell that represents everything outside the grid.
     pub(crate) color: u8,
     /// The head of the chain this stone belongs to.
     pub(crate) head: u16,
     /// The next stone of the same chain; the stones of a chain form a ring.
     pub(crate) next: u16,
     // ---
-    /// Pairs of a stone of the chain and an empty point beside it; 0 exactly when the chain has no liberty.
-    pub(crate) openings: u16,
-    /// Stones of the chain.
+    /// The number of pairs of a stone of the chain and an adjacent empty point; 0 exactly if the chain has no liberty.
+    pub(crate) pseudo_liberties: u16,
+    /// The number of stones of the chain.
     pub(crate) stones: u16,
-    /// Sum of the stones' keys, low and high half.
+    /// The sum (exclusive or) of the stones' keys, low and high half.
     pub(crate) hash: [u64; 2],
 }
 
@@ -37,7 +37,7 @@ impl Cell {
             color,
             head: 0,
             next: 0,
-            openings: 0,
+            pseudo_liberties: 0,
             stones: 0,
             hash: [0; 2],
         }
@@ -59,31 +59,31 @@ pub(crate) const fn halves(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// A chain as it was before it was joined to another.
+/// A chain before it was joined to another.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Joined {
     pub(crate) head: u16,
-    pub(crate) openings: u16,
+    pub(crate) pseudo_liberties: u16,
 }
 
-/// What a turn left behind; entry 0 of a history stands for the start.
+/// The state after a turn; entry 0 of a history represents the start.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Turn {
-    /// Hash of the coloring after the turn.
+    /// The hash of the coloring after the turn.
     hash: [u64; 2],
-    /// Length of the list of removed stones before the turn.
+    /// The length of the list of removed stones before the turn.
     pub(crate) removed_before: u32,
-    /// Consecutive passes after the turn.
+    /// The number of consecutive passes after the turn.
     pub(crate) passes: u16,
-    /// Chains that the play joined to another.
+    /// The number of chains that the play joined to another.
     pub(crate) merges: u8,
-    /// Bit 0: index of the player who took the turn; bit 1: index of the player to take the next; further bits below.
+    /// Bit 0: index of the player who took the turn; bit 1: index of the next player; other bits: see [`flag`].
     pub(crate) flags: u8,
 }
 
-/// One bit of [`Turn::flags`] each; what happened up to and including the turn.
+/// The single bits of [`Turn::flags`], for events up to and including the turn.
 pub(crate) mod flag {
-    /// The ko rule looks back at this turn.
+    /// The ko rule compares later plays with this turn.
     pub(crate) const RECORDED: u8 = 1 << 2;
     /// The button has been taken.
     pub(crate) const BUTTON: u8 = 1 << 3;
@@ -132,10 +132,10 @@ pub(crate) const fn color_of(index: u8) -> Color {
     if index == 0 { Color::Black } else { Color::White }
 }
 
-/// A Go position with its whole history, so that every ko rule is exact and every move can be taken back.
+/// A Go position with its whole history, so that every ko rule is exact and every move can be undone.
 ///
-/// The board is kept as chains (rings of stones with counts of openings) beside bit sets of stones and empty points;
-/// [`Position::assert_valid`] recomputes all of it.
+/// The board is stored both as chains (rings of stones with counts of pseudo-liberties) and as bit sets of stones and
+/// empty points; [`Position::assert_valid`] recomputes all of it.
 ///
 /// ```
 /// use tengen_rules::{Color, Komi, Move, Position, Size};
@@ -152,26 +152,26 @@ pub struct Position {
     pub(crate) geometry: &'static Geometry,
     pub(crate) rules: Rules,
     pub(crate) start: Setup,
-    /// From this ply on two consecutive passes end the game, whatever people could agree on then.
+    /// From this ply on, two consecutive passes end the game, even if people could then agree on dead stones.
     pub(crate) machines_from: usize,
     pub(crate) to_move: Color,
-    /// Hash of the coloring now.
+    /// The hash of the current coloring.
     pub(crate) hash: u128,
     pub(crate) stones: [PointSet; 2],
     pub(crate) empty: PointSet,
-    /// Points from which a stone has been removed at some time, by its color. A play elsewhere that stays on the board
-    /// gives a grid with a stone where there never was one of that color, so it cannot repeat any earlier grid.
+    /// The points from which a stone has ever been removed, by its color. A play elsewhere that stays on the board puts
+    /// a stone where there has never been one of that color, so it cannot repeat an earlier grid.
     pub(crate) vacated: [PointSet; 2],
-    /// Stones removed so far, by their color.
+    /// The number of stones removed so far, by their color.
     pub(crate) prisoners: [u32; 2],
-    /// One cell per point, then the one outside.
+    /// One cell per point, then the cell for everything outside.
     pub(crate) cells: Box<[Cell]>,
     pub(crate) moves: Vec<Move>,
-    /// `turns[i]` after turn i; one longer than `moves`.
+    /// `turns[i]` is the state after turn i; one longer than `moves`.
     pub(crate) turns: Vec<Turn>,
-    /// Stones removed so far, chain by chain; see `play.rs` for the marks.
+    /// The stones removed so far, chain by chain; see `play.rs` for the marks.
     pub(crate) removed: Vec<u16>,
-    /// Chains that were joined to others, in order.
+    /// The chains that were joined to others, in order.
     pub(crate) merged: Vec<Joined>,
     pub(crate) table: TurnTable,
 }
@@ -187,7 +187,7 @@ impl Position {
         Position::from_start(size, rules, Setup::EVEN)
     }
 
-    /// The empty grid, with nothing in the record.
+    /// The empty grid with an empty record, which does not even contain the start yet.
     pub(crate) fn without_record(size: Size, rules: Rules, start: Setup) -> Position {
         let geometry = Geometry::of(size);
         let area = geometry.area;
@@ -213,7 +213,7 @@ impl Position {
         }
     }
 
-    /// Makes this position equal to another and keeps its memory for reuse; the cheap way to fill a scratch board.
+    /// Makes this position equal to another and reuses its memory, which makes it cheap to refill a scratch board.
     pub fn copy_from(&mut self, other: &Position) {
         self.geometry = other.geometry;
         self.rules = other.rules;
@@ -237,7 +237,7 @@ impl Position {
         self.table.clone_from(&other.table);
     }
 
-    /// Bytes of memory this position holds with its whole history, room kept for later turns included.
+    /// The memory in bytes that this position and its history use, including spare capacity for later turns.
     pub fn memory_bytes(&self) -> usize {
         fn held<T>(list: &Vec<T>) -> usize {
             list.capacity() * size_of::<T>()
@@ -257,7 +257,7 @@ impl Position {
         self.geometry.size
     }
 
-    /// The rules played under.
+    /// The rules of the game.
     #[inline]
     pub fn rules(&self) -> Rules {
         self.rules
@@ -269,7 +269,7 @@ impl Position {
         self.to_move
     }
 
-    /// Number of turns taken since the start.
+    /// The number of turns taken since the start.
     #[inline]
     pub fn ply(&self) -> usize {
         self.moves.len()
@@ -281,31 +281,31 @@ impl Position {
         &self.moves
     }
 
-    /// The last turn's move, if a turn has been taken.
+    /// The move of the last turn; `None` at the start.
     #[inline]
     pub fn last_move(&self) -> Option<Move> {
         self.moves.last().copied()
     }
 
-    /// Passes since the last play, the taking of the button or the start.
+    /// The number of passes since the last play, the taking of the button or the start.
     #[inline]
     pub fn consecutive_passes(&self) -> u32 {
         u32::from(self.last_turn().passes)
     }
 
-    /// Whether the game is over, so that no move is legal.
+    /// Whether the game is over; no move is legal then.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.last_turn().is(flag::OVER)
     }
 
-    /// Whether a long cycle has ended the game as a tie, whatever the score.
+    /// Whether a long cycle has ended the game as a tie, regardless of the score.
     #[inline]
     pub fn is_tied_by_cycle(&self) -> bool {
         self.last_turn().is(flag::TIED)
     }
 
-    /// Whether the last two turns were passes and the rules let the players agree on dead stones now.
+    /// Whether the last two turns were passes and the rules now let the players agree on dead stones.
     pub fn may_agree(&self) -> bool {
         let exactly_two = self.last_turn().passes == 2 && self.machines_from == usize::MAX;
         match self.rules.end {
@@ -315,13 +315,13 @@ impl Position {
         }
     }
 
-    /// Number of stones of a color that have been removed from the board by plays, captures and suicides together.
+    /// The number of stones of a color that plays have removed from the board, by capture or suicide.
     #[inline]
     pub fn prisoners(&self, color: Color) -> u32 {
         self.prisoners[color.index()]
     }
 
-    /// The stone at a point; `None` if the point is empty or not on the grid.
+    /// The color of the stone at a point; `None` if the point is empty or off the grid.
     #[inline]
     pub fn at(&self, point: Point) -> Option<Color> {
         if self.stones[0].contains(point) {
@@ -361,12 +361,12 @@ impl Position {
         set
     }
 
-    /// Number of liberties of the chain at a point; 0 if there is no stone.
+    /// The number of liberties of the chain at a point; 0 if there is no stone.
     pub fn liberties(&self, point: Point) -> usize {
         (self.geometry.adjacent(&self.chain(point)) & self.empty).len()
     }
 
-    /// The stones, of both colors, of chains with exactly one, two and three liberties.
+    /// The stones of both colors in chains with exactly one, two and three liberties.
     pub fn chains_by_liberties(&self) -> [PointSet; 3] {
         let mut sets = [PointSet::new(); 3];
         for point in self.stones[0] | self.stones[1] {
@@ -381,7 +381,8 @@ impl Position {
         sets
     }
 
-    /// 128-bit hash of the coloring alone: equal for equal colorings of one size, whoever is to move.
+    /// The 128-bit hash of the coloring alone: equal colorings of the same size have equal hashes, regardless of who is
+    /// to move.
     #[inline]
     pub fn hash(&self) -> u128 {
         self.hash

@@ -11,14 +11,14 @@ use crate::zobrist;
 
 /// A question that one color wins and the other loses.
 pub(crate) trait Question {
-    /// Who has won in a position, if it shows.
+    /// Who has won in a position, if that is already clear.
     fn winner(&self, position: &Position) -> Option<Color>;
-    /// Whether the player to move should try the pass before the plays.
+    /// Whether the player to move should try to pass before trying plays.
     fn pass_first(&self, position: &Position) -> bool;
 }
 
-/// How far a position is from being decided: the least number of further positions that would have to turn out well for
-/// the player to move to win (`phi`), or to lose (`delta`); 0 and [`NEVER`] once it is decided.
+/// The proof numbers of a position: the smallest number of further positions that have to be decided favorably for the
+/// player to move to win (`phi`) or to lose (`delta`); 0 and [`NEVER`] once the position is decided.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 struct Numbers {
     phi: u32,
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// Takes the low half of a key that is random already.
+/// A hasher that uses the low half of a key, which is already random.
 #[derive(Default)]
 struct LowHalf(u64);
 
@@ -59,18 +59,19 @@ impl Hasher for LowHalf {
     }
 }
 
-/// The search of one question. Ko rules whose records passes do not enter are supported: positional superko and fixed ko.
+/// The search for the answer to one question. It supports ko rules that do not record passes: positional superko and
+/// fixed ko.
 pub(crate) struct Proof<'a, Q> {
     position: &'a mut Position,
     question: Q,
-    most_nodes: u64,
-    /// Positions searched so far.
+    max_nodes: u64,
+    /// The number of positions searched so far.
     pub(crate) nodes: u64,
-    /// By position together with the set of what its ko rule looks back at, so that no two histories are mixed up.
+    /// Proof numbers by position and the set of earlier grids that its ko rule compares, to keep histories separate.
     numbers: HashMap<u128, Numbers, BuildHasherDefault<LowHalf>>,
 }
 
-/// A move with the key of the position it leads to.
+/// A move and the key of the position it leads to.
 struct Child {
     mv: Move,
     key: u128,
@@ -78,18 +79,18 @@ struct Child {
 }
 
 impl<'a, Q: Question> Proof<'a, Q> {
-    /// A search from a position, which is the same again after each call; it stops at `most_nodes` positions.
-    pub(crate) fn new(position: &'a mut Position, question: Q, most_nodes: u64) -> Proof<'a, Q> {
+    /// A search from a position, which each call leaves unchanged; it stops after `max_nodes` positions.
+    pub(crate) fn new(position: &'a mut Position, question: Q, max_nodes: u64) -> Proof<'a, Q> {
         Proof {
             position,
             question,
-            most_nodes,
+            max_nodes,
             nodes: 0,
             numbers: HashMap::default(),
         }
     }
 
-    /// Who wins, and a move by which the player to move gets what he can; `None` if the limit came first.
+    /// The winner and a best move for the player to move; `None` if the search reached its limit.
     pub(crate) fn run(&mut self) -> Option<(Color, Move)> {
         let visited = self.visited();
         let to_move = self.position.to_move();
@@ -104,7 +105,7 @@ impl<'a, Q: Question> Proof<'a, Q> {
         Some((winner, child.mv))
     }
 
-    /// A hash of the set of everything the ko rule looks back at.
+    /// A hash of the set of all keys that the ko rule compares.
     fn visited(&self) -> u128 {
         let (ko, turns) = (self.position.rules().ko, &self.position.turns);
         let recorded = (0..turns.len()).filter(|&i| turns[i].is(flag::RECORDED));
@@ -115,7 +116,7 @@ impl<'a, Q: Question> Proof<'a, Q> {
         self.numbers.get(&key).copied().unwrap_or(Numbers::UNKNOWN)
     }
 
-    /// Searches below the current position until it is decided or a number reaches its limit.
+    /// Searches below the current position until it is decided or one of its numbers reaches its limit.
     fn search(&mut self, visited: u128, limits: Numbers) -> Numbers {
         self.nodes += 1;
         if let Some(winner) = self.question.winner(self.position) {
@@ -128,7 +129,7 @@ impl<'a, Q: Question> Proof<'a, Q> {
         let children = self.children(visited);
         loop {
             let (numbers, best, second_delta) = self.sum_up(&children);
-            if !numbers.below(limits) || self.nodes >= self.most_nodes {
+            if !numbers.below(limits) || self.nodes >= self.max_nodes {
                 return numbers;
             }
             let child = &children[best];
@@ -144,7 +145,7 @@ impl<'a, Q: Question> Proof<'a, Q> {
         }
     }
 
-    /// The numbers that follow from the children's, the most promising child and the next one's `delta`.
+    /// The numbers that follow from the children, the most promising child, and the `delta` of the second best.
     fn sum_up(&self, children: &[Child]) -> (Numbers, usize, u32) {
         let (mut best, mut least, mut second) = (0, u32::MAX, NEVER);
         let mut delta = 0u32;
@@ -161,7 +162,7 @@ impl<'a, Q: Question> Proof<'a, Q> {
         (Numbers { phi: least, delta }, best, second)
     }
 
-    /// All legal moves with the keys of the positions after them.
+    /// All legal moves with the keys of the positions they lead to.
     fn children(&self, visited: u128) -> Vec<Child> {
         let next = zobrist::player(self.position.to_move().opposite());
         let mut children = Vec::new();

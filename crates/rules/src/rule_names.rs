@@ -1,25 +1,24 @@
-//! Names of rule sets: reading and writing them.
+//! Parsing and formatting the names of rule sets.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::komi::Komi;
 use crate::rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suicide};
 
-/// Every named set with its usual komi in half points; `None` where it is agreed from game to game.
-const NAMED: [(&str, Rules, Option<i16>); 9] = [
-    ("tromp_taylor", Rules::tromp_taylor(), Some(0)),
-    ("tromp_taylor_1996", Rules::tromp_taylor_1996(), Some(14)),
-    ("tromp_taylor_practice", Rules::tromp_taylor_practice(), None),
-    ("new_zealand", Rules::new_zealand(), Some(14)),
-    ("simplified_ing", Rules::simplified_ing(), None),
-    ("aga", Rules::aga(), Some(15)),
-    ("chinese_written", Rules::chinese_written(), Some(15)),
-    ("chinese_practice", Rules::chinese_practice(), Some(15)),
-    ("japanese2008", Rules::japanese2008(), None),
+/// Every named set.
+const NAMED: [(&str, Rules); 9] = [
+    ("tromp_taylor", Rules::tromp_taylor()),
+    ("tromp_taylor_1996", Rules::tromp_taylor_1996()),
+    ("tromp_taylor_practice", Rules::tromp_taylor_practice()),
+    ("new_zealand", Rules::new_zealand()),
+    ("simplified_ing", Rules::simplified_ing()),
+    ("aga", Rules::aga()),
+    ("chinese_written", Rules::chinese_written()),
+    ("chinese_practice", Rules::chinese_practice()),
+    ("japanese2008", Rules::japanese2008()),
 ];
 
-/// Names of other programs that mean one of our sets.
+/// Names that other programs use for one of our sets.
 const SAME_MEANING: [(&str, Rules); 11] = [
     ("tromp-taylor", Rules::tromp_taylor()),
     ("tromptaylor", Rules::tromp_taylor()),
@@ -44,63 +43,60 @@ const CHINESE_SERVERS: Rules = Rules {
     ..Rules::chinese_written()
 };
 
-/// Names in common use that mean rules other than any of ours, with what to do instead.
+/// Names in common use for rules that are not among ours, with what to choose instead.
 const OTHER_MEANING: [(&str, &str); 7] = [
     (
         "japanese",
-        "its official text decides life by judgement, and KataGo's version plays clean-up phases; japanese2008 is the \
-         computable variant",
+        "their official text leaves the life of chains to judgment, and KataGo's version plays cleanup phases; \
+         japanese2008 is the computable variant",
     ),
     (
         "korean",
-        "it decides life by judgement as the Japanese rules do; japanese2008 is the computable variant",
+        "like the Japanese rules, they leave the life of chains to judgment; japanese2008 is the computable variant",
     ),
     (
         "chinese",
-        "elsewhere it means basic ko with long cycles that void the game; choose chinese_practice (they tie it) or \
-         chinese_written (positional superko)",
+        "elsewhere the name means basic ko with long cycles that void the game; choose chinese_practice (long cycles \
+         tie the game) or chinese_written (positional superko)",
     ),
     (
         "new-zealand",
-        "KataGo means situational superko without one-stone suicide by it; the New Zealand rules here are new_zealand",
+        "in KataGo the name means situational superko without one-stone suicide; choose new_zealand for the New \
+         Zealand rules as written",
     ),
     (
         "nz",
-        "KataGo means situational superko without one-stone suicide by it; the New Zealand rules here are new_zealand",
+        "in KataGo the name means situational superko without one-stone suicide; choose new_zealand for the New \
+         Zealand rules as written",
     ),
     (
         "stone-scoring",
-        "it taxes groups, which no set here does; the nearest is tromp_taylor",
+        "they have a group tax, which no supported rules have; the closest are tromp_taylor",
     ),
     (
         "ancient-territory",
-        "it taxes groups, which no set here does; the nearest is japanese2008",
+        "they have a group tax, which no supported rules have; the closest are japanese2008",
     ),
 ];
 
 impl Rules {
     /// The names of the named sets, in a fixed order.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMED.iter().map(|(name, ..)| *name)
+        NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// The name of the set, or `custom` for a combination without a name; its text ([`Display`](fmt::Display)) then spells it out.
+    /// The name of the set, or `custom` for a combination without a name, which its text ([`Display`](fmt::Display))
+    /// spells out.
     pub fn name(&self) -> &'static str {
-        self.entry().map_or("custom", |(name, ..)| name)
+        self.known_name().unwrap_or("custom")
     }
 
-    /// The komi usual between equal players under a named set, where its text gives one.
-    pub fn usual_komi(&self) -> Option<Komi> {
-        let (.., half_points) = self.entry()?;
-        half_points.map(Komi::from_half_points)
-    }
-
-    fn entry(&self) -> Option<(&'static str, Rules, Option<i16>)> {
-        NAMED.iter().copied().find(|(_, rules, _)| rules == self)
+    fn known_name(&self) -> Option<&'static str> {
+        NAMED.iter().find(|(_, rules)| rules == self).map(|(name, _)| *name)
     }
 }
 
-/// Words for the values of one setting.
+/// The names of the values of one setting.
 type Words<T> = &'static [(&'static str, T)];
 
 const KO: Words<KoRule> = &[
@@ -154,9 +150,9 @@ fn value<T: Copy>(words: Words<T>, key: &str, text: &str) -> Result<T, RulesErro
 }
 
 impl fmt::Display for Rules {
-    /// Writes the name, or every setting as `key=value` where the combination has none; both can be read back.
+    /// Writes the name, or every setting as `key=value` if the combination has no name; both can be parsed again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, ..)) = self.entry() {
+        if let Some(name) = self.known_name() {
             return f.write_str(name);
         }
         write!(
@@ -176,8 +172,8 @@ impl fmt::Display for Rules {
 impl FromStr for Rules {
     type Err = RulesError;
 
-    /// Reads a name, or settings `key=value` separated by commas that change Tromp-Taylor, or a name followed by such
-    /// settings. Names of other programs are read where they mean the same.
+    /// Parses a name, or `key=value` settings separated by commas that change Tromp-Taylor, or a name followed by such
+    /// settings. Names of other programs are accepted if they mean the same rules.
     fn from_str(text: &str) -> Result<Rules, RulesError> {
         let text: String = text.trim().chars().take(400).collect();
         let text = text.to_ascii_lowercase();
@@ -194,8 +190,7 @@ impl FromStr for Rules {
 }
 
 fn named(name: &str) -> Result<Rules, RulesError> {
-    let ours = NAMED.iter().map(|&(n, rules, _)| (n, rules));
-    if let Some((_, rules)) = ours.chain(SAME_MEANING).find(|(n, _)| *n == name) {
+    if let Some((_, rules)) = NAMED.into_iter().chain(SAME_MEANING).find(|(n, _)| *n == name) {
         return Ok(rules);
     }
     let hyphened = name.replace('_', "-");
@@ -224,27 +219,27 @@ impl Rules {
     }
 }
 
-/// Why the name of a rule set was refused.
+/// The reason why the name of a rule set is invalid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RulesError {
-    /// Nobody here knows the name.
+    /// The name is unknown.
     Unknown(String),
-    /// The name is in use for rules that are not among ours.
+    /// The name commonly means rules that are not supported.
     OtherMeaning {
-        /// The name.
+        /// The name as given.
         name: String,
-        /// What it means elsewhere and what to choose instead.
+        /// What the name means elsewhere and what to choose instead.
         reason: &'static str,
     },
     /// There is no such setting.
     Setting(String),
     /// The setting has no such value.
     Value {
-        /// The setting.
+        /// The name of the setting.
         key: String,
-        /// The value asked for.
+        /// The invalid value.
         value: String,
-        /// The values it has.
+        /// The valid values.
         expected: Vec<&'static str>,
     },
 }
@@ -254,18 +249,22 @@ impl fmt::Display for RulesError {
         match self {
             RulesError::Unknown(name) => {
                 let names: Vec<_> = Rules::names().collect();
-                write!(f, "there are no rules named '{name}'; there are {}", names.join(", "))
+                write!(
+                    f,
+                    "there are no rules named '{name}'; choose one of {}",
+                    names.join(", ")
+                )
             }
             RulesError::OtherMeaning { name, reason } => {
                 write!(f, "the rules '{name}' are not supported: {reason}")
             }
             RulesError::Setting(key) => write!(
                 f,
-                "'{key}' is no setting of rules; there are ko, long_cycle, suicide, end, scoring, handicap_bonus and \
-                 button, each written key=value"
+                "'{key}' is not a setting of rules; the settings are ko, long_cycle, suicide, end, scoring, \
+                 handicap_bonus and button, each written as key=value"
             ),
             RulesError::Value { key, value, expected } => {
-                write!(f, "{key} cannot be '{value}'; it is one of {}", expected.join(", "))
+                write!(f, "{key} cannot be '{value}'; choose one of {}", expected.join(", "))
             }
         }
     }
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_set_is_read_back_from_its_text() {
+    fn every_set_round_trips_through_text() {
         for name in Rules::names() {
             let rules: Rules = name.parse().unwrap();
             assert_eq!(rules.name(), name);
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn other_meanings_are_refused_with_a_reason() {
+    fn invalid_rules_are_rejected_with_a_reason() {
         let check = |text: &str, part: &str| {
             let message = text.parse::<Rules>().unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

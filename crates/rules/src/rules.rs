@@ -1,18 +1,18 @@
-//! What may differ between sets of rules.
+//! The settings in which sets of rules differ, and the named sets.
 
-/// Which plays are refused for repeating something.
+/// Which plays are illegal because they repeat something.
 ///
-/// The record of a game holds, for every turn i (0 = the start), the grid after it, who took it and whether it was
-/// a play. A play is refused as the variants say; a pass never is.
+/// The record of a game holds, for every turn i (0 = the start), the grid after it, the player who took it and whether
+/// it was a play. Each variant says when a play is illegal; a pass is always legal.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum KoRule {
-    /// Positional superko: the new grid equals any earlier one, the start included.
+    /// Positional superko: the new grid equals any earlier one, including the start.
     PositionalSuperko,
-    /// Situational superko: an earlier turn left the same grid with the same player to move, the start included.
+    /// Situational superko: an earlier turn, or the start, left the same grid with the same player to move.
     SituationalSuperko,
-    /// The wording of 1996: the mover has left the same grid before, by a play or a pass.
+    /// The 1996 wording: the same player left the same grid before, by a play or a pass.
     Superko1996,
-    /// Natural situational superko: the mover has left the same grid before, by a play.
+    /// Natural situational superko: the same player left the same grid before, by a play.
     NaturalSituationalSuperko,
     /// Basic ko: the new grid equals the one just before the previous turn.
     Basic,
@@ -20,73 +20,73 @@ pub enum KoRule {
     Fixed,
 }
 
-/// What happens, under [`KoRule::Basic`], when a play recreates the grid that an earlier play made.
+/// What happens under [`KoRule::Basic`] when a play recreates the grid that an earlier play created.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum LongCycle {
-    /// Nothing: the game goes on.
+    /// The game goes on.
     GoesOn,
-    /// The game ends as a tie if equally many stones of each color were removed over the turns after that earlier
-    /// play up to and including this one (Simplified Japanese Rules 2008). Grids alone are compared.
+    /// The game is a tie if the turns after that earlier play, up to and including this one, removed equally many
+    /// stones of each color (Simplified Japanese Rules 2008). Only the grids are compared.
     TieIfEqual,
-    /// The game ends as a tie if the same player is to move as then and nobody has passed since, as in triple ko,
-    /// quadruple ko and eternal life; the practice of professional Chinese games.
+    /// The game is a tie if the same player is to move and neither player has passed since, as in triple ko, quadruple
+    /// ko and eternal life. This is the practice in professional Chinese games.
     PracticeTie,
 }
 
-/// Whether a play may leave its own chain without liberties and so remove it.
+/// Whether a play may leave its own chain without liberties and thus remove it.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum Suicide {
-    /// Always, where the ko rule permits the result.
+    /// Suicide is legal if the ko rule permits the resulting grid.
     Allowed,
-    /// Only for chains of two or more stones.
+    /// Only the suicide of two or more stones is legal.
     MultiOnly,
-    /// Never.
+    /// Suicide is always illegal.
     Forbidden,
 }
 
 /// How a game ends.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum GameEnd {
-    /// With two consecutive passes, as the grid stands.
+    /// The game ends after two consecutive passes, and the grid is scored as it is.
     TwoPasses,
-    /// After exactly two consecutive passes the players may agree on points to empty and so end it; else it ends with
-    /// four consecutive passes, as the grid stands.
+    /// After exactly two consecutive passes the players may end the game by agreeing on stones to remove. Otherwise it
+    /// ends after four consecutive passes, and the grid is scored as it is.
     FourPasses,
-    /// Two consecutive passes say that no move is worth anything; the players agree on what is dead, or play on. If
-    /// nobody moves after disagreement, which shows as two more passes, the grid counts as it stands.
+    /// After two consecutive passes the players agree on dead stones, or play on. If they disagree but neither player
+    /// moves (two more passes), the grid is scored as it is.
     Agreement,
-    /// After the first two consecutive passes the players agree on what is dead or resume; after the second two
-    /// consecutive passes the grid counts as it stands.
+    /// After the first two consecutive passes the players agree on dead stones, or resume. After the second two
+    /// consecutive passes the grid is scored as it is.
     OneResumption,
-    /// Alternation ends with two consecutive passes; removals and territory follow from the independently alive
-    /// chains. A resumption goes back to before the two passes.
+    /// Play ends after two consecutive passes; removals and territory follow from the independently alive chains. A
+    /// resumption takes back the two passes.
     Japanese2008,
 }
 
-/// What is counted.
+/// How the score is counted.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum Scoring {
-    /// Stones and the empty points that reach one color only.
+    /// Each player's stones and the empty points that reach only that color.
     Area,
-    /// The same area by counting one side against half of the grid, shared points split.
+    /// The same area, counted for one side and compared with half of the grid; neutral points are split.
     Half,
-    /// Territory and prisoners.
+    /// Surrounded points and prisoners.
     Territory,
 }
 
-/// Points for White for `n` handicap stones, under area scoring.
+/// White's bonus points for handicap stones under area scoring.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum HandicapBonus {
-    /// Nothing.
+    /// White gets no bonus.
     Nothing,
-    /// One point for each stone.
+    /// White gets one point for each stone.
     Stones,
-    /// One point for each stone but the first.
+    /// White gets one point for each stone except the first.
     StonesButOne,
 }
 
 impl HandicapBonus {
-    /// Points for White for that many handicap stones; fewer than two stones are no handicap.
+    /// White's bonus points for this many handicap stones; fewer than two stones are not a handicap.
     pub const fn points(self, stones: u32) -> u32 {
         match self {
             _ if stones < 2 => 0,
@@ -97,7 +97,7 @@ impl HandicapBonus {
     }
 }
 
-/// A set of rules. Any combination can be played; the named ones are constructors here and parsed by name.
+/// A set of rules. Any combination can be played; named sets have a constructor here and can be parsed by name.
 ///
 /// ```
 /// use tengen_rules::Rules;
@@ -106,25 +106,25 @@ impl HandicapBonus {
 /// ```
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct Rules {
-    /// Which repetitions are refused.
+    /// Which repetitions are illegal.
     pub ko: KoRule,
-    /// What other repetitions lead to under basic ko.
+    /// What happens in a longer cycle under basic ko.
     pub long_cycle: LongCycle,
-    /// Whether own stones may be removed.
+    /// Whether a play may remove its own chain.
     pub suicide: Suicide,
     /// How a game ends.
     pub end: GameEnd,
-    /// What is counted.
+    /// How the score is counted.
     pub scoring: Scoring,
-    /// What White gets for handicap stones.
+    /// White's bonus points for handicap stones.
     pub handicap_bonus: HandicapBonus,
-    /// Whether the first pass of the game takes the button: half a point for the passer, a fresh ko record (the
-    /// button being part of what is compared), and no step towards the end.
+    /// Whether the first pass of the game takes the button. It gives the passing player half a point, does not count
+    /// as one of the passes that end the game, and lifts earlier ko bans, since the ko rule also compares the button.
     pub button: bool,
 }
 
 impl Rules {
-    /// Tromp-Taylor: positional superko, suicide allowed, the end at two passes, area score.
+    /// Tromp-Taylor: positional superko, suicide allowed, two passes end the game, area scoring.
     pub const fn tromp_taylor() -> Rules {
         Rules {
             ko: KoRule::PositionalSuperko,
@@ -137,7 +137,8 @@ impl Rules {
         }
     }
 
-    /// Tromp-Taylor as first published in 1996: nobody may leave a grid he has left before, by a play or a pass.
+    /// Tromp-Taylor as first published in 1996: players may not recreate a grid that they themselves left before, by a
+    /// play or a pass.
     pub const fn tromp_taylor_1996() -> Rules {
         Rules {
             ko: KoRule::Superko1996,
@@ -145,7 +146,8 @@ impl Rules {
         }
     }
 
-    /// Tromp-Taylor between people: dead stones may be agreed on after two passes, else four passes end the game.
+    /// Tromp-Taylor between people: players may agree on dead stones after two passes; otherwise four passes end the
+    /// game.
     pub const fn tromp_taylor_practice() -> Rules {
         Rules {
             end: GameEnd::FourPasses,
@@ -153,7 +155,7 @@ impl Rules {
         }
     }
 
-    /// New Zealand rules: the superko of 1996, suicide, the end by agreement.
+    /// New Zealand rules: 1996 superko, suicide allowed, end by agreement.
     pub const fn new_zealand() -> Rules {
         Rules {
             ko: KoRule::Superko1996,
@@ -162,7 +164,7 @@ impl Rules {
         }
     }
 
-    /// Simplified Ing: positional superko, suicide, one resumption.
+    /// Simplified Ing: positional superko, suicide allowed, one resumption.
     pub const fn simplified_ing() -> Rules {
         Rules {
             end: GameEnd::OneResumption,
@@ -170,9 +172,11 @@ impl Rules {
         }
     }
 
-    /// AGA rules: situational superko, no suicide, the end by agreement, one point less than the handicap for White.
+    /// AGA rules: situational superko, no suicide, end by agreement, a bonus of one point per handicap stone except the
+    /// first for White.
     ///
-    /// Pass stones and White's last pass make a count of territory equal to area; area is what is counted here.
+    /// With pass stones, and White passing last, territory counting gives the same result as area counting, which is
+    /// used here.
     pub const fn aga() -> Rules {
         Rules {
             ko: KoRule::SituationalSuperko,
@@ -193,7 +197,7 @@ impl Rules {
         }
     }
 
-    /// Chinese rules as professionals play them: basic ko, long cycles tie the game.
+    /// Chinese rules as professionals play them: basic ko, and long cycles tie the game.
     pub const fn chinese_practice() -> Rules {
         Rules {
             ko: KoRule::Basic,
@@ -202,7 +206,7 @@ impl Rules {
         }
     }
 
-    /// Simplified Japanese Rules, version 2 of 2008 (Jasiek): basic ko, ties by equal cycles, territory.
+    /// Simplified Japanese Rules 2008, version 2 (Jasiek): basic ko, balanced cycles tie the game, territory scoring.
     pub const fn japanese2008() -> Rules {
         Rules {
             ko: KoRule::Basic,
@@ -216,7 +220,7 @@ impl Rules {
 }
 
 impl Default for Rules {
-    /// Tromp-Taylor.
+    /// Strict Tromp-Taylor rules.
     fn default() -> Rules {
         Rules::tromp_taylor()
     }

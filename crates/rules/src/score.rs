@@ -1,4 +1,4 @@
-//! Counting finished games: area, half counting, territory with prisoners.
+//! Counting finished games: area, half counting, and territory with prisoners.
 
 use crate::area::Area;
 use crate::color::Color;
@@ -7,39 +7,39 @@ use crate::moves::Move;
 use crate::point_set::PointSet;
 use crate::position::Position;
 
-/// The Chinese count of both sides: own points and half of the shared ones, in half points.
+/// The Chinese count of both sides: their own points and half of the neutral ones, in half points.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct HalfCount {
-    /// Black's points in half points.
+    /// Black's count in half points.
     pub black_half_points: i32,
-    /// White's points in half points.
+    /// White's count in half points.
     pub white_half_points: i32,
 }
 
 impl HalfCount {
-    /// The margin that follows from counting Black alone: twice what he has above half of the grid, less the komi.
+    /// The margin from counting Black alone: twice the amount by which Black exceeds half of the grid, minus the komi.
     ///
-    /// Chinese texts do the same in zi: Black's points minus half of the area minus the komi in zi, one zi of margin or
-    /// komi being two points.
+    /// Chinese texts do the same in zi: Black's points minus half of the area minus the komi in zi, where one zi of
+    /// margin or komi equals two points.
     pub fn margin(&self, komi: Komi) -> Margin {
         let area_half_points = self.black_half_points + self.white_half_points;
         Margin::from_half_points(2 * self.black_half_points - area_half_points - i32::from(komi.half_points()))
     }
 }
 
-/// The score by territory of a finished game, from given independently alive chains.
+/// The territory score of a finished game, given its independently alive chains.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Territory {
-    /// Each color's territory, on which opposing stones stood that are now prisoners.
+    /// Each color's territory, including the points of opposing stones removed as prisoners.
     pub territory: Area,
-    /// Stones that were removed because they stood in opposing territory.
+    /// Stones removed because they were in opposing territory.
     pub removed: PointSet,
-    /// Black and white stones removed in the whole game, by plays and from territory.
+    /// The numbers of black and white stones removed in the whole game, by plays and from territory.
     pub prisoners: [u32; 2],
 }
 
 impl Territory {
-    /// Territory and prisoners of Black minus those of White minus komi.
+    /// Black's territory and prisoners minus White's and minus komi.
     pub fn margin(&self, komi: Komi) -> Margin {
         let [black_stones, white_stones] = self.prisoners.map(|n| n as i32);
         let points = self.territory.margin() + white_stones - black_stones;
@@ -48,13 +48,13 @@ impl Territory {
 }
 
 impl Position {
-    /// Black minus White after komi by area score of the grid as it stands, with the button's half point and the
-    /// handicap bonus where the rules have them.
+    /// Black minus White after komi by area scoring of the current grid, including the button's half point and the
+    /// handicap bonus if the rules have them.
     pub fn margin(&self, komi: Komi) -> Margin {
         self.margin_of(&self.area(), komi)
     }
 
-    /// The same after points agreed to be dead have been emptied.
+    /// Like [`Position::margin`], after removing the stones agreed to be dead.
     pub fn margin_without(&self, dead: &PointSet, komi: Komi) -> Margin {
         self.margin_of(&self.area_without(dead), komi)
     }
@@ -65,7 +65,7 @@ impl Position {
         Margin::from_half_points(half_points + self.button_half_points())
     }
 
-    /// The player who took the button, under rules that have one.
+    /// The player who took the button; `None` before that, or if the rules have no button.
     pub fn button_taker(&self) -> Option<Color> {
         if !self.rules.button {
             return None;
@@ -82,7 +82,7 @@ impl Position {
         }
     }
 
-    /// Chinese half counting after dead stones have been taken off: own points and half of those that belong to nobody.
+    /// Chinese half counting after removing dead stones: each side's own points and half of the neutral points.
     pub fn half_count(&self, dead: &PointSet) -> HalfCount {
         let area = self.area_without(dead);
         let (black, white) = (area.black.len() as i32, area.white.len() as i32);
@@ -93,12 +93,13 @@ impl Position {
         }
     }
 
-    /// Territory, removals and prisoners that follow from the independently alive chains, given by one point or more of
-    /// each (Simplified Japanese Rules 2008).
+    /// The territory, removals and prisoners that follow from the independently alive chains, each given by at least
+    /// one of its points (Simplified Japanese Rules 2008).
     ///
-    /// Without the alive chains of a player the grid falls into connected parts. A part is his territory if it touches
-    /// those chains, holds no stone of his and no independently alive stone of the opponent; opposing stones in it are
-    /// removed. Chains that are not independently alive bound no territory, so eyes in seki count nothing.
+    /// Removing a player's alive chains divides the grid into connected regions. A region is that player's territory if
+    /// it touches those chains and contains neither a stone of the player nor an independently alive stone of the
+    /// opponent; opposing stones in it are removed. Chains that are not independently alive do not surround territory,
+    /// so eyes in seki do not count.
     pub fn territory(&self, alive: &PointSet) -> Territory {
         let alive_of = |color: Color| {
             let points = *alive & self.stones(color);

@@ -1,4 +1,4 @@
-//! Positions that do not start from the empty grid with alternating turns.
+//! Games that start from a given position or with a handicap.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use crate::position::{Position, Turn};
 use crate::rules::Rules;
 use crate::size::Size;
 
-/// Where a game starts.
+/// The start of a game: stones on the board, first player and handicap.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Setup {
-    /// Black and white stones on the board before the first turn.
+    /// The black and white stones on the board before the first turn.
     pub stones: [PointSet; 2],
     /// The player who takes the first turn.
     pub to_move: Color,
-    /// The start Black is given. [`Handicap::Fixed`] here says how many of the stones are a handicap, wherever they
-    /// stand.
+    /// Black's handicap. Here [`Handicap::Fixed`] says how many of the stones are handicap stones, regardless of where
+    /// they are.
     pub handicap: Handicap,
 }
 
@@ -31,7 +31,7 @@ impl Setup {
         handicap: Handicap::Even,
     };
 
-    /// Who takes turn number `ply`, counted from 0.
+    /// The player who takes turn number `ply`, counted from 0.
     pub fn mover(&self, ply: usize) -> Color {
         let turns = match self.handicap {
             Handicap::Consecutive(plays) if plays >= 2 => (ply + 1).saturating_sub(plays.into()),
@@ -44,7 +44,7 @@ impl Setup {
         }
     }
 
-    /// Checks that a game can start so on a grid.
+    /// Checks that a game on a grid of this size can start this way.
     ///
     /// # Errors
     /// [`SetupError`] if the stones do not form a legal coloring of the grid or do not fit the handicap.
@@ -83,25 +83,25 @@ impl Default for Setup {
     }
 }
 
-/// Why a grid cannot be the start of a game.
+/// The reason why a game cannot start from a setup.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum SetupError {
-    /// A stone stands outside the grid.
+    /// A stone is outside the grid.
     OffBoard(Point),
     /// A point has stones of both colors.
     BothColors(Point),
     /// The chain at this point has no liberty.
     NoLiberty(Point),
-    /// The grid has no usual points for so many preset stones.
+    /// The grid has no usual points for this many fixed handicap stones.
     NoFixedHandicap(u16),
-    /// Fewer black stones stand at the start than the handicap has.
+    /// The start has fewer black stones than the handicap.
     HandicapStones {
-        /// Stones of the handicap.
+        /// The number of stones of the handicap.
         stated: u16,
-        /// Black stones at the start.
+        /// The number of black stones at the start.
         found: usize,
     },
-    /// Black plays his handicap stones, but White is to take the first turn.
+    /// Black is to play the handicap stones, but White takes the first turn.
     HandicapTurn,
 }
 
@@ -121,12 +121,10 @@ impl fmt::Display for SetupError {
             SetupError::HandicapStones { stated, found } => {
                 write!(
                     f,
-                    "a handicap of {stated} preset stones, but {found} black stones stand at the start"
+                    "the handicap is {stated} fixed stones, but the start has only {found} black stones"
                 )
             }
-            SetupError::HandicapTurn => {
-                f.write_str("handicap stones that are played need Black to take the first turn")
-            }
+            SetupError::HandicapTurn => f.write_str("Black must take the first turn to play handicap stones"),
         }
     }
 }
@@ -134,8 +132,8 @@ impl fmt::Display for SetupError {
 impl std::error::Error for SetupError {}
 
 impl Position {
-    /// A game from a given grid. Its record holds the start only: the grid counts for positional superko, grid and
-    /// player for situational superko; nobody has left it.
+    /// A game from a given grid. Its record holds only the start: positional superko compares its grid, situational
+    /// superko its grid and player to move, and neither player counts as having left it.
     ///
     /// # Errors
     /// [`SetupError`] if the stones do not form a legal coloring of the grid.
@@ -154,10 +152,10 @@ impl Position {
         Position::starting(size, rules, &setup)
     }
 
-    /// A game from any start; the record holds what [`Position::from_setup`] says.
+    /// A game from any start, with the same record as for [`Position::from_setup`].
     ///
     /// # Errors
-    /// [`SetupError`] if no game can start so.
+    /// [`SetupError`] if no game can start this way.
     pub fn starting(size: Size, rules: Rules, setup: &Setup) -> Result<Position, SetupError> {
         setup.check(size)?;
         Ok(Position::from_start(size, rules, *setup))
@@ -168,10 +166,10 @@ impl Position {
         self.start
     }
 
-    /// A game from the empty grid, or from preset stones, with a handicap for Black.
+    /// A game from the empty grid or from fixed handicap stones, with a handicap for Black.
     ///
     /// # Errors
-    /// [`SetupError::NoFixedHandicap`] if the grid has no usual points for the preset stones.
+    /// [`SetupError::NoFixedHandicap`] if the grid has no usual points for the fixed stones.
     pub fn with_handicap(size: Size, rules: Rules, handicap: Handicap) -> Result<Position, SetupError> {
         let mut start = Setup {
             handicap,
@@ -203,7 +201,7 @@ impl Position {
         self.start.to_move
     }
 
-    /// The position at a start whose stones form a legal coloring.
+    /// The position at a start; its stones must form a legal coloring.
     pub(crate) fn from_start(size: Size, rules: Rules, start: Setup) -> Position {
         let mut position = Position::without_record(size, rules, start);
         for color in Color::ALL {

@@ -7,7 +7,7 @@ use crate::point::Point;
 
 /// The longest side of a grid, in points.
 pub const MAX_SIDE: usize = 19;
-/// The largest number of points of a grid.
+/// The largest number of points on a grid.
 pub const MAX_AREA: usize = MAX_SIDE * MAX_SIDE;
 
 /// The size of a grid: width and height from 1 to 19 points each.
@@ -47,19 +47,19 @@ impl Size {
         Size::new(side, side)
     }
 
-    /// Number of columns, 1 to 19.
+    /// The number of columns, 1 to 19.
     #[inline]
     pub const fn width(self) -> usize {
         self.width as usize
     }
 
-    /// Number of rows, 1 to 19.
+    /// The number of rows, 1 to 19.
     #[inline]
     pub const fn height(self) -> usize {
         self.height as usize
     }
 
-    /// Number of points, 1 to 361.
+    /// The number of points, 1 to 361.
     #[inline]
     pub const fn area(self) -> usize {
         self.width as usize * self.height as usize
@@ -94,7 +94,7 @@ impl fmt::Display for Size {
 impl FromStr for Size {
     type Err = SizeError;
 
-    /// Reads `9x7` (width first) or `9` for a square.
+    /// Parses `9x7` (width first) or `9` for a square.
     fn from_str(text: &str) -> Result<Size, SizeError> {
         let syntax = || SizeError::Syntax(text.chars().take(40).collect());
         let side = |part: &str| -> Result<usize, SizeError> {
@@ -110,14 +110,14 @@ impl FromStr for Size {
     }
 }
 
-/// Why a size was refused.
+/// The reason why a size is invalid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SizeError {
     /// A side is not from 1 to 19 points.
     OutOfRange {
-        /// The width asked for.
+        /// The requested width.
         width: usize,
-        /// The height asked for.
+        /// The requested height.
         height: usize,
     },
     /// The text is not of the form `9x9` or `9`.
@@ -134,7 +134,7 @@ impl fmt::Display for SizeError {
             SizeError::Syntax(text) => {
                 write!(
                     f,
-                    "'{text}' is no grid size: write width x height such as 9x9, or one number"
+                    "'{text}' is not a grid size: use WIDTHxHEIGHT, such as 9x9, or one number"
                 )
             }
         }

@@ -1,4 +1,4 @@
-//! Best play on tiny grids, by exhaustive search with the whole history.
+//! Optimal play on tiny grids, by exhaustive search with the whole history.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use crate::position::Position;
 use crate::proof::{Proof, Question};
 use crate::rules::{GameEnd, KoRule};
 
-/// The value of a position with best play of both sides.
+/// The value of a position under optimal play by both sides.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Solution {
-    /// Area of Black minus area of White in points at the end, without komi.
+    /// Black's area minus White's in points at the end, without komi.
     pub margin: i32,
-    /// Moves of best play up to the end of the game. A side that can no longer change the margin takes its first
-    /// move in the search's order.
+    /// A line of optimal play up to the end of the game. A side that can no longer improve the margin plays its first
+    /// move in search order.
     pub line: Vec<Move>,
-    /// Positions searched.
+    /// The number of positions searched.
     pub nodes: u64,
 }
 
-/// Why a position was not solved.
+/// The reason why a position was not solved.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum SolveError {
-    /// The search is made for positional superko, the end at two passes and no button.
+    /// The search supports only positional superko without the button, where two passes end the game.
     Rules,
-    /// The limit came first; best play leads to a margin within these bounds.
+    /// The search reached its limit; optimal play leads to a margin within these bounds.
     NotDecided {
-        /// The least margin in points, Black minus White.
+        /// The smallest possible margin in points, Black minus White.
         least: i32,
-        /// The greatest margin in points.
+        /// The largest possible margin in points, Black minus White.
         most: i32,
     },
 }
@@ -39,10 +39,12 @@ pub enum SolveError {
 impl fmt::Display for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SolveError::Rules => f.write_str("only games under positional superko that end with two passes are solved"),
+            SolveError::Rules => {
+                f.write_str("only positional superko without the button, with two passes ending the game, is supported")
+            }
             SolveError::NotDecided { least, most } => write!(
                 f,
-                "not decided within the limit: the margin is between {least} and {most} points"
+                "not solved within the limit: the margin is between {least} and {most} points"
             ),
         }
     }
@@ -50,20 +52,21 @@ impl fmt::Display for SolveError {
 
 impl std::error::Error for SolveError {}
 
-/// Finds the margin of best play from a position and a line of such play, searching at most `most_nodes` positions.
+/// Finds the margin under optimal play from a position and a line of such play, searching at most `max_nodes`
+/// positions.
 ///
-/// The search is exact: every result follows from the rules and the history, never from a position reached otherwise.
+/// The search is exact: it never reuses the result of the same grid with a different history.
 ///
 /// # Errors
-/// [`SolveError`] if the rules are others or the limit came first.
-pub fn solve(position: &Position, most_nodes: u64) -> Result<Solution, SolveError> {
+/// [`SolveError`] if the rules are not supported or the search reaches its limit.
+pub fn solve(position: &Position, max_nodes: u64) -> Result<Solution, SolveError> {
     let mut position = position.clone();
     let mut nodes = 0;
-    let margin = margin_of(&mut position, most_nodes, &mut nodes)?;
+    let margin = margin_of(&mut position, max_nodes, &mut nodes)?;
     let mut line = Vec::new();
     while !position.is_over() {
         let goal = margin + position.to_move().index() as i32;
-        let found = reaches(&mut position, goal, most_nodes, &mut nodes);
+        let found = reaches(&mut position, goal, max_nodes, &mut nodes);
         let (least, most) = (margin, margin);
         let (_, mv) = found.ok_or(SolveError::NotDecided { least, most })?;
         position.play(mv);
@@ -72,16 +75,16 @@ pub fn solve(position: &Position, most_nodes: u64) -> Result<Solution, SolveErro
     Ok(Solution { margin, line, nodes })
 }
 
-/// [`solve`] without the line of best play, which takes a search for every move of it: only the margin, Black's area
-/// minus White's in points.
+/// Finds only the margin under optimal play, Black's area minus White's in points. This is faster than [`solve`], which
+/// also searches for every move of the line of optimal play.
 ///
 /// # Errors
-/// As [`solve`].
-pub fn solve_margin(position: &Position, most_nodes: u64) -> Result<i32, SolveError> {
-    margin_of(&mut position.clone(), most_nodes, &mut 0)
+/// The same as for [`solve`].
+pub fn solve_margin(position: &Position, max_nodes: u64) -> Result<i32, SolveError> {
+    margin_of(&mut position.clone(), max_nodes, &mut 0)
 }
 
-fn margin_of(position: &mut Position, most_nodes: u64, nodes: &mut u64) -> Result<i32, SolveError> {
+fn margin_of(position: &mut Position, max_nodes: u64, nodes: &mut u64) -> Result<i32, SolveError> {
     let rules = position.rules();
     if rules.ko != KoRule::PositionalSuperko || rules.end != GameEnd::TwoPasses || rules.button {
         return Err(SolveError::Rules);
@@ -90,7 +93,7 @@ fn margin_of(position: &mut Position, most_nodes: u64, nodes: &mut u64) -> Resul
     let (mut least, mut most) = (-area, area);
     while least < most {
         let goal = (least + most).div_euclid(2) + 1;
-        match reaches(position, goal, most_nodes, nodes) {
+        match reaches(position, goal, max_nodes, nodes) {
             Some((Color::Black, _)) => least = goal,
             Some((Color::White, _)) => most = goal - 1,
             None => return Err(SolveError::NotDecided { least, most }),
@@ -99,20 +102,20 @@ fn margin_of(position: &mut Position, most_nodes: u64, nodes: &mut u64) -> Resul
     Ok(least)
 }
 
-/// Who wins the question whether Black reaches a margin of `goal` points, and a move by which the player to move gets
-/// what he can; counts the positions searched.
-fn reaches(position: &mut Position, goal: i32, most_nodes: u64, nodes: &mut u64) -> Option<(Color, Move)> {
-    let mut proof = Proof::new(position, Goal(goal), most_nodes - (*nodes).min(most_nodes));
+/// Which side wins if Black's goal is a margin of `goal` points, and a best move for the player to move; adds the
+/// number of positions searched to `nodes`.
+fn reaches(position: &mut Position, goal: i32, max_nodes: u64, nodes: &mut u64) -> Option<(Color, Move)> {
+    let mut proof = Proof::new(position, Goal(goal), max_nodes - (*nodes).min(max_nodes));
     let found = proof.run();
     *nodes += proof.nodes;
     found
 }
 
-/// Black wants to reach this margin in points, White to prevent it.
+/// The question whether Black can reach this margin in points.
 struct Goal(i32);
 
 impl Question for Goal {
-    /// The score tells if the game is over, else what is safe for a side that only passes.
+    /// Decided by the score once the game is over, and before that by the points that are safe even after passing.
     fn winner(&self, position: &Position) -> Option<Color> {
         if position.is_over() {
             return Some(self.content(position));
@@ -122,7 +125,7 @@ impl Question for Goal {
             let others = position.stones(color.opposite()).len() as i32;
             area - others >= points && safe_points(position, color).len() as i32 >= points
         };
-        // So many safe points of one side, the rest the other's at best, decide about the goal.
+        // Enough safe points for one side decide the goal even if the other side gets all the rest.
         if is_safe(Color::Black, (area + self.0 + 1).div_euclid(2)) {
             Some(Color::Black)
         } else if is_safe(Color::White, (area - self.0).div_euclid(2) + 1) {
@@ -138,7 +141,7 @@ impl Question for Goal {
 }
 
 impl Goal {
-    /// Who gets what he wants if the board stays as it is.
+    /// The side that reaches its goal if the board does not change.
     fn content(&self, position: &Position) -> Color {
         if position.board_margin() >= self.0 {
             Color::Black
@@ -148,8 +151,8 @@ impl Goal {
     }
 }
 
-/// Points that belong to a color at the end of the game though it only passes from now on: its pass-alive chains and
-/// their eyes of one point, where the opponent cannot play.
+/// The points that belong to a color at the end of the game even if it only passes from now on: its pass-alive chains
+/// and their one-point eyes, where the opponent cannot play.
 fn safe_points(position: &Position, color: Color) -> PointSet {
     let geometry: &Geometry = position.geometry();
     let own = position.stones(color);
@@ -164,7 +167,7 @@ mod tests {
     use crate::size::Size;
 
     #[test]
-    fn limits_are_kept() {
+    fn the_node_limit_leaves_bounds_on_the_margin() {
         let position = Position::new(Size::square(4).unwrap());
         let error = solve(&position, 1000).unwrap_err();
         assert!(

@@ -1,4 +1,4 @@
-//! The symmetries of a grid.
+//! The symmetries of a grid: rotations and reflections.
 
 use crate::geometry::Geometry;
 use crate::moves::Move;
@@ -8,27 +8,27 @@ use crate::position::Position;
 use crate::setup::Setup;
 use crate::size::Size;
 
-/// A symmetry of the square: first an optional exchange of columns and rows, then optional mirrors.
+/// A symmetry of the square: first an optional swap of columns and rows, then optional reflections.
 ///
-/// On a grid that is not square only the four that keep columns and rows apart map the grid onto itself.
+/// Only the four that do not swap columns and rows map a non-square grid onto itself.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Symmetry {
     /// Leaves every point where it is.
     Identity = 0,
-    /// Mirrors left and right.
+    /// Swaps left and right.
     MirrorColumns = 1,
-    /// Mirrors top and bottom.
+    /// Swaps top and bottom.
     MirrorRows = 2,
-    /// Turns by half a circle.
+    /// Rotates by 180 degrees.
     Rotate180 = 3,
-    /// Exchanges columns and rows: mirrors at the diagonal through the top left corner.
+    /// Swaps columns and rows: reflects across the diagonal through the top left corner.
     Transpose = 4,
-    /// Turns by a quarter, clockwise.
+    /// Rotates by 90 degrees clockwise.
     Rotate90 = 5,
-    /// Turns by a quarter, counterclockwise.
+    /// Rotates by 90 degrees counterclockwise.
     Rotate270 = 6,
-    /// Mirrors at the diagonal through the top right corner.
+    /// Reflects across the diagonal through the top right corner.
     AntiTranspose = 7,
 }
 
@@ -37,7 +37,7 @@ const MIRROR_ROWS: u8 = 2;
 const TRANSPOSE: u8 = 4;
 
 impl Symmetry {
-    /// The eight symmetries of the square, the four of a rectangle first.
+    /// The eight symmetries of the square, starting with the four of a rectangle.
     pub const ALL: [Symmetry; 8] = [
         Symmetry::Identity,
         Symmetry::MirrorColumns,
@@ -59,7 +59,7 @@ impl Symmetry {
         }
     }
 
-    /// Position in [`Symmetry::ALL`], 0 to 7.
+    /// The index in [`Symmetry::ALL`], 0 to 7.
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -70,16 +70,16 @@ impl Symmetry {
         self as u8 & bit != 0
     }
 
-    /// Whether columns become rows; only square grids allow that.
+    /// Whether columns become rows, which only square grids allow.
     #[inline]
     pub const fn swaps_sides(self) -> bool {
         self.has(TRANSPOSE)
     }
 
-    /// The point that a point of the grid is mapped to.
+    /// The image of a point of the grid.
     ///
     /// # Panics
-    /// If the point is off the grid, or the symmetry swaps the sides of a grid that is not square.
+    /// If the point is off the grid, or the symmetry swaps the sides of a non-square grid.
     #[inline]
     pub fn apply(self, size: Size, point: Point) -> Point {
         Point::from_raw(self.images(size)[point.index()])
@@ -94,7 +94,7 @@ impl Symmetry {
             .unwrap_or_else(|| panic!("{self:?} does not map {size} onto itself"))
     }
 
-    /// The image of a point, computed.
+    /// The image of a point, computed without the tables.
     pub(crate) fn compute(self, size: Size, point: Point) -> Point {
         let (mut column, mut row) = (point.column(size), point.row(size));
         if self.has(TRANSPOSE) {
@@ -109,7 +109,7 @@ impl Symmetry {
         Point::from_raw((row * size.width() + column) as u16)
     }
 
-    /// The move that a move is mapped to; a pass stays a pass.
+    /// The image of a move; a pass remains a pass.
     #[inline]
     pub fn apply_move(self, size: Size, mv: Move) -> Move {
         match mv {
@@ -118,7 +118,7 @@ impl Symmetry {
         }
     }
 
-    /// The set of the points that the points of a set are mapped to.
+    /// The image of a set of points.
     pub fn apply_set(self, size: Size, set: &PointSet) -> PointSet {
         if self == Symmetry::Identity {
             return *set;
@@ -141,7 +141,7 @@ impl Symmetry {
         }
     }
 
-    /// The symmetry that applies this one first and `then` afterwards.
+    /// The composition that applies this symmetry first and then `then`.
     pub const fn then(self, then: Symmetry) -> Symmetry {
         let own = self as u8;
         let mirrors = own & (MIRROR_COLUMNS | MIRROR_ROWS);
@@ -157,10 +157,10 @@ impl Symmetry {
 }
 
 impl Position {
-    /// The image of the position and of its whole history, so that superko refuses the images of the same plays.
+    /// The image of the position and its whole history, so that superko forbids the images of the same plays.
     ///
     /// # Panics
-    /// If the symmetry swaps the sides of a grid that is not square.
+    /// If the symmetry swaps the sides of a non-square grid.
     pub fn transformed(&self, symmetry: Symmetry) -> Position {
         let size = self.size();
         assert!(
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inverse_and_composition_are_those_of_the_maps() {
+    fn inverse_and_composition_match_the_point_maps() {
         let size = Size::square(4).unwrap();
         for a in Symmetry::ALL {
             for p in size.points() {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_happens_to_the_top_left_corner_row() {
+    fn names_match_the_image_of_a_point_in_the_top_row() {
         let size = Size::square(3).unwrap();
         let image = |s: Symmetry| s.apply(size, size.point(1, 0).unwrap());
         assert_eq!(Some(image(Symmetry::Rotate90)), size.point(2, 1));

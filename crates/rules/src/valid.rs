@@ -1,4 +1,4 @@
-//! Slow checks of everything that is kept up to date incrementally.
+//! Slow checks of all incrementally updated state.
 
 use crate::color::Color;
 use crate::play::record_key;
@@ -8,7 +8,7 @@ use crate::position::{EMPTY, Position, flag};
 use crate::zobrist;
 
 impl Position {
-    /// Recomputes all derived state from the stones and the record, slowly.
+    /// Recomputes all derived state from the stones and the record and checks that it matches. This is slow.
     ///
     /// # Panics
     /// If anything differs; the message says what.
@@ -21,7 +21,7 @@ impl Position {
         for &mv in &self.moves {
             replayed.play_unchecked(mv);
         }
-        assert!(replayed == *self, "the record leads to another position");
+        assert!(replayed == *self, "replaying the record gives a different position");
     }
 
     fn assert_sets_valid(&self) {
@@ -57,15 +57,19 @@ impl Position {
             "heads of {first:?}"
         );
         assert_eq!(self.chain(first), *chain, "ring of {first:?}");
-        let openings: usize = chain
+        let pseudo_liberties: usize = chain
             .iter()
             .flat_map(|p| self.geometry.neighbors[p.index()])
             .filter(|&n| self.cells[usize::from(n)].color == EMPTY)
             .count();
         let key = |p: Point| zobrist::stone(color.index(), p.index());
         let data = &self.cells[usize::from(head)];
-        assert!(openings > 0, "the chain of {first:?} has no liberty");
-        assert_eq!(usize::from(data.openings), openings, "openings of {first:?}");
+        assert!(pseudo_liberties > 0, "the chain of {first:?} has no liberty");
+        assert_eq!(
+            usize::from(data.pseudo_liberties),
+            pseudo_liberties,
+            "pseudo_liberties of {first:?}"
+        );
         assert_eq!(usize::from(data.stones), chain.len(), "stones of {first:?}");
         assert_eq!(
             data.chain_hash(),
@@ -99,7 +103,7 @@ impl Position {
 }
 
 impl PartialEq for Position {
-    /// Compares every field: size, rules, start, record, and the board down to the order in which chains are kept.
+    /// Compares every field: size, rules, start, record, and the board including the order of stones in chains.
     fn eq(&self, other: &Position) -> bool {
         self.size() == other.size()
             && self.rules == other.rules
@@ -123,12 +127,14 @@ impl PartialEq for Position {
 impl Eq for Position {}
 
 impl Position {
-    /// Compares what a cell means; the rest of its fields is left over from earlier stones.
+    /// Compares the meaningful fields of a cell; the others may be left over from earlier stones.
     fn same_cell(&self, other: &Position, index: usize) -> bool {
         let (a, b) = (&self.cells[index], &other.cells[index]);
         let head = usize::from(a.head) == index;
         a.color == b.color
             && (a.color == EMPTY || (a.head == b.head && a.next == b.next))
-            && (a.color == EMPTY || !head || (a.openings == b.openings && a.stones == b.stones && a.hash == b.hash))
+            && (a.color == EMPTY
+                || !head
+                || (a.pseudo_liberties == b.pseudo_liberties && a.stones == b.stones && a.hash == b.hash))
     }
 }

@@ -1,4 +1,4 @@
-//! Simplified Japanese Rules 2008: two-eye-formations, independent life, games with agreements and resumptions.
+//! Simplified Japanese Rules 2008: two-eye-formations, independent life, and games with agreements and resumptions.
 #![allow(missing_docs)]
 
 mod support;
@@ -43,7 +43,7 @@ fn life_of_small_groups() {
     check_life(&[".X.XO.", "XXXXOO"], "A1", Life::Alive);
     // Three points in a row: the opponent plays in the middle.
     check_life(&["...XO.", "XXXXOO", "OOOOO."], "A2", Life::NotAlive);
-    // Four in a row live.
+    // Four points in a row are alive.
     check_life(&["....XO.", "XXXXXOO", "OOOOOO."], "A2", Life::Alive);
     // A group without any eye space.
     check_life(&[".XOO.", "OOO.O"], "B2", Life::NotAlive);
@@ -53,7 +53,7 @@ fn life_of_small_groups() {
 }
 
 #[test]
-fn the_search_says_when_it_does_not_know() {
+fn the_life_search_reports_undecided_chains() {
     let mut position = Position::with_rules(Size::square(9).unwrap(), Rules::japanese2008());
     position.play(Move::parse(position.size(), "E5").unwrap());
     let point = parse_point(position.size(), "E5").unwrap();
@@ -62,7 +62,7 @@ fn the_search_says_when_it_does_not_know() {
     assert!(alive.is_empty() && undecided.contains(point));
 }
 
-/// Hypothetical play word for word, without memory or proof numbers.
+/// A literal implementation of hypothetical play, without memory or proof numbers.
 struct SlowAnalysis {
     size: Size,
     owner: Color,
@@ -72,7 +72,7 @@ struct SlowAnalysis {
 }
 
 impl SlowAnalysis {
-    /// Whether the owner can bring the formation about; `None` if it takes too long.
+    /// Whether the owner can force the formation; `None` if the search takes too long.
     fn owner_wins(&mut self, grid: &Grid, to_move: Color, passes: u32) -> Option<bool> {
         self.left = self.left.checked_sub(1)?;
         if self.formation(grid) {
@@ -125,16 +125,20 @@ impl SlowAnalysis {
         };
         let (black, white) = (stones(Color::Black), stones(Color::White));
         let position = Position::from_setup(self.size, Rules::japanese2008(), &black, &white, self.owner).unwrap();
-        let beside = |a: tengen_rules::Point, b: tengen_rules::Point| {
+        let adjacent = |a: tengen_rules::Point, b: tengen_rules::Point| {
             let (s, c, r) = (self.size, a.column(self.size), a.row(self.size));
             c.abs_diff(b.column(s)) + r.abs_diff(b.row(s)) == 1
         };
         let empty = position.empty_points();
         let own = position.stones(self.owner);
-        // All pairs of empty points with the chains beside them.
+        // All pairs of empty points with the chains adjacent to them.
         empty.iter().any(|a| {
             empty.iter().filter(|b| *b > a).any(|b| {
-                let around: PointSet = self.size.points().filter(|&p| beside(p, a) || beside(p, b)).collect();
+                let around: PointSet = self
+                    .size
+                    .points()
+                    .filter(|&p| adjacent(p, a) || adjacent(p, b))
+                    .collect();
                 let chains = around
                     .iter()
                     .filter(|p| own.contains(*p))
@@ -146,7 +150,7 @@ impl SlowAnalysis {
                         let chain = position.chain(p);
                         empty
                             .iter()
-                            .all(|e| chain.iter().any(|s| beside(s, e)) == (e == a || e == b))
+                            .all(|e| chain.iter().any(|s| adjacent(s, e)) == (e == a || e == b))
                     })
                     && formation.intersects(&self.chain)
             })
@@ -154,7 +158,7 @@ impl SlowAnalysis {
     }
 }
 
-/// The proof search agrees with hypothetical play word for word on small random boards.
+/// The proof search agrees with the literal implementation of hypothetical play on small random boards.
 #[test]
 fn life_equals_slow_life() {
     let mut random = Random(77);
@@ -218,12 +222,12 @@ fn territory_game_with_resumption() {
     play(&mut game, "B1 A2 pass pass");
     let dead: PointSet = [point("A1")].into_iter().collect();
     game.agree_on_dead_and_seki(&dead, &PointSet::new()).unwrap();
-    // Five points and two prisoners; the neutral column counts for nobody.
+    // Five points and two prisoners; the neutral column counts for neither player.
     assert_eq!(game.result().unwrap().to_string(), "B+0.5");
 }
 
 #[test]
-fn agreements_come_at_their_time() {
+fn agreements_are_possible_only_after_two_passes() {
     let size = Size::square(3).unwrap();
     let dead = PointSet::new();
     let game = |name: &str| Game::new(Position::with_rules(size, name.parse().unwrap()), Komi::ZERO);

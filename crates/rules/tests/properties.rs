@@ -1,5 +1,5 @@
-//! Random games under every rule: the fast board against the rules word for word, incremental against recomputed state,
-//! undo, symmetries.
+//! Random games under all rules: the fast board against a literal implementation of the rules, incremental against
+//! recomputed state, undo, and symmetries.
 #![allow(missing_docs)]
 
 mod support;
@@ -47,7 +47,7 @@ fn any_size(most: usize) -> impl Strategy<Value = Size> {
     (1..=most, 1..=most).prop_map(|(width, height)| Size::new(width, height).unwrap())
 }
 
-/// Any bytes, short texts, and what the parsers are meant for: points, sizes, komi, and rules with one character changed.
+/// Arbitrary bytes, short texts, and plausible input: points, sizes, komi, and rules with one character changed.
 fn any_text() -> impl Strategy<Value = String> {
     let bytes =
         prop::collection::vec(any::<u8>(), 0..24).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -67,7 +67,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Compares everything the slow game knows.
+/// Compares all properties that the slow game implements.
 fn check_same(fast: &Position, slow: &SlowGame) {
     let size = fast.size();
     assert_eq!(fast.to_move(), slow.to_move());
@@ -99,7 +99,7 @@ fn check_same(fast: &Position, slow: &SlowGame) {
     assert_eq!([area.black.len(), area.white.len()], slow.area());
 }
 
-/// Plays random moves, mostly legal ones with few passes; returns the position reached.
+/// Plays up to `turns` random legal moves with few passes.
 fn random_moves(position: &mut Position, turns: usize, seed: u64) {
     let mut random = Random(seed | 1);
     for _ in 0..turns {
@@ -117,7 +117,7 @@ fn random_moves(position: &mut Position, turns: usize, seed: u64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes choose moves, legal or not; the fast board and the word-for-word rules agree about all of them.
+    /// Bytes choose moves, legal or not; the fast board and the literal rules agree on all of them.
     #[test]
     fn fast_equals_slow(size in any_size(4), rules in any_rules(), bytes in prop::collection::vec(any::<u8>(), 0..70)) {
         let mut fast = Position::with_rules(size, rules);
@@ -129,7 +129,7 @@ proptest! {
             let result = fast.try_play(mv);
             prop_assert_eq!(result, slow.legality(mv));
             if result.is_err() {
-                prop_assert!(fast == before, "a refused move changed the position");
+                prop_assert!(fast == before, "an illegal move changed the position");
                 continue;
             }
             slow.play(mv);
@@ -137,7 +137,7 @@ proptest! {
         }
     }
 
-    /// The same where illegal plays are made unchecked; the record of exactly those moves decides.
+    /// The same with illegal plays made unchecked; the game continues from the record of exactly those moves.
     #[test]
     fn unchecked_plays_follow_the_record(
         size in any_size(3), rules in any_rules(), bytes in prop::collection::vec(any::<u8>(), 0..60)
@@ -158,7 +158,7 @@ proptest! {
         prop_assert!(fast == Position::with_rules(size, rules));
     }
 
-    /// After every move all incremental state equals recomputed state, and undo restores every field.
+    /// After every move, all incremental state equals the recomputed state, and undo restores every field.
     #[test]
     fn incremental_state_and_undo(size in any_size(9), rules in any_rules(), seed in any::<u64>()) {
         let mut position = Position::with_rules(size, rules);
@@ -183,7 +183,7 @@ proptest! {
         prop_assert_eq!(position.undo(), None);
     }
 
-    /// Images of positions refuse the images of the same moves.
+    /// In the image of a position, the images of the same moves are legal.
     #[test]
     fn symmetries_keep_legality(size in any_size(5), rules in any_rules(), seed in any::<u64>()) {
         let mut position = Position::with_rules(size, rules);
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// Parsers survive anything, and what they accept is written and read back as the same value.
+    /// Parsers never panic, and values that they accept round-trip through text.
     #[test]
     fn parsers_survive_any_text(size in any_size(19), text in any_text()) {
         if let Ok(point) = parse_point(size, &text) {
@@ -219,7 +219,7 @@ proptest! {
         }
     }
 
-    /// Names of points and komi are read back as written.
+    /// Names of points and komi round-trip through text.
     #[test]
     fn text_round_trips(size in any_size(19), index in 0..362usize, half_points in any::<i16>()) {
         if let Some(mv) = Move::from_index(size, index % (size.area() + 1)) {

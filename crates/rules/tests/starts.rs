@@ -1,4 +1,4 @@
-//! Starts other than the empty grid, handicaps, the button, refusals, and pass-alive areas.
+//! Starts other than the empty grid, handicaps, the button, illegal moves, and pass-alive areas.
 #![allow(missing_docs)]
 
 mod support;
@@ -20,13 +20,13 @@ fn refusal(position: &Position, mv: &str) -> Option<IllegalMove> {
 }
 
 #[test]
-fn refusals_name_the_rule() {
+fn illegal_moves_name_the_rule() {
     let size = Size::square(3).unwrap();
     let mut position = Position::new(size);
     let far = Size::square(19).unwrap().point(18, 18).unwrap();
     assert_eq!(position.legality(Move::Play(far)), Err(IllegalMove::OffBoard));
     play(&mut position, "B3 A1 A2 pass B1");
-    // A1 has been captured; a stone there would stand alone without liberties.
+    // A1 has been captured; a stone there would be a single stone without liberties.
     assert_eq!(refusal(&position, "A1"), Some(IllegalMove::Superko { repeats_ply: 5 }));
     assert_eq!(refusal(&position, "B1"), Some(IllegalMove::Occupied));
     let forbidden = Rules::chinese_written();
@@ -57,7 +57,7 @@ fn consecutive_handicap() {
     assert_eq!(position.to_move(), Color::White);
     position.assert_valid();
     play(&mut position, "pass pass pass pass");
-    // Twenty-five points less two for three stones.
+    // Twenty-five points minus two for three stones.
     assert_eq!(position.margin(Komi::ZERO).to_string(), "B+23");
     while position.undo().is_some() {}
     assert_eq!(
@@ -79,7 +79,7 @@ fn handicap_by_white_passes() {
 }
 
 #[test]
-fn preset_handicap() {
+fn fixed_handicap() {
     let size = Size::square(9).unwrap();
     let position = Position::with_handicap(size, Rules::tromp_taylor(), Handicap::Fixed(4)).unwrap();
     assert_eq!(position.stones(Color::Black).len(), 4);
@@ -92,7 +92,7 @@ fn preset_handicap() {
 }
 
 #[test]
-fn impossible_starts_are_refused() {
+fn impossible_starts_are_rejected() {
     let check = |rows: &[&str], expected: SetupError| {
         let [black, white] = stones_of(rows);
         let size = Size::new(rows[0].len(), rows.len()).unwrap();
@@ -110,9 +110,9 @@ fn impossible_starts_are_refused() {
     assert_eq!(off.err(), Some(SetupError::OffBoard(point("B2"))));
 }
 
-/// The button: the ban of a superko ends with it, and it is worth half a point.
+/// Taking the button lifts a superko ban and is worth half a point.
 #[test]
-fn the_button_frees_a_ko() {
+fn taking_the_button_lifts_a_ko_ban() {
     let rows = [".XO.", "XO.O", ".XO.", "...."];
     let rules = Rules {
         button: true,
@@ -154,7 +154,7 @@ fn pass_alive_areas() {
 
 #[test]
 fn suicide_may_break_a_large_eye() {
-    // Both eyes of the ring are three points deep where White has stones; emptied by suicide they could be lived in.
+    // Both eyes of the ring are three points deep where White has stones; after a suicide White could live there.
     let rows = [
         "XXXXXXXXX",
         "XOOOXOOOX",
@@ -183,9 +183,9 @@ fn suicide_may_break_a_large_eye() {
     assert_eq!(all_points_decide.pass_alive().black.len(), 0);
 }
 
-/// Pass-alive stones are never captured while their owner only passes, whatever the opponent plays.
+/// Pass-alive stones are never captured, whatever the opponent plays, even if their owner only passes.
 #[test]
-fn pass_alive_chains_stay() {
+fn pass_alive_chains_are_never_captured() {
     let mut random = Random(5);
     let mut seen = 0;
     for _ in 0..300 {
@@ -239,18 +239,18 @@ fn settled_boards() {
     // A neutral point; the same with the point taken.
     check(&[".X.X.O.O.", "XXXX.OOOO", "XXXXXOOOO"], false);
     check(&[".X.XXO.O.", "XXXXXOOOO", "XXXXXOOOO"], true);
-    // A stone inside what is pass-alive of the other counts for its owner as it stands.
+    // A stone inside the opponent's pass-alive area still counts for its owner.
     check(&[".X.O", "XXXX", "...."], false);
     check(&["XX.", "XXX", ".OO"], false);
-    // One eye, an eye too deep, nothing.
+    // One eye, an eye that is too deep, an empty board.
     check(&[".XX", "XXX", "XXX"], false);
     check(&[".XX...", "XXX...", "......"], false);
     check(&["...", "...", "..."], false);
 }
 
-/// Exhaustive search finds no better margin for either side in settled positions that random play has led to.
+/// Exhaustive search finds no better margin for either side in settled positions from random play.
 #[test]
-fn best_play_gives_settled_boards_their_count() {
+fn optimal_play_keeps_the_margin_of_settled_boards() {
     let mut random = Random(9);
     let mut seen = 0;
     while seen < 60 {

@@ -30,7 +30,7 @@ fn legal_positions_of_square_grids() {
 }
 
 #[test]
-#[ignore = "a quarter of a minute; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
+#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
 fn legal_positions_of_large_square_grids() {
     check_square(8, "990966953618170260281935463385");
     check_square(9, "103919148791293834318983090438798793469");
@@ -56,15 +56,15 @@ fn games() {
     }
 }
 
-/// Known since Tromp and Farnebäck 2007.
+/// The count published by Tromp and Farnebäck in 2007.
 #[test]
-#[ignore = "a quarter of a minute; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
+#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-rules --test suite_counts -- --ignored"]
 fn games_of_1x4() {
     let size = Size::new(1, 4).unwrap();
     assert_eq!(count_games(size, Rules::tromp_taylor()), Ok(2_098_407_841));
 }
 
-/// The two ways of counting agree as far as the slower goes.
+/// Both ways of counting agree for as many plays as the slower one can handle.
 #[test]
 fn games_of_2x2_by_plays() {
     let size = Size::square(2).unwrap();

@@ -48,7 +48,7 @@ fn position_of(case: &Value, rules: Rules, turns: usize) -> Position {
     position
 }
 
-/// Whether every move of a case is legal under the rules, the four-pass end aside.
+/// Whether every move of a case is legal under the rules, except that four passes end the game.
 fn all_legal(case: &Value, key: &str) -> bool {
     let rules = Rules {
         end: GameEnd::FourPasses,
@@ -266,7 +266,7 @@ fn check_end(game: &Value, position: &Position) {
     );
 }
 
-/// A grid with that many black points, the rest white, and the margin of its half count in half points.
+/// The margin in half points by half counting, for a grid with this Black count where White owns the rest.
 fn half_count_margin(size: Size, black_half_points: i32, komi_half_points: i32) -> i32 {
     let count = tengen_rules::HalfCount {
         black_half_points,
@@ -316,7 +316,7 @@ fn numeric_examples() {
     }
 }
 
-/// Rebuilds the button's half point on a full 19x19 grid with the given areas.
+/// Checks the button's half point on a full 19x19 grid with the given areas.
 fn check_button(row: &Value) {
     let size = Size::square(19).unwrap();
     let rules = Rules {

@@ -1,4 +1,4 @@
-//! Best play on tiny grids against `data/suites/tt-facts.json`.
+//! Optimal play on tiny grids against `data/suites/tt-facts.json`.
 #![allow(missing_docs)]
 
 mod support;
@@ -6,10 +6,10 @@ mod support;
 use support::{facts, number, rows, size_of};
 use tengen_rules::{Position, solve};
 
-fn check_best_play(most_area: usize) {
+fn check_optimal_play(max_area: usize) {
     for row in rows(&facts(), "optimal_scores") {
         let start = Position::new(size_of(row));
-        if start.size().area() > most_area {
+        if start.size().area() > max_area {
             continue;
         }
         let solution = solve(&start, 20_000_000).unwrap();
@@ -22,12 +22,12 @@ fn check_best_play(most_area: usize) {
 }
 
 #[test]
-fn best_play() {
-    check_best_play(6);
+fn optimal_play() {
+    check_optimal_play(6);
 }
 
 #[test]
-#[ignore = "2x4 and 3x3 take seconds; run: cargo test --release -p tengen-rules --test suite_solutions -- --ignored"]
-fn best_play_on_all_grids() {
-    check_best_play(9);
+#[ignore = "slow on 2x4 and 3x3; run: cargo test --release -p tengen-rules --test suite_solutions -- --ignored"]
+fn optimal_play_on_all_grids() {
+    check_optimal_play(9);
 }

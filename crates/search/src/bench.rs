@@ -1,4 +1,4 @@
-//! How fast is the search without a network?
+//! Benchmark of the search without a network.
 
 use std::time::{Duration, Instant};
 
@@ -12,47 +12,47 @@ use crate::search::Search;
 use crate::stand_ins::UniformPredictor;
 use tengen_rng::{self as rng, Rng};
 
-/// What to measure.
+/// The settings of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchBench {
-    /// The board.
+    /// The size of the board.
     pub size: Size,
-    /// Visits per search.
+    /// The visits per search.
     pub visits: u32,
-    /// Threads, each with games of its own.
+    /// The number of threads, each playing its own games.
     pub threads: usize,
     /// How long to measure; the search in progress at the end is completed.
     pub duration: Duration,
-    /// Seed of the games.
+    /// The seed of the games.
     pub seed: u64,
 }
 
-/// What was measured.
+/// The measurements of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchBenchReport {
-    /// Visits made by all threads.
+    /// The total visits of all threads.
     pub visits: u64,
-    /// Searches made by all threads.
+    /// The total searches of all threads.
     pub searches: u64,
-    /// Positions that the stand-in for a network was asked for.
+    /// The positions evaluated by the predictor.
     pub evaluations: u64,
     /// Wall-clock seconds from the start of the first thread to the end of the last.
     pub seconds: f64,
 }
 
 impl SearchBenchReport {
-    /// Visits per second of all threads together.
+    /// The visits per second of all threads together.
     pub fn visits_per_second(&self) -> f64 {
         self.visits as f64 / self.seconds.max(1e-9)
     }
 }
 
-/// Plays games in which every move is searched with [`UniformPredictor`] and then drawn at random, so that the
-/// searches see positions from the empty to the full board. Everything but a network is done: rules with superko,
-/// encoding, canonical images, cache, tree.
+/// Plays games in which every position is searched with [`UniformPredictor`] and then random moves are played, so that
+/// the searches see positions from the empty to the full board. This includes everything except a network: rules with
+/// superko, encoding, canonical images, cache and tree.
 ///
 /// # Errors
-/// The predictor's; a uniform one has none.
+/// An error of the predictor; the uniform predictor never fails.
 pub fn bench_search(bench: SearchBench) -> Result<SearchBenchReport, PredictError> {
     let start = Instant::now();
     let parts: Vec<_> = std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ pub fn bench_search(bench: SearchBench) -> Result<SearchBenchReport, PredictErro
     Ok(total)
 }
 
-/// The work of one thread.
+/// Plays the games of one thread.
 fn play_games(bench: SearchBench, mut rng: Rng, start: Instant) -> Result<SearchBenchReport, PredictError> {
     let komi = Komi::from_half_points(15);
     let mut report = SearchBenchReport {

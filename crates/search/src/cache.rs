@@ -1,4 +1,4 @@
-//! Predictions kept for positions that come up again, in the same search, game or group.
+//! A cache of predictions for positions that recur in the same search, game or group.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -6,88 +6,80 @@ use tengen_rules::Judge;
 
 /// Predictions by position, in bounded memory.
 ///
-/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. Two
-/// generations are kept: when the younger is full the older is dropped and the younger takes its place, so that
-/// what was used lately stays. It answers only for the network that filled it: [`clear`](Self::clear) it when
-/// another one takes over.
+/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. There are
+/// two generations: when the younger one is full, the older one is dropped and the younger takes its place, so that
+/// recently used entries remain. The entries are valid only for the network that filled the cache: call
+/// [`clear`](Self::clear) before using another one.
 #[derive(Debug)]
 pub struct EvaluationCache {
     young: Generation,
     old: Generation,
     values_per_generation: usize,
     hits: u64,
-    lookups: u64,
     judge: Judge,
 }
 
-/// The values that are kept of a prediction.
+/// The cached values of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Evaluation {
-    /// P(win) − P(loss), viewpoint of the side to move.
+    /// P(win) − P(loss), from the viewpoint of the side to move.
     pub(crate) value: f32,
-    /// Expected margin after komi in points, viewpoint of the side to move.
+    /// Expected margin after komi in points, from the viewpoint of the side to move.
     pub(crate) margin: f32,
 }
 
-/// All that is kept of a prediction.
+/// The cached part of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Kept<'a> {
-    /// The values.
+pub(crate) struct CachedPrediction<'a> {
+    /// The predicted value and margin.
     pub(crate) evaluation: Evaluation,
     /// The probability of every legal move.
     pub(crate) priors: &'a [f32],
-    /// The ownership of every point of the image, empty where the network predicts none; `None` where nobody asked.
+    /// The ownership of every point of the image, empty if the network does not predict it; `None` if not requested.
     pub(crate) ownership: Option<&'a [f32]>,
 }
 
 impl EvaluationCache {
-    /// A cache that takes at most about this many bytes; 0 keeps nothing.
+    /// A cache that uses at most about this many bytes; with 0, it stores nothing.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             young: Generation::default(),
             old: Generation::default(),
             values_per_generation: max_bytes / 2 / size_of::<f32>(),
             hits: 0,
-            lookups: 0,
             judge: Judge::default(),
         }
     }
 
-    /// Forgets every prediction (the memory stays) and keeps the counts.
+    /// Removes every prediction, but keeps the allocated memory and the hit count.
     pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
     }
 
-    /// Who counts finished games; what it remembers depends on no network.
+    /// The judge that counts finished games; its memory does not depend on the network.
     pub(crate) fn judge(&mut self) -> &mut Judge {
         &mut self.judge
     }
 
-    /// Positions held.
+    /// The number of cached predictions.
     pub fn len(&self) -> usize {
         self.young.places.len() + self.old.places.len()
     }
 
-    /// Whether nothing is held.
+    /// Whether the cache has no predictions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Look-ups that were answered since the cache was made.
+    /// The number of successful lookups since the cache was created.
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// Look-ups since the cache was made.
-    pub fn lookups(&self) -> u64 {
-        self.lookups
-    }
-
-    /// The prediction of a position with `moves` legal moves; where `ownership` is wanted, only one that was kept with it.
-    pub(crate) fn get(&mut self, key: u128, moves: usize, ownership: bool) -> Option<Kept<'_>> {
-        self.lookups += 1;
-        let fits = |kept: &Kept<'_>| kept.priors.len() == moves && (kept.ownership.is_some() || !ownership);
+    /// The prediction of a position with `moves` legal moves; if `ownership` is set, only one stored with ownership.
+    pub(crate) fn get(&mut self, key: u128, moves: usize, ownership: bool) -> Option<CachedPrediction<'_>> {
+        let fits = |kept: &CachedPrediction<'_>| kept.priors.len() == moves && (kept.ownership.is_some() || !ownership);
         if !self.young.places.contains_key(&key) {
             let kept = self.old.get(key).filter(fits)?;
             self.young.insert(key, kept);
@@ -97,8 +89,8 @@ impl EvaluationCache {
         Some(found)
     }
 
-    /// Keeps a prediction.
-    pub(crate) fn insert(&mut self, key: u128, kept: Kept<'_>) {
+    /// Stores a prediction.
+    pub(crate) fn insert(&mut self, key: u128, kept: CachedPrediction<'_>) {
         let needed = kept.priors.len() + kept.ownership.map_or(0, <[f32]>::len) + Generation::OVERHEAD;
         if needed > self.values_per_generation {
             return;
@@ -113,11 +105,11 @@ impl EvaluationCache {
 
 type Places = std::collections::HashMap<u128, Place, BuildHasherDefault<KeyHasher>>;
 
-/// One generation: a map into one pool of numbers, so that no entry allocates.
+/// One generation: a map into a single pool of numbers, so that entries need no allocations of their own.
 #[derive(Debug, Default)]
 struct Generation {
     places: Places,
-    /// Of each entry the priors, then the ownership if it is kept.
+    /// For each entry the priors, followed by the ownership if stored.
     pool: Vec<f32>,
 }
 
@@ -125,13 +117,13 @@ struct Generation {
 struct Place {
     start: u32,
     moves: u16,
-    /// Points whose ownership follows the priors; `None` where it is not kept.
+    /// The number of points whose ownership follows the priors; `None` if not stored.
     points: Option<u16>,
     evaluation: Evaluation,
 }
 
 impl Generation {
-    /// Memory of an entry besides its part of the pool, in numbers of the pool (key, place and slack of the map).
+    /// The memory of an entry outside the pool (key, place and spare capacity of the map), in units of pool numbers.
     const OVERHEAD: usize = 16;
 
     fn cost(&self) -> usize {
@@ -143,17 +135,17 @@ impl Generation {
         self.pool.clear();
     }
 
-    fn get(&self, key: u128) -> Option<Kept<'_>> {
+    fn get(&self, key: u128) -> Option<CachedPrediction<'_>> {
         let place = self.places.get(&key)?;
         let (priors, rest) = self.pool[place.start as usize..].split_at(usize::from(place.moves));
-        Some(Kept {
+        Some(CachedPrediction {
             evaluation: place.evaluation,
             priors,
             ownership: place.points.map(|points| &rest[..usize::from(points)]),
         })
     }
 
-    fn insert(&mut self, key: u128, kept: Kept<'_>) {
+    fn insert(&mut self, key: u128, kept: CachedPrediction<'_>) {
         let Ok(start) = u32::try_from(self.pool.len()) else {
             return;
         };
@@ -170,7 +162,7 @@ impl Generation {
     }
 }
 
-/// Takes the low half of a key as its hash: keys are hashes already.
+/// A hasher that uses the low half of a key, since keys are already hashes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyHasher(u64);
 
@@ -194,8 +186,8 @@ impl Hasher for KeyHasher {
 mod tests {
     use super::*;
 
-    fn kept(n: u128, priors: &[f32]) -> Kept<'_> {
-        Kept {
+    fn kept(n: u128, priors: &[f32]) -> CachedPrediction<'_> {
+        CachedPrediction {
             evaluation: Evaluation {
                 value: n as f32,
                 margin: -(n as f32),
@@ -206,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_comes_out_until_cleared() {
+    fn predictions_are_returned_until_cleared() {
         let mut cache = EvaluationCache::new(1 << 16);
         assert!(cache.get(5, 2, false).is_none());
         let one = kept(5, &[0.25, 0.75]);
@@ -214,24 +206,24 @@ mod tests {
         assert_eq!(cache.get(5, 2, false), Some(one));
         assert!(
             cache.get(5, 3, false).is_none(),
-            "another number of legal moves is another position"
+            "a different number of legal moves means a different position"
         );
-        assert_eq!((cache.hits(), cache.lookups()), (1, 3));
+        assert_eq!(cache.hits(), 1);
         cache.clear();
         assert!(cache.is_empty() && cache.get(5, 2, false).is_none());
     }
 
     #[test]
-    fn ownership_is_answered_only_where_it_was_kept() {
+    fn ownership_is_returned_only_if_stored() {
         let mut cache = EvaluationCache::new(1 << 16);
         let plain = kept(1, &[0.5, 0.5]);
         cache.insert(1, plain);
         assert_eq!(cache.get(1, 2, true), None);
-        let owned = Kept {
+        let owned = CachedPrediction {
             ownership: Some(&[1.0, -1.0, 0.5]),
             ..plain
         };
-        let without_any = Kept {
+        let without_any = CachedPrediction {
             ownership: Some(&[]),
             ..kept(2, &[1.0])
         };
@@ -241,13 +233,13 @@ mod tests {
         assert_eq!(
             cache.get(1, 2, false),
             Some(owned),
-            "more than was asked for does no harm"
+            "ownership is returned even if not requested"
         );
         assert_eq!(cache.get(2, 1, true), Some(without_any));
     }
 
     #[test]
-    fn memory_is_bounded_and_recent_entries_stay() {
+    fn memory_is_bounded_and_recent_entries_remain() {
         let mut cache = EvaluationCache::new(8000);
         for key in 0..10_000u128 {
             cache.insert(key, kept(key, &[1.0; 34]));

@@ -2,58 +2,58 @@
 
 use serde::{Deserialize, Serialize};
 
-/// By which rule visits are shared out among moves.
+/// The rule that distributes visits among moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchMethod {
-    /// Gumbel top-k and sequential halving at the root, improved policies below (Danihelka et al., 2022): the budget
-    /// must be known when the search begins. Strong with few visits.
+    /// Gumbel top-k and sequential halving at the root, improved policies below (Danihelka et al., 2022). The budget
+    /// must be known at the start of the search. Strong with few visits.
     #[default]
     Gumbel,
-    /// PUCT everywhere (Silver et al., 2018), with a lowered value for moves without a visit: visits may be added at any
-    /// time and flow to the best moves. For live analysis, play by the clock and many visits.
+    /// PUCT everywhere (Silver et al., 2018), with a reduced value for unvisited moves. Visits can be added at any time
+    /// and go to the best moves. For live analysis, play under time control, and many visits.
     Puct,
 }
 
-/// How a search spends its visits and what it calls good.
+/// How a search spends its visits and what it maximizes.
 ///
-/// The defaults solved 5x5 from zero in under a minute of two cores.
+/// With the defaults, training from zero solved 5x5 in under a minute on two cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchConfig {
-    /// Visits below the root per search (the root's own evaluation is not counted). Usual: 8 to 16 in self-play, 64
-    /// and more in matches; 0 plays the network's policy without looking ahead. More is stronger and slower.
+    /// Visits below the root per search (not counting the evaluation of the root itself). Usual: 8 to 16 in self-play,
+    /// 64 or more in matches; 0 plays the network's policy without search. More is stronger and slower.
     pub visits: u32,
-    /// The rule by which visits are shared out: `gumbel` or `puct`.
+    /// The rule that distributes visits: `gumbel` or `puct`.
     pub method: SearchMethod,
-    /// Moves tried at the root by `gumbel`, the pass always among them where there are two or more. Usual: 8 to 16. More widens
-    /// the search at the cost of visits for each; never more than `visits` are taken.
+    /// The number of moves that `gumbel` tries at the root, including the pass if there are two or more. Usual: 8 to
+    /// 16. More widens the search, with fewer visits for each move; never more than `visits`.
     pub candidates: u32,
     /// The constant c_visit in sigma(q) = (c_visit + most visits of a move) × c_scale × q (Danihelka et al., 2022,
-    /// section 5), in visits. Usual: 50. Larger trusts values more against priors while visits are few.
+    /// section 5), in visits. Usual: 50. Larger gives values more weight relative to priors while visits are few.
     pub c_visit: f32,
-    /// The factor c_scale in sigma(q), where q lies between 0 and 1. Usual: 0.5 with `c_visit` 50. Larger trusts
-    /// values more against priors, in the choice of moves and in the policy target.
+    /// The factor c_scale in sigma(q), where q is between 0 and 1. Usual: 0.5 with `c_visit` 50. Larger gives values
+    /// more weight relative to priors, both in the choice of moves and in the policy target.
     pub c_scale: f32,
-    /// The exploration constant of `puct`: a move's bonus is this × prior × √visits of the parent / (1 + own visits), where
-    /// utilities lie between −1 and 1. Usual: 1. Larger tries more moves before it goes deep.
+    /// The exploration constant of `puct`: a move's bonus is this × prior × √(visits of the parent) / (1 + own visits),
+    /// where utilities are between −1 and 1. Usual: 1. Larger tries more moves before searching deeper.
     pub c_puct: f32,
-    /// `puct` takes the value of a move without a visit to be that of its parent less this × √(prior of the moves visited so
-    /// far). Usual: 0.2. Larger widens the search later; 0 trusts unknown moves as much as known ones.
+    /// For `puct`, the assumed value of an unvisited move is that of its parent minus this × √(total prior of the moves
+    /// visited so far). Usual: 0.2. Larger makes the search widen later; 0 values unvisited moves like their parent.
     pub fpu_reduction: f32,
-    /// The share of the expected margin in what the search maximises, 0 to 1:
-    /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points, also when
-    /// the game is decided; 0 plays to win only.
+    /// The weight of the expected margin in the utility that the search maximizes, 0 to 1:
+    /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points even when the
+    /// game is decided; 0 only plays to win.
     pub margin_share: f32,
-    /// Whether noise explores at the root: Gumbel noise with `gumbel`; with `puct` a quarter of each prior comes from a
-    /// Dirichlet distribution of total weight 10.83. Usual: true in self-play, false in matches, where `gumbel` then tries
-    /// the moves with the highest priors.
+    /// Whether to add noise at the root for exploration: Gumbel noise with `gumbel`; with `puct` a quarter of each
+    /// prior comes from a Dirichlet distribution with total concentration 10.83. Usual: true in self-play, false in
+    /// matches, where `gumbel` then tries the moves with the highest priors.
     pub noise: bool,
-    /// Whether every position is turned to the smallest of its symmetric images before evaluation. Usual: true; it
-    /// lets symmetric positions share one evaluation and gives the network a single frame to learn.
+    /// Whether every position is mapped to the smallest of its symmetric images before evaluation. Usual: true, so that
+    /// symmetric positions share one evaluation and the network has to learn only one orientation.
     pub canonical: bool,
-    /// Whether the result carries an ownership map: the mean of the network's maps over the root and every position the
-    /// search looked at. Usual: false; true takes about twice the memory for every evaluation that the cache keeps.
+    /// Whether the result includes an ownership map: the mean of the network's maps over the root and every position
+    /// evaluated in the search. Usual: false; true takes about twice the memory for every cached evaluation.
     pub ownership: bool,
 }
 
@@ -76,7 +76,7 @@ impl Default for SearchConfig {
 }
 
 impl SearchConfig {
-    /// The settings for serious play with this many visits: no noise.
+    /// The settings for competitive play with this many visits, without noise.
     pub fn for_play(visits: u32) -> Self {
         Self {
             visits,
@@ -88,7 +88,7 @@ impl SearchConfig {
     /// Checks every value against its range.
     ///
     /// # Errors
-    /// A sentence naming the first field that is out of range.
+    /// A message that names the first field out of range.
     pub fn validate(&self) -> Result<(), String> {
         if self.candidates == 0 {
             return Err("search.candidates must be at least 1".to_owned());
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_values_are_named() {
+    fn validation_names_the_invalid_field() {
         assert_eq!(SearchConfig::default().validate(), Ok(()));
         let bad = SearchConfig {
             margin_share: 1.5,

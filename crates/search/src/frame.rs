@@ -1,11 +1,11 @@
-//! The frame in which positions are shown to the network: how its moves map to those of the board.
+//! The orientation in which the network sees a position, and how its moves map to those of the board.
 
 use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
 use tengen_rules::{Handicap, Komi, Position, Rules, Size, Suicide, Symmetry};
 
 use tengen_rng as rng;
 
-/// For one board size: the board point behind each point of each symmetric image.
+/// For one board size, the board point that corresponds to each point of each symmetric image.
 #[derive(Debug)]
 pub(crate) struct Frames {
     size: Size,
@@ -14,7 +14,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// The maps of this board size.
+    /// The maps for this board size.
     pub(crate) fn new(size: Size) -> Self {
         let mut originals = vec![Vec::new(); 8];
         for &symmetry in Symmetry::all(size) {
@@ -41,20 +41,20 @@ impl Frames {
 /// A position as the network sees it, ready to be evaluated.
 #[derive(Debug)]
 pub(crate) struct View {
-    /// What the network sees: the canonical image, or the position as it stands.
+    /// The features of the canonical image, or of the original position.
     pub(crate) features: Features,
-    /// The symmetry that turned the position into its image.
+    /// The symmetry that maps the position to its image.
     pub(crate) symmetry: Symmetry,
-    /// Name of the position and its rule set in the evaluation cache.
+    /// The key of the position and its rule set in the evaluation cache.
     pub(crate) key: u128,
-    /// The legal moves in the order of the image, the pass last, as `(board index)`.
+    /// The legal moves as board indices, in the order of the image, with the pass last.
     pub(crate) moves: Vec<u16>,
     /// The points of `moves` in the image, without the pass.
     pub(crate) image_points: Vec<u16>,
 }
 
 impl View {
-    /// The view of a position in which the game goes on.
+    /// The view of a position in which the game is not over.
     pub(crate) fn of(position: &Position, komi: Komi, frames: &Frames, canonical: bool) -> Self {
         let features = Features::of(position, komi);
         let identity = Symmetry::all(position.size())[0];
@@ -69,13 +69,13 @@ impl View {
         view
     }
 
-    /// Replaces this view by that of another position and keeps the memory.
+    /// Replaces this view by that of another position, reusing the memory.
     pub(crate) fn replace(&mut self, position: &Position, komi: Komi, frames: &Frames, canonical: bool) {
         self.features = Features::of(position, komi);
         self.finish(position, frames, canonical);
     }
 
-    /// Turns the features of the position into their image and lists the moves.
+    /// Maps the features of the position to their image and lists the moves.
     fn finish(&mut self, position: &Position, frames: &Frames, canonical: bool) {
         let identity = Symmetry::all(position.size())[0];
         self.symmetry = identity;
@@ -95,7 +95,7 @@ impl View {
         self.image_points.clear();
         let originals = frames.originals(self.symmetry);
         if position.rules().suicide == Suicide::Allowed && position.handicap() == Handicap::Even {
-            // Then a play is illegal only on a stone or where the ko rule refuses it.
+            // In this case a play is illegal only on a stone or if the ko rule forbids it.
             let planes = &self.features.planes;
             let closed = planes[PLANE_OWN] | planes[PLANE_OPPONENT] | planes[PLANE_BANNED];
             push_points_outside(closed.words(), originals.len(), &mut self.image_points);
@@ -121,7 +121,7 @@ fn push_points_outside(words: &[u64; 6], area: usize, out: &mut Vec<u16>) {
     }
 }
 
-/// Keeps evaluations under different rules apart; 0 for strict Tromp-Taylor.
+/// Distinguishes evaluations under different rules; 0 for strict Tromp-Taylor.
 fn rules_salt(rules: Rules) -> u128 {
     if rules == Rules::tromp_taylor() {
         return 0;
@@ -145,7 +145,7 @@ mod tests {
     use tengen_rules::Move;
 
     #[test]
-    fn moves_are_the_legal_ones_in_the_order_of_the_image() {
+    fn moves_are_all_legal_moves_in_the_order_of_the_image() {
         for size in [
             Size::square(3).unwrap(),
             Size::new(4, 2).unwrap(),

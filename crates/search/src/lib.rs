@@ -1,15 +1,15 @@
-//! Finds good moves: Gumbel search with few visits, PUCT with many, over the predictions of a network.
+//! Finds good moves from the predictions of a network: Gumbel search for few visits, PUCT for many.
 //!
-//! The crate holds the [`Predictor`] trait through which a network is asked, the search of one position
-//! ([`Search`]), the driver that lets many searches share each call of the network ([`Lockstep`]), the evaluation
-//! cache, and predictors without a network.
+//! The crate contains the [`Predictor`] trait, the interface to networks; the search of one position ([`Search`]); the
+//! driver that lets many searches share each call of the network ([`Lockstep`]); the evaluation cache; and predictors
+//! without a network.
 //!
-//! The method is that of Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with Gumbel"
-//! (2022): candidates at the root by Gumbel top-k, sequential halving, completed values for moves without a visit; or, by
-//! setting, PUCT, which can go on at any time. The tree below a move that is played can be kept ([`Search::follow`]).
-//! A pass after a pass ends the game inside the search and is scored exactly.
+//! The default method is that of Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with
+//! Gumbel" (2022): root candidates from Gumbel top-k, sequential halving, and completed values for unvisited moves. The
+//! alternative is PUCT, which can be extended at any time. The tree below a move can be kept after it is played
+//! ([`Search::follow`]). A pass after a pass ends the game within the search and is scored exactly.
 //!
-//! Deliberately absent: files, any network library, and, outside [`bench_search`], threads and clocks.
+//! Deliberately absent: file access, any network library, and, except in [`bench_search`], threads and clocks.
 
 mod bench;
 mod cache;

@@ -1,4 +1,4 @@
-//! Many searches that share each call of the network.
+//! Running many searches that share each call of the network.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -10,9 +10,9 @@ use crate::cache::{EvaluationCache, KeyHasher};
 use crate::predictor::{PredictError, Prediction, Predictions, Predictor};
 use crate::search::{Search, Step};
 
-/// One batch of positions on its way to the network and back; reused from round to round.
+/// A batch of positions for the network and its predictions; reused for every round.
 ///
-/// Requests with equal keys share one row, so that two games in the same position cost one evaluation.
+/// Requests with equal keys share one row, so that two games in the same position need only one evaluation.
 #[derive(Debug, Default)]
 pub struct Batch {
     inputs: Option<InputBatch>,
@@ -26,7 +26,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Empties the batch for boards that fit on `canvas` and a predictor that sees these planes.
+    /// Clears the batch for boards that fit on `canvas` and a predictor that uses these planes.
     pub fn begin(&mut self, canvas: Size, plane_set: PlaneSet) {
         match &mut self.inputs {
             Some(inputs) if inputs.canvas() == canvas && inputs.plane_set() == plane_set => inputs.clear(),
@@ -35,10 +35,10 @@ impl Batch {
         self.rows.clear();
     }
 
-    /// Adds a position unless one with the same key is there already; returns its row.
+    /// Adds a position unless the batch already has one with the same key; returns its row.
     ///
     /// # Panics
-    /// When [`begin`](Self::begin) was not called or the board does not fit on the canvas.
+    /// If [`begin`](Self::begin) was not called or the board does not fit on the canvas.
     pub fn add(&mut self, key: u128, features: &Features) -> usize {
         let inputs = self
             .inputs
@@ -52,20 +52,20 @@ impl Batch {
         row
     }
 
-    /// Positions in the batch.
+    /// The number of positions in the batch.
     pub fn len(&self) -> usize {
         self.inputs.as_ref().map_or(0, InputBatch::len)
     }
 
-    /// Whether the batch holds no position.
+    /// Whether the batch has no positions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Has the network predict the batch; nothing is called for an empty one.
+    /// Runs the network on the batch; an empty batch does not call it.
     ///
     /// # Errors
-    /// The predictor's, or [`PredictError::WrongLength`] and [`PredictError::NotFinite`] for broken output.
+    /// An error of the predictor, or [`PredictError::WrongLength`] or [`PredictError::NotFinite`] for invalid output.
     pub fn predict<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<(), PredictError> {
         match &self.inputs {
             Some(inputs) if !inputs.is_empty() => {
@@ -79,36 +79,36 @@ impl Batch {
     /// The prediction in a row.
     ///
     /// # Panics
-    /// When the batch was not predicted or has no such row.
+    /// If the batch has no predictions yet or no such row.
     pub fn prediction(&self, row: usize) -> Prediction<'_> {
         let inputs = self.inputs.as_ref().expect("a batch is begun before it is read");
         self.predictions.row(row, inputs.canvas())
     }
 }
 
-/// Runs many searches side by side: in every round each unfinished search descends to one position, and one call of
-/// the network evaluates them all.
+/// Runs many searches in lockstep: in every round, each unfinished search descends to one position, and one call of the
+/// network evaluates them all.
 ///
-/// What the searches find does not depend on one another, unless the network's output depends on the batch.
+/// The results of the searches are independent of each other, unless the network's output depends on the batch.
 #[derive(Debug, Default)]
 pub struct Lockstep {
     batch: Batch,
     waiting: Vec<(usize, usize, crate::search::Request)>,
 }
 
-/// What a lockstep run cost.
+/// The cost of a lockstep run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockstepStats {
-    /// Positions the network evaluated.
+    /// The number of positions that the network evaluated.
     pub evaluations: u64,
-    /// Positions answered by the evaluation cache or by another search of the same round.
+    /// The number of positions answered from the evaluation cache or shared with another search in the same round.
     pub cache_hits: u64,
-    /// Calls of the network.
+    /// The number of network calls.
     pub batches: u64,
 }
 
 impl Lockstep {
-    /// A driver without memory yet.
+    /// A driver with no memory allocated yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -116,7 +116,7 @@ impl Lockstep {
     /// Runs every search to its end. The searches may have different board sizes, komi and budgets.
     ///
     /// # Errors
-    /// The first error of the predictor; the searches can then be run again with another one, or restarted.
+    /// The first error of the predictor; the searches can then be continued with another predictor, or restarted.
     pub fn run<S: AsMut<Search>, P: Predictor + ?Sized>(
         &mut self,
         searches: &mut [S],
@@ -133,7 +133,7 @@ impl Lockstep {
         Ok(stats)
     }
 
-    /// One round; false when all searches are finished.
+    /// Runs one round; false if all searches are finished.
     fn round<S: AsMut<Search>, P: Predictor + ?Sized>(
         &mut self,
         canvas: Size,
@@ -168,14 +168,14 @@ impl Lockstep {
     }
 }
 
-/// The smallest canvas that holds boards of all these sizes; none for no board.
+/// The smallest canvas that fits boards of all these sizes; `None` if there are no sizes.
 pub fn canvas_of(sizes: impl Iterator<Item = Size>) -> Option<Size> {
     sizes.reduce(|a, b| {
         Size::new(a.width().max(b.width()), a.height().max(b.height())).expect("both sides are sides of boards")
     })
 }
 
-/// Puts the true row into an error of one position.
+/// Sets the actual row in an error about one position.
 fn at_row(error: PredictError, row: usize) -> PredictError {
     match error {
         PredictError::NotFinite { array, .. } => PredictError::NotFinite { array, row },

@@ -1,9 +1,9 @@
-//! The few numeric kernels of the search, written so that the compiler can use vector instructions.
+//! The numeric kernels of the search, written so that the compiler can vectorize them.
 
-/// e^x for x from −87 to 87 to about 2 units in the last place; 0 below, clamped above.
+/// e^x, accurate to about 2 units in the last place for x from −87 to 87; 0 below that range, clamped above.
 ///
-/// Written out (argument reduction and the polynomial of the Cephes library) because a loop over it vectorises, and
-/// because it gives the same bits on every machine.
+/// Implemented here (argument reduction and the polynomial of the Cephes library) because loops over it vectorize and
+/// because the result is bit-identical on every machine.
 #[inline]
 pub(crate) fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to an integer
@@ -23,7 +23,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { value }
 }
 
-/// Turns logits into probabilities in place. False when they have no finite sum; the values are then meaningless.
+/// Turns logits into probabilities in place. Returns false if they have no finite sum; the values are then invalid.
 pub(crate) fn softmax(values: &mut [f32]) -> bool {
     let max = maximum(values);
     if !max.is_finite() {
@@ -43,7 +43,7 @@ pub(crate) fn softmax(values: &mut [f32]) -> bool {
     true
 }
 
-/// The largest value; negative infinity of an empty slice.
+/// The largest value; negative infinity for an empty slice.
 #[inline]
 pub(crate) fn maximum(values: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; 8];
@@ -61,14 +61,14 @@ pub(crate) fn maximum(values: &[f32]) -> f32 {
     max
 }
 
-/// The place of the first largest value of a slice that is not empty.
+/// The index of the first largest value of a nonempty slice.
 #[inline]
-pub(crate) fn place_of_maximum(values: &[f32]) -> usize {
+pub(crate) fn index_of_maximum(values: &[f32]) -> usize {
     let max = maximum(values);
     values.iter().position(|&value| value == max).unwrap_or(0)
 }
 
-/// The sum in eight lanes, in a fixed order.
+/// The sum, computed in eight lanes in a fixed order.
 fn lane_sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     let chunks = values.chunks_exact(8);
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exp_is_close_everywhere() {
+    fn exp_is_accurate_everywhere() {
         for step in -8700..=8700 {
             let x = step as f32 / 100.0;
             let exact = f64::from(x).exp();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn softmax_sums_to_one_and_refuses_broken_input() {
+    fn softmax_sums_to_one_and_rejects_invalid_input() {
         let mut values: Vec<f32> = (0..82).map(|i| (i % 7) as f32 - 3.0).collect();
         assert!(softmax(&mut values));
         assert!((values.iter().sum::<f32>() - 1.0).abs() < 1e-5);
@@ -113,7 +113,7 @@ mod tests {
         let mut values = vec![0.0; 20];
         values[11] = 2.0;
         values[17] = 2.0;
-        assert_eq!(place_of_maximum(&values), 11);
+        assert_eq!(index_of_maximum(&values), 11);
         assert_eq!(maximum(&[]), f32::NEG_INFINITY);
     }
 }

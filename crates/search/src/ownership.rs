@@ -1,8 +1,8 @@
-//! Who will own each point, in the mean over many predictions?
+//! The mean ownership of each point over many predictions.
 
 use std::collections::BTreeMap;
 
-/// The mean of ownership maps, all seen by the side to move at the root.
+/// The mean of ownership maps, all from the viewpoint of the side to move at the root.
 #[derive(Clone, Debug, Default)]
 struct OwnershipMean {
     sum: Vec<f64>,
@@ -10,55 +10,55 @@ struct OwnershipMean {
 }
 
 impl OwnershipMean {
-    /// Counts one map of `area` points, given as (point, ownership).
+    /// Adds a map of `area` points, given as (point, ownership).
     fn add(&mut self, area: usize, map: impl Iterator<Item = (usize, f32)>) {
         self.sum.resize(area, 0.0);
         map.for_each(|(point, value)| self.sum[point] += f64::from(value));
         self.count += 1;
     }
 
-    /// The mean per point in reading order; none without a map.
+    /// The mean per point in reading order; `None` without any map.
     fn mean(&self) -> Option<Vec<f32>> {
         let scale = 1.0 / f64::from(self.count);
         (self.count > 0).then(|| self.sum.iter().map(|sum| (sum * scale) as f32).collect())
     }
 }
 
-/// What a search was told about ownership: in the mean over all its positions, and over those below each move of the root.
+/// The mean ownership over all positions of a search, and over those below each root move.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RootOwnership {
     all: OwnershipMean,
     below: BTreeMap<u16, OwnershipMean>,
-    descent: u16,
+    root_move: u16,
 }
 
 impl RootOwnership {
-    /// Forgets every map.
+    /// Removes all maps.
     pub(crate) fn clear(&mut self) {
         self.all.sum.clear();
         self.all.count = 0;
         self.below.clear();
     }
 
-    /// What is added next as lying below the root lies below this move of the root, given as an index of the board.
-    pub(crate) fn go_down(&mut self, mv: u16) {
-        self.descent = mv;
+    /// Sets the root move, as a board index, to which the next positions below the root belong.
+    pub(crate) fn set_root_move(&mut self, mv: u16) {
+        self.root_move = mv;
     }
 
-    /// Counts one map of `area` points, given as (point, ownership), of the root or of a position below it.
+    /// Adds a map of `area` points, given as (point, ownership), of the root or of a position below it.
     pub(crate) fn add(&mut self, below: bool, area: usize, map: impl Iterator<Item = (usize, f32)> + Clone) {
         if below {
-            self.below.entry(self.descent).or_default().add(area, map.clone());
+            self.below.entry(self.root_move).or_default().add(area, map.clone());
         }
         self.all.add(area, map);
     }
 
-    /// The mean over everything per point in reading order; none without a map.
+    /// The mean over all positions, per point in reading order; `None` without any map.
     pub(crate) fn mean(&self) -> Option<Vec<f32>> {
         self.all.mean()
     }
 
-    /// The mean over the positions below a move of the root; none without a map.
+    /// The mean over the positions below a root move; `None` without any map.
     pub(crate) fn mean_below(&self, mv: u16) -> Option<Vec<f32>> {
         self.below.get(&mv)?.mean()
     }

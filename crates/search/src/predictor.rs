@@ -1,4 +1,4 @@
-//! The seam between search and network: a batch of encoded positions in, a batch of predictions out.
+//! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
@@ -6,23 +6,23 @@ use thiserror::Error;
 
 /// Turns a batch of encoded positions into predictions.
 ///
-/// An implementation is deterministic: the same batch gives the same predictions.
+/// Implementations are deterministic: the same batch gives the same predictions.
 pub trait Predictor {
     /// Fills `out` with one prediction per position of `inputs`, in the same order.
     ///
     /// # Errors
-    /// [`PredictError::Failed`] when the network cannot be run on this batch.
+    /// [`PredictError::Failed`] if the network cannot be run on this batch.
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError>;
 
-    /// A name for people and records, such as a model id.
+    /// A name for users and records, such as a model ID.
     fn name(&self) -> String;
 
-    /// The bit planes it has to be shown.
+    /// The bit planes that the predictor uses as input.
     fn plane_set(&self) -> PlaneSet {
         PlaneSet::Base
     }
 
-    /// The number of positions per call from which more no longer make it noticeably faster.
+    /// The batch size above which throughput no longer increases noticeably.
     fn preferred_batch(&self) -> usize {
         64
     }
@@ -64,24 +64,24 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
     }
 }
 
-/// What a network says about a batch of B positions on one canvas; reused from call to call.
+/// A network's predictions for a batch of B positions on one canvas; reused for every call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predictions {
-    /// Unnormalised log-probabilities of moves, `[B, canvas area + 1]`: the canvas points in reading order, then the
-    /// pass. Values at points off the board are never read (negative infinity by custom).
+    /// Unnormalized log-probabilities of moves, `[B, canvas area + 1]`: the canvas points in reading order, then the
+    /// pass. Values at points off the board are never read (negative infinity by convention).
     pub policy_logits: Vec<f32>,
     /// Probability that the side to move wins, `[B]`, 0 to 1.
     pub win: Vec<f32>,
-    /// Probability that the side to move loses, `[B]`, 0 to 1; a tie has the rest, 1 − win − loss.
+    /// Probability that the side to move loses, `[B]`, 0 to 1; the rest, 1 − win − loss, is the probability of a tie.
     pub loss: Vec<f32>,
-    /// Expected final margin after komi, `[B]`, in points, viewpoint of the side to move.
+    /// Expected final margin after komi, `[B]`, in points from the viewpoint of the side to move.
     pub margin: Vec<f32>,
-    /// Expected final ownership, `[B, canvas area]`, −1 (opponent) to 1 (side to move); empty where not predicted.
+    /// Expected final ownership, `[B, canvas area]`, −1 (opponent) to 1 (side to move); empty if not predicted.
     pub ownership: Vec<f32>,
 }
 
 impl Predictions {
-    /// Makes room for `batch` predictions on `canvas`: logits, win, loss and margin all 0, no ownership.
+    /// Resets to `batch` predictions on `canvas`, with all logits, win, loss and margin 0 and no ownership.
     pub fn reset(&mut self, batch: usize, canvas: Size) {
         self.policy_logits.clear();
         self.policy_logits.resize(batch * (canvas.area() + 1), 0.0);
@@ -92,10 +92,10 @@ impl Predictions {
         self.ownership.clear();
     }
 
-    /// The prediction of the position with number `index` in a batch on `canvas`.
+    /// The prediction of the position at `index` in a batch on `canvas`.
     ///
     /// # Panics
-    /// When there is no such position; [`Predictions::check`] tells beforehand.
+    /// If there is no such position; [`Predictions::check`] detects missing values beforehand.
     pub fn row(&self, index: usize, canvas: Size) -> Prediction<'_> {
         let area = canvas.area();
         let ownership = match self.ownership.len() {
@@ -112,11 +112,11 @@ impl Predictions {
         }
     }
 
-    /// Checks lengths and finite values of a batch that a predictor has filled.
+    /// Checks that a batch filled by a predictor has the expected lengths and finite values.
     ///
     /// # Errors
     /// [`PredictError::WrongLength`] for an array of the wrong length, [`PredictError::NotFinite`] for a value that is
-    /// infinite or not a number.
+    /// infinite or NaN.
     pub fn check(&self, batch: usize, canvas: Size) -> Result<(), PredictError> {
         let lengths = [
             ("policy_logits", self.policy_logits.len(), batch * (canvas.area() + 1)),
@@ -143,45 +143,45 @@ impl Predictions {
     }
 }
 
-/// One row of [`Predictions`]; the fields mean the same.
+/// One row of [`Predictions`], with the same meaning of its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Prediction<'a> {
-    /// The canvas on which the arrays are laid out; the board lies in its top left corner.
+    /// The canvas on which the arrays are laid out; the board is in its top left corner.
     pub canvas: Size,
-    /// `[canvas area + 1]`, the pass last.
+    /// Unnormalized log-probabilities of moves, `[canvas area + 1]`, the pass last.
     pub policy_logits: &'a [f32],
     /// Probability that the side to move wins, 0 to 1.
     pub win: f32,
     /// Probability that the side to move loses, 0 to 1.
     pub loss: f32,
-    /// Expected final margin after komi, points, viewpoint of the side to move.
+    /// Expected final margin after komi, in points from the viewpoint of the side to move.
     pub margin: f32,
-    /// `[canvas area]`, −1 to 1, viewpoint of the side to move; may be empty.
+    /// Expected final ownership, `[canvas area]`, −1 (opponent) to 1 (side to move); empty if not predicted.
     pub ownership: &'a [f32],
 }
 
-/// Why a batch has no usable predictions.
+/// The reason why a batch has no usable predictions.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PredictError {
     /// The network could not be run.
     #[error("the predictor failed: {0}")]
     Failed(String),
     /// The predictor filled an array with the wrong number of values.
-    #[error("the predictor gave {found} values in `{array}`, expected {expected}")]
+    #[error("the predictor returned {found} values in `{array}`, expected {expected}")]
     WrongLength {
         /// The field of [`Predictions`].
         array: &'static str,
-        /// Values there.
+        /// The number of values found.
         found: usize,
-        /// Values expected.
+        /// The number of values expected.
         expected: usize,
     },
-    /// The predictor gave an infinite value or one that is not a number: the weights are broken.
-    #[error("the predictor gave a value that is not finite in `{array}` of position {row} of the batch")]
+    /// The predictor returned an infinite value or NaN, which means that the weights are corrupt.
+    #[error("the predictor returned a value that is not finite in `{array}` of position {row} of the batch")]
     NotFinite {
         /// The field of [`Predictions`].
         array: &'static str,
-        /// The number of the position in its batch.
+        /// The index of the position in its batch.
         row: usize,
     },
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn check_finds_wrong_lengths_and_broken_values() {
+    fn check_finds_wrong_lengths_and_invalid_values() {
         let canvas = Size::square(3).unwrap();
         let mut out = Predictions::default();
         out.reset(2, canvas);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_cut_at_the_canvas() {
+    fn rows_have_the_length_of_the_canvas() {
         let canvas = Size::new(2, 1).unwrap();
         let mut out = Predictions::default();
         out.reset(2, canvas);

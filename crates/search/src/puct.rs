@@ -1,17 +1,17 @@
-//! Which move does a visit follow under PUCT?
+//! Move selection by PUCT.
 //!
 //! Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play"
-//! (2018), with an exploration constant that grows slowly with the visits and a lowered value for moves without a visit.
+//! (2018), with an exploration constant that grows slowly with the visits and a reduced value for unvisited moves.
 
 use crate::config::SearchConfig;
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, PointSet, Size};
 
-/// Share of the root's priors that is noise, where noise is asked for (Silver et al., 2018).
+/// The share of noise in the root's priors if noise is enabled (Silver et al., 2018).
 const NOISE_SHARE: f32 = 0.25;
 
-/// Total weight of the Dirichlet distribution of the noise: 0.03 for each point of 19x19, as in AlphaGo Zero.
+/// The total concentration of the Dirichlet noise: 0.03 for each point of 19x19, as in AlphaGo Zero.
 const NOISE_WEIGHT: f64 = 10.83;
 
 /// The constants of PUCT.
@@ -21,12 +21,12 @@ pub(crate) struct Puct {
     fpu_reduction: f32,
 }
 
-/// The moves a search may begin with; everything is allowed deeper in the tree.
+/// The moves allowed at the root of a search; deeper in the tree, all moves are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootMoves {
-    /// The points that may be played.
+    /// The points where a play is allowed.
     pub points: PointSet,
-    /// Whether the pass is allowed.
+    /// Whether a pass is allowed.
     pub pass: bool,
 }
 
@@ -48,18 +48,18 @@ impl Puct {
         }
     }
 
-    /// The edge to follow from a node below the root. Of the edges without a visit only the one with the highest prior can
-    /// win, so the work is in proportion to the edges that were opened.
+    /// The edge to follow from a node below the root. Of the unvisited edges, only the one with the highest prior can
+    /// be selected, so the cost is proportional to the number of visited edges.
     pub(crate) fn select(self, tree: &mut Tree, node: NodeId) -> usize {
-        let next = tree.settle_next(node);
+        let next = tree.prepare_next(node);
         let first = tree.edges(node).start;
         let opened = first..first + tree.opened(node);
         self.best(tree, node, opened.chain(next))
-            .expect("a node where the game goes on has the pass as an edge")
+            .expect("a node where the game is not over has the pass as an edge")
     }
 
-    /// The edge to follow from the root, of those allowed. The pass gets one visit early, because it may end the game with
-    /// an exact score that no network would have guessed.
+    /// The edge to follow from the root, of those allowed. The pass gets one early visit because it may end the game
+    /// with an exact score that a network would not predict.
     pub(crate) fn select_root(self, tree: &Tree, size: Size, allowed: Option<&RootMoves>) -> usize {
         let pass = tree.edges(ROOT).start + tree.pass_edge(ROOT);
         let open = |edge: usize| allowed.is_none_or(|allowed| allowed.allows(size, tree.move_index(edge)));
@@ -70,12 +70,12 @@ impl Puct {
         self.best(tree, ROOT, edges).unwrap_or(pass)
     }
 
-    /// The edge with the highest utility and bonus; the first where they tie.
+    /// The edge with the highest sum of utility and bonus; the first one in case of a tie.
     fn best(self, tree: &Tree, node: NodeId, edges: impl Iterator<Item = usize> + Clone) -> Option<usize> {
         let visited = edges.clone().filter(|&edge| tree.child(edge) != NO_NODE);
         let explored: f32 = visited.map(|edge| tree.prior(edge)).sum();
         let visits = tree.visits(node) as f32;
-        // The growth is that of KataGo: 0.45 for every factor e beyond 500 visits.
+        // The constant grows as in KataGo: by 0.45 for every factor of e beyond 500 visits.
         let constant = self.c_puct * (1.0 + 0.45 * (1.0 + visits / 500.0).ln()) * visits.sqrt();
         let unknown = tree.utility(node) - self.fpu_reduction * explored.max(0.0).sqrt();
         let score = |edge: usize| {
@@ -91,8 +91,7 @@ impl Puct {
             .map(|(edge, _)| edge)
     }
 
-    /// The edge to play, of those allowed: the most visited, the one of higher utility where visits tie, the one of higher
-    /// prior where there are none.
+    /// The edge to play, of those allowed: the most visited one, with ties broken by utility and then by prior.
     pub(crate) fn chosen(tree: &Tree, size: Size, allowed: Option<&RootMoves>) -> usize {
         let open = |&edge: &usize| allowed.is_none_or(|allowed| allowed.allows(size, tree.move_index(edge)));
         let rank = |edge: usize| {
@@ -107,7 +106,8 @@ impl Puct {
         chosen.unwrap_or_else(|| tree.edges(ROOT).start + tree.pass_edge(ROOT))
     }
 
-    /// Writes the share of visits of the root's edges, in their order, to `out`; the priors where there are no visits.
+    /// Writes the share of visits of each root edge to `out`, in the order of the edges; the priors if there are no
+    /// visits.
     pub(crate) fn policy(tree: &Tree, out: &mut Vec<f32>) {
         let total: u32 = tree.edges(ROOT).map(|edge| tree.edge_visits(edge)).sum();
         let share = |edge: usize| match total {
@@ -119,13 +119,13 @@ impl Puct {
     }
 
     /// Mixes Dirichlet noise into the priors of the root.
-    pub(crate) fn disturb(tree: &mut Tree, rng: &mut Rng) {
+    pub(crate) fn add_noise(tree: &mut Tree, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
         let shape = NOISE_WEIGHT / edges.len() as f64;
         let draws: Vec<f64> = edges.clone().map(|_| rng::gamma(rng, shape)).collect();
         let sum: f64 = draws.iter().sum();
         for (edge, draw) in edges.zip(draws) {
-            tree.disturb_prior(edge, NOISE_SHARE, (draw / sum) as f32);
+            tree.mix_prior(edge, NOISE_SHARE, (draw / sum) as f32);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a finished search has to say.
+//! The result of a search.
 
 use tengen_rules::Move;
 
@@ -7,63 +7,64 @@ use crate::puct::Puct;
 use crate::search::Search;
 use crate::tree::{NO_NODE, NodeId, ROOT};
 
-/// What a search found. All values are seen by the side to move at the root.
+/// The result of a search. All values are from the viewpoint of the side to move at the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
     /// The move to play.
     pub best: Move,
-    /// P(win) − P(loss) after the chosen move, −1 to 1: its mean over the visits below it.
+    /// P(win) − P(loss) after the chosen move, −1 to 1, as the mean over the visits below it.
     pub value: f32,
-    /// Expected margin after komi in points after the chosen move.
+    /// Expected margin after komi in points after the chosen move, as the mean over the visits below it.
     pub margin: f32,
-    /// Mean of P(win) − P(loss) over all visits of the root, −1 to 1; lower than `value` where candidates were bad.
+    /// Mean of P(win) − P(loss) over all visits of the root, −1 to 1; lower than `value` if some candidates were bad.
     pub mean_value: f32,
-    /// The improved policy, the target of training: (move index, probability) of every legal move in ascending order,
-    /// summing to 1. Under PUCT the share of visits.
+    /// The improved policy, used as the training target: (move index, probability) of every legal move in ascending
+    /// order, summing to 1. Under PUCT, the share of visits.
     pub policy: Vec<(u16, f32)>,
-    /// The moves that were visited, with their visits, most visited first.
+    /// The visited moves with their visits, most visited first.
     pub visits: Vec<(Move, u32)>,
-    /// P(win) − P(loss) of the root by the network alone, −1 to 1.
+    /// P(win) − P(loss) of the root from the network alone, −1 to 1.
     pub network_value: f32,
-    /// Expected margin after komi in points of the root by the network alone.
+    /// Expected margin of the root after komi in points from the network alone.
     pub network_margin: f32,
-    /// The line the search expects, the chosen move first.
+    /// The principal variation, starting with the chosen move.
     pub pv: Vec<Move>,
-    /// Visits below the root, those of a kept tree among them.
+    /// Visits below the root, including those of a kept tree.
     pub total_visits: u32,
-    /// The mean ownership over the root and the positions looked at below it, per point in reading order, −1 (opponent) to
-    /// 1 (side to move); only when the settings ask for it and the network predicts it.
+    /// The mean ownership over the root and the positions evaluated below it, per point in reading order, −1 (opponent)
+    /// to 1 (side to move); `None` unless the settings request it and the network predicts it.
     pub ownership: Option<Vec<f32>>,
 }
 
-/// What a search knows about one move. All values are seen by the side that makes it.
+/// The result of a search for one move. All values are from the viewpoint of the side that makes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// The move.
     pub mv: Move,
-    /// Visits below it; the values of a move without one are those of the root.
+    /// Visits below the move; an unvisited move has the values of the root.
     pub visits: u32,
-    /// P(win) − P(loss), −1 to 1: its mean over the visits.
+    /// P(win) − P(loss), −1 to 1, as the mean over the visits.
     pub value: f32,
-    /// The lower end of a 95 % interval of `value`, as if the visits were independent; at least −1.
+    /// The lower bound of a 95% confidence interval of `value`, assuming independent visits; at least −1.
     pub value_lcb: f32,
     /// Expected margin after komi in points.
     pub margin: f32,
-    /// What the search maximises: the mean over the visits of (1 − share) × (P(win) − P(loss)) + share × margin / area.
+    /// The quantity that the search maximizes: the mean over the visits of
+    /// (1 − share) × (P(win) − P(loss)) + share × margin / area.
     pub utility: f32,
-    /// The network's probability for it, 0 to 1.
+    /// The network's probability for the move, 0 to 1.
     pub prior: f32,
-    /// The line the search expects, the move itself first.
+    /// The principal variation, starting with the move itself.
     pub pv: Vec<Move>,
-    /// The visits below each move of `pv`.
+    /// The visits of each move of `pv`.
     pub pv_visits: Vec<u32>,
 }
 
 impl Search {
-    /// All legal moves, the one to play first, then by visits, value and prior.
+    /// All legal moves: first the one to play, then the others by visits, value and prior.
     ///
     /// # Panics
-    /// When the root was not evaluated yet.
+    /// If the root has not been evaluated yet.
     pub fn candidates(&self) -> Vec<Candidate> {
         assert!(self.has_result(), "a search has candidates once its root is evaluated");
         let chosen = self.chosen_edge();
@@ -83,13 +84,13 @@ impl Search {
         edges.into_iter().map(|edge| self.candidate(edge)).collect()
     }
 
-    /// What the search maximises, seen by the side to move at the root, in the mean over all its visits.
+    /// The quantity that the search maximizes, as the mean over all visits, from the viewpoint of the side to move.
     pub fn utility(&self) -> f32 {
         self.tree.utility(ROOT)
     }
 
-    /// The mean ownership over the positions looked at below a move, as [`SearchResult::ownership`] is over all of them; none
-    /// where no such position was evaluated since the search was last restarted or followed a move.
+    /// The mean ownership over the positions evaluated below a move, in the same form as [`SearchResult::ownership`];
+    /// `None` if no such position was evaluated since the search was last restarted or followed a move.
     pub fn ownership_after(&self, mv: Move) -> Option<Vec<f32>> {
         self.ownership.mean_below(mv.index(self.position.size()) as u16)
     }
@@ -121,17 +122,17 @@ impl Search {
         }
     }
 
-    /// What the search found with the visits made so far.
+    /// The result of the visits made so far.
     ///
     /// # Panics
-    /// When the root was not evaluated yet.
+    /// If the root has not been evaluated yet.
     pub fn result(&self) -> SearchResult {
         assert!(self.has_result(), "a search has a result once its root is evaluated");
         let size = self.position.size();
         let chosen = self.chosen_edge();
         let child = self.tree.child(chosen);
         let (value, margin) = match child {
-            NO_NODE => (self.root_outlook.value, self.root_outlook.margin),
+            NO_NODE => (self.root_values.value, self.root_values.margin),
             child => (-self.tree.value(child), -self.tree.margin(child)),
         };
         let mut visits: Vec<(Move, u32)> = self
@@ -148,15 +149,15 @@ impl Search {
             mean_value: self.tree.value(ROOT),
             policy: self.policy(),
             visits,
-            network_value: self.root_outlook.value,
-            network_margin: self.root_outlook.margin,
+            network_value: self.root_values.value,
+            network_margin: self.root_values.margin,
             pv: self.principal_variation(chosen).0,
             total_visits: self.visits_done(),
             ownership: self.ownership.mean(),
         }
     }
 
-    /// The improved policy in ascending order of moves.
+    /// The improved policy, in ascending order of move indices.
     fn policy(&self) -> Vec<(u16, f32)> {
         let mut probabilities = Vec::new();
         match self.config.method {
@@ -172,7 +173,7 @@ impl Search {
         policy
     }
 
-    /// A move of the root and then always the most visited reply, with the visits below each.
+    /// A root move followed by the most visited replies, with the visits of each.
     fn principal_variation(&self, chosen: usize) -> (Vec<Move>, Vec<u32>) {
         let size = self.position.size();
         let mut line = vec![self.tree.move_on(chosen, size)];

@@ -1,4 +1,4 @@
-//! How are the visits shared out among the moves of the root, and which move is played?
+//! Distributing visits among the moves of the root and choosing the move to play.
 //!
 //! Gumbel top-k sampling and sequential halving (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
 
@@ -8,17 +8,17 @@ use crate::select::{Parts, Sigma};
 use crate::tree::{NO_NODE, ROOT, Tree};
 use tengen_rng::{self as rng, Rng};
 
-/// The root's part of a search; its vectors keep their memory between searches.
+/// The state of the root in a search; its vectors are reused between searches.
 #[derive(Debug, Default)]
 pub(crate) struct Root {
-    /// Log-prior of every root edge.
+    /// The log-prior of every root edge.
     logits: Vec<f32>,
-    /// Gumbel noise of every root edge; 0 without noise.
+    /// The Gumbel noise of every root edge; 0 without noise.
     noise: Vec<f32>,
-    /// Root edges that still compete, best first.
+    /// The remaining candidates among the root edges, best first.
     considered: Vec<u16>,
-    /// Visits each root edge had when the search began: those of a kept tree. They count in the values, not in the
-    /// halving, which shares out the new visits alone.
+    /// The visits each root edge had at the start of the search, from a kept tree. They count for the values but not
+    /// for the halving, which distributes only new visits.
     before: Vec<u32>,
     cursor: usize,
     rounds_left: u32,
@@ -27,10 +27,10 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// Draws the noise and chooses the candidates of a root that has just got its edges.
+    /// Draws the noise and chooses the candidates of a root whose edges have just been added.
     ///
-    /// The pass is always a candidate where there are at least two: it ends the game after a pass, and
-    /// an untrained network would seldom propose it.
+    /// If there are at least two candidates, the pass is always one: it ends the game after a pass, and an untrained
+    /// network would rarely propose it.
     pub(crate) fn begin(&mut self, tree: &Tree, config: &SearchConfig, budget: u32, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
         let count = edges.len();
@@ -49,7 +49,7 @@ impl Root {
         let score = |edge: u16| logits[usize::from(edge)] + noise[usize::from(edge)];
         self.considered
             .sort_unstable_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
-        // The last edge in a fresh root; its children may have moved it in a kept one.
+        // The pass is the last edge of a new root, but visits may have moved it in the root of a kept tree.
         let pass = tree.pass_edge(ROOT) as u16;
         let pass_place = self
             .considered
@@ -66,7 +66,7 @@ impl Root {
         self.rounds_left = self.rounds_of_phase();
     }
 
-    /// Visits each candidate gets in the phase that begins.
+    /// The visits each candidate gets in the next phase.
     fn rounds_of_phase(&self) -> u32 {
         (self.budget / (self.phases * self.considered.len() as u32)).max(1)
     }
@@ -85,7 +85,7 @@ impl Root {
         tree.edges(ROOT).start + usize::from(edge)
     }
 
-    /// Drops the worse half of the candidates, down to two.
+    /// Drops the worse half of the candidates but keeps at least two.
     fn halve(&mut self, tree: &Tree, sigma: Sigma) {
         let factor = sigma.factor(self.most_visits(tree));
         let mut considered = std::mem::take(&mut self.considered);
@@ -103,7 +103,7 @@ impl Root {
         tree.edges(ROOT).map(|edge| tree.edge_visits(edge)).max().unwrap_or(0)
     }
 
-    /// g + logit + sigma(q) of a candidate; its value is that of the network until it is visited.
+    /// g + logit + sigma(q) of a candidate; an unvisited candidate has the network's value of the root.
     fn score(&self, tree: &Tree, edge: u16, factor: f32) -> f32 {
         let place = usize::from(edge);
         let utility = match tree.child(tree.edges(ROOT).start + place) {
@@ -113,7 +113,7 @@ impl Root {
         self.noise[place] + self.logits[place] + factor * utility
     }
 
-    /// The edge to play: among the candidates with the most new visits the one with the best g + logit + sigma(q).
+    /// The edge to play: of the candidates with the most new visits, the one with the highest g + logit + sigma(q).
     pub(crate) fn chosen(&self, tree: &Tree, sigma: Sigma) -> usize {
         let factor = sigma.factor(self.most_visits(tree));
         let start = tree.edges(ROOT).start;
@@ -134,7 +134,7 @@ impl Root {
         start + usize::from(best.expect("a root has at least one candidate"))
     }
 
-    /// Writes the improved policy softmax(logits + sigma(completed q)) of the root's edges, in their order, to `out`.
+    /// Writes the improved policy softmax(logits + sigma(completed q)) to `out`, in the order of the root's edges.
     pub(crate) fn improved_policy(&self, tree: &Tree, sigma: Sigma, out: &mut Vec<f32>) {
         let mut parts = Parts::default();
         let mut visits = 0;
@@ -163,7 +163,7 @@ impl Root {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Outlook, Utility};
+    use crate::tree::{Utility, Values};
     use tengen_rules::Size;
 
     const SIGMA: Sigma = Sigma {
@@ -171,7 +171,7 @@ mod tests {
         c_scale: 0.5,
     };
 
-    /// Runs a root of `moves` edges whose move number i has the value i / moves; returns visits per move.
+    /// Runs a root with `moves` edges where move i has the value i / moves; returns the visits per move and the best.
     fn run(moves: u16, config: &SearchConfig, budget: u32) -> (Vec<u32>, u16) {
         let utility = Utility::new(Size::square(5).unwrap(), 0.0);
         let mut tree = Tree::default();
@@ -187,7 +187,7 @@ mod tests {
                 tree.connect(ROOT, edge, child);
             }
             let value = -f32::from(tree.move_index(edge)) / f32::from(moves);
-            tree.count_visit(child, Outlook { value, margin: 0.0 }, utility);
+            tree.count_visit(child, Values { value, margin: 0.0 }, utility);
         }
         let visits = tree.edges(ROOT).map(|edge| tree.edge_visits(edge)).collect();
         (visits, tree.move_index(root.chosen(&tree, SIGMA)))
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(
             visits[..7],
             [1, 1, 1, 1, 2, 2, 4],
-            "priors tie, so the first seven moves and the pass compete"
+            "all priors are equal, so the candidates are the first seven moves and the pass"
         );
         assert_eq!((visits[19], best), (4, 19));
         assert_eq!(visits.iter().sum::<u32>(), 16);
@@ -221,7 +221,7 @@ mod tests {
                     let (visits, _) = run(moves, &config, budget);
                     assert_eq!(visits.iter().sum::<u32>(), budget);
                     let pass_visited = visits[usize::from(moves) - 1] > 0;
-                    assert!(pass_visited || budget == 1, "the pass is tried whenever two moves are");
+                    assert!(pass_visited || budget == 1, "the pass is visited if two moves are");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! One search of one position.
+//! The search of one position.
 
 mod follow;
 mod intake;
@@ -6,7 +6,7 @@ mod intake;
 use tengen_encoding::Features;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
-use crate::cache::{Evaluation, EvaluationCache, Kept};
+use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
 use crate::config::{SearchConfig, SearchMethod};
 use crate::frame::{Frames, View};
 use crate::ownership::RootOwnership;
@@ -14,16 +14,16 @@ use crate::predictor::{PredictError, Prediction};
 use crate::puct::{Puct, RootMoves};
 use crate::root::Root;
 use crate::select::{Selector, Sigma};
-use crate::tree::{NO_NODE, NodeId, Outlook, ROOT, Tree, Utility};
+use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
 use tengen_rng::Rng;
 
-/// The search of one position, driven from outside so that many can share each call of the network.
+/// The search of one position, driven from outside so that many searches can share each call of the network.
 ///
 /// [`step`](Self::step) runs visits until a position needs a prediction or the budget is spent;
-/// [`respond`](Self::respond) takes the prediction. [`Lockstep`](crate::Lockstep) drives many at once.
+/// [`respond`](Self::respond) takes the prediction. [`Lockstep`](crate::Lockstep) drives many searches at once.
 ///
-/// A search is reused for the next position with [`restart`](Self::restart): its tree, its scratch position and its
-/// working memory are kept, so that a warm search does not allocate.
+/// [`restart`](Self::restart) reuses a search for the next position, with the memory of its tree, scratch position and
+/// buffers, so that a warm search does not allocate.
 ///
 /// ```
 /// use tengen_rules::{Komi, Position, Size};
@@ -43,7 +43,7 @@ use tengen_rng::Rng;
 #[derive(Debug)]
 pub struct Search {
     pub(crate) config: SearchConfig,
-    /// The root position; during a descent and only then, plies deeper.
+    /// The root position, except during a descent, when it is deeper.
     pub(crate) position: Position,
     komi: Komi,
     budget: u32,
@@ -55,27 +55,27 @@ pub struct Search {
     pub(crate) tree: Tree,
     pub(crate) root: Root,
     puct: Puct,
-    /// The moves the search may begin with; `None` = all.
+    /// The moves allowed at the root; `None` = all.
     pub(crate) allowed: Option<RootMoves>,
     selector: Selector,
-    /// Nodes from the root to the parent of the leaf.
+    /// The nodes from the root to the parent of the leaf.
     path: Vec<NodeId>,
     view: View,
-    /// The edge whose far end waits for a prediction.
+    /// The position that is waiting for a prediction.
     waiting: Waiting,
     priors: Vec<f32>,
-    /// The predicted ownership of the image waited for, where the settings ask for it and the network says it.
+    /// The predicted ownership of the awaited image, if the settings request it and the network predicts it.
     predicted_ownership: Vec<f32>,
-    pub(crate) root_outlook: Outlook,
+    pub(crate) root_values: Values,
     pub(crate) ownership: RootOwnership,
 }
 
-/// What a search waits for.
+/// The position for whose prediction a search is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     Nothing,
     Root,
-    /// The root of a kept tree: only what the tree does not hold is wanted.
+    /// The root of a kept tree, which lacks only the parts of the prediction that the tree does not store.
     KeptRoot,
     Leaf {
         edge: usize,
@@ -88,11 +88,11 @@ enum Waiting {
 pub enum Step {
     /// The network's prediction of one position; see [`Search::features`] and [`Search::respond`].
     Evaluate(Request),
-    /// Nothing: all visits are made and [`Search::result`] is final.
+    /// Nothing: all visits have been made and [`Search::result`] is final.
     Finished,
 }
 
-/// Permission to answer one prediction to the search that asked for it.
+/// A token for passing one prediction to the search that requested it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Request {
@@ -100,17 +100,17 @@ pub struct Request {
 }
 
 impl Request {
-    /// The name of the position in the evaluation cache: requests with equal keys need one prediction only.
+    /// The key of the position in the evaluation cache; requests with equal keys need only one prediction.
     pub fn key(&self) -> u128 {
         self.key
     }
 }
 
 impl Search {
-    /// A search of `position` with the visits of `config`; `rng` is the stream of its noise.
+    /// A search of `position` with the visits of `config`; `rng` is the random stream for noise.
     ///
     /// # Panics
-    /// When the game is over in `position`.
+    /// If the game is over in `position`.
     pub fn new(config: SearchConfig, position: &Position, komi: Komi, rng: Rng) -> Self {
         let frames = Frames::new(position.size());
         let view = View::of(position, komi, &frames, config.canonical);
@@ -138,7 +138,7 @@ impl Search {
             waiting: Waiting::Nothing,
             priors: Vec::new(),
             predicted_ownership: Vec::new(),
-            root_outlook: Outlook {
+            root_values: Values {
                 value: 0.0,
                 margin: 0.0,
             },
@@ -148,10 +148,10 @@ impl Search {
         search
     }
 
-    /// Starts over with another position, budget and stream of noise; settings and memory are kept.
+    /// Starts over with another position, budget and random stream; settings and memory are kept.
     ///
     /// # Panics
-    /// When the game is over in `position`.
+    /// If the game is over in `position`.
     pub fn restart(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         self.begin(position, komi, visits, rng);
         self.tree.clear();
@@ -159,7 +159,7 @@ impl Search {
             .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
     }
 
-    /// Sets everything but the tree for the search of a position.
+    /// Sets everything except the tree for the search of a position.
     fn begin(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         assert!(!position.is_over(), "a finished game has no move to search for");
         if self.frames.size() != position.size() {
@@ -177,11 +177,11 @@ impl Search {
         self.ownership.clear();
     }
 
-    /// Adds visits to the budget of a search by [`SearchMethod::Puct`], which may go on at any time: it will end with this
-    /// many in all. Fewer than were made already ends it.
+    /// Sets the total visits of a search by [`SearchMethod::Puct`], which can be extended at any time. If it already
+    /// has that many, it is finished.
     ///
     /// # Panics
-    /// Under [`SearchMethod::Gumbel`], whose halving needs the budget when it begins.
+    /// With [`SearchMethod::Gumbel`], whose halving needs to know the budget at the start.
     pub fn set_visits(&mut self, visits: u32) {
         assert_eq!(
             self.config.method,
@@ -191,47 +191,51 @@ impl Search {
         self.budget = visits;
     }
 
-    /// Lets a search by [`SearchMethod::Puct`] begin with these moves only, until it is restarted or follows a move; `None`
-    /// allows all again. What the search knows of the others stays.
+    /// Restricts the root of a search by [`SearchMethod::Puct`] to these moves until it is restarted or follows a move;
+    /// `None` allows all moves again. Existing results for other moves are kept.
     ///
     /// # Panics
-    /// Under [`SearchMethod::Gumbel`].
+    /// With [`SearchMethod::Gumbel`].
     pub fn set_root_moves(&mut self, allowed: Option<RootMoves>) {
-        assert_eq!(self.config.method, SearchMethod::Puct, "only PUCT can leave moves out");
+        assert_eq!(
+            self.config.method,
+            SearchMethod::Puct,
+            "only PUCT can restrict root moves"
+        );
         self.allowed = allowed;
     }
 
-    /// Bytes of the tree.
+    /// The memory of the tree in bytes.
     pub fn bytes(&self) -> usize {
         self.tree.bytes()
     }
 
-    /// Whether there is a [`result`](Self::result): the root was evaluated.
+    /// Whether there is a [`result`](Self::result), which requires that the root has been evaluated.
     pub fn has_result(&self) -> bool {
         !self.tree_is_empty() && !matches!(self.waiting, Waiting::Root | Waiting::KeptRoot)
     }
 
-    /// The settings.
+    /// The settings of the search.
     pub fn config(&self) -> &SearchConfig {
         &self.config
     }
 
-    /// The position searched.
+    /// The position being searched.
     pub fn position(&self) -> &Position {
         &self.position
     }
 
-    /// The komi the search plays for.
+    /// The komi used for scoring.
     pub fn komi(&self) -> Komi {
         self.komi
     }
 
-    /// Visits made so far.
+    /// The number of visits made so far, including those of a kept tree.
     pub fn visits_done(&self) -> u32 {
         self.done
     }
 
-    /// Makes visits until one needs a prediction that the cache does not hold, or all are made.
+    /// Makes visits until one needs a prediction that is not in the cache, or the budget is spent.
     pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
         if self.waiting == Waiting::KeptRoot {
             if let Some(request) = self.look_up(cache) {
@@ -257,16 +261,17 @@ impl Search {
         self.tree.node_count() == 0
     }
 
-    /// What the network has to look at for the request.
+    /// The features of the requested position, as input for the network.
     pub fn features(&self, request: &Request) -> &Features {
         debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
         &self.view.features
     }
 
-    /// Takes the prediction asked for, keeps it in the cache and completes the visit.
+    /// Takes the requested prediction, stores it in the cache and completes the visit.
     ///
     /// # Errors
-    /// [`PredictError::NotFinite`] when no legal move has a finite logit; the search can then only be restarted.
+    /// [`PredictError::NotFinite`] if the logits of the legal moves have no finite sum; the search can then only be
+    /// restarted.
     pub fn respond(
         &mut self,
         request: Request,
@@ -276,7 +281,7 @@ impl Search {
         debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
         self.read_priors(prediction)?;
         self.read_ownership(prediction);
-        let kept = Kept {
+        let kept = CachedPrediction {
             evaluation: Evaluation {
                 value: prediction.win - prediction.loss,
                 margin: prediction.margin,
@@ -285,11 +290,11 @@ impl Search {
             ownership: self.config.ownership.then_some(&self.predicted_ownership),
         };
         cache.insert(self.view.key, kept);
-        self.settle(kept.evaluation);
+        self.finish_evaluation(kept.evaluation);
         Ok(())
     }
 
-    /// Evaluates the root from the cache, or asks for its prediction.
+    /// Evaluates the root from the cache, or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         self.view
             .replace(&self.position, self.komi, &self.frames, self.config.canonical);
@@ -297,12 +302,12 @@ impl Search {
         self.look_up(cache)
     }
 
-    /// One descent from the root. Returns a request when it ends at a position without a known evaluation.
+    /// Makes one descent from the root. Returns a request if it ends at a position without a known evaluation.
     fn visit(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         self.path.clear();
         self.path.push(ROOT);
         let mut edge = self.next_root_edge();
-        self.ownership.go_down(self.tree.move_index(edge));
+        self.ownership.set_root_move(self.tree.move_index(edge));
         loop {
             self.position
                 .play_unchecked(self.tree.move_on(edge, self.position.size()));
@@ -312,8 +317,8 @@ impl Search {
             }
             self.path.push(child);
             if self.tree.is_end(child) {
-                self.surface();
-                self.back_up_end(child);
+                self.undo_descent();
+                self.backup_end(child);
                 return None;
             }
             edge = match self.config.method {
@@ -323,14 +328,14 @@ impl Search {
         }
         self.waiting = Waiting::Leaf { edge };
         if self.position.is_over() {
-            let outlook = self.exact_outlook(cache.judge());
-            self.surface_from_leaf();
-            self.add_end(edge, outlook);
+            let values = self.exact_values(cache.judge());
+            self.undo_descent_from_leaf();
+            self.add_end(edge, values);
             return None;
         }
         self.view
             .replace(&self.position, self.komi, &self.frames, self.config.canonical);
-        self.surface_from_leaf();
+        self.undo_descent_from_leaf();
         self.look_up(cache)
     }
 
@@ -344,22 +349,22 @@ impl Search {
         }
     }
 
-    /// Takes the scratch position back to the root after a descent that ended at the last node of the path.
-    fn surface(&mut self) {
+    /// Returns the scratch position to the root after a descent that ended at the last node of the path.
+    fn undo_descent(&mut self) {
         for _ in 1..self.path.len() {
             self.position.undo();
         }
     }
 
-    /// Takes the scratch position back to the root after a descent that ended one move below the path.
-    fn surface_from_leaf(&mut self) {
+    /// Returns the scratch position to the root after a descent that ended one move below the path.
+    fn undo_descent_from_leaf(&mut self) {
         self.position.undo();
-        self.surface();
+        self.undo_descent();
     }
 
-    /// The exact result of a game that is over, seen by the side to move. An end without a result, because life is not
-    /// decided, is worth as much as a tie: the side that leads has to play on until its lead can be counted.
-    fn exact_outlook(&self, judge: &mut Judge) -> Outlook {
+    /// The exact result of a finished game, from the viewpoint of the side to move. An end without a score, because the
+    /// life of some chain is undecided, is worth a tie: the side that is ahead has to play on until its lead counts.
+    fn exact_values(&self, judge: &mut Judge) -> Values {
         let margin = match judge.ending(&self.position, self.komi) {
             Some(Ending::Counted(count)) => count.margin,
             Some(Ending::TiedByCycle | Ending::UndecidedLife) => Margin::default(),
@@ -371,73 +376,73 @@ impl Search {
             Outcome::Tie => (0.0, 0.0),
         };
         match self.position.to_move() {
-            Color::Black => Outlook {
+            Color::Black => Values {
                 value: for_black,
                 margin: points,
             },
-            Color::White => Outlook {
+            Color::White => Values {
                 value: -for_black,
                 margin: -points,
             },
         }
     }
 
-    /// Adds the node of a game that has just ended and counts the visit.
-    fn add_end(&mut self, edge: usize, outlook: Outlook) {
+    /// Adds the node of a finished game and counts the visit.
+    fn add_end(&mut self, edge: usize, values: Values) {
         self.waiting = Waiting::Nothing;
         let node = self
             .tree
-            .add_node(&[], &[], self.utility.of(outlook.value, outlook.margin));
+            .add_node(&[], &[], self.utility.of(values.value, values.margin));
         self.connect(edge, node);
-        self.back_up(node, outlook);
+        self.backup(node, values);
     }
 
-    /// Counts another visit of a game's end.
-    fn back_up_end(&mut self, node: NodeId) {
+    /// Counts another visit of a node where the game is over.
+    fn backup_end(&mut self, node: NodeId) {
         self.path.pop();
-        let outlook = Outlook {
+        let values = Values {
             value: self.tree.value(node),
             margin: self.tree.margin(node),
         };
-        self.back_up(node, outlook);
+        self.backup(node, values);
     }
 
-    /// Adds the node that was waited for, with the priors read, and counts the visit.
-    fn settle(&mut self, evaluation: Evaluation) {
-        let outlook = Outlook {
+    /// Adds the awaited node with the priors already read, and counts the visit.
+    fn finish_evaluation(&mut self, evaluation: Evaluation) {
+        let values = Values {
             value: evaluation.value,
             margin: evaluation.margin,
         };
         self.add_ownership();
         if self.waiting == Waiting::KeptRoot {
             self.waiting = Waiting::Nothing;
-            self.open_for_visits(outlook);
+            self.open_for_visits(values);
             return;
         }
-        let utility = self.utility.of(outlook.value, outlook.margin);
+        let utility = self.utility.of(values.value, values.margin);
         let node = self.tree.add_node(&self.view.moves, &self.priors, utility);
         match std::mem::replace(&mut self.waiting, Waiting::Nothing) {
             Waiting::Leaf { edge } => {
                 self.connect(edge, node);
-                self.back_up(node, outlook);
+                self.backup(node, values);
             }
             Waiting::Root => {
-                self.tree.count_visit(ROOT, outlook, self.utility);
-                self.open_for_visits(outlook);
+                self.tree.count_visit(ROOT, values, self.utility);
+                self.open_for_visits(values);
             }
             Waiting::Nothing | Waiting::KeptRoot => unreachable!("only a waiting search is answered"),
         }
     }
 
-    /// Makes a root whose prediction is known ready for visits.
-    fn open_for_visits(&mut self, outlook: Outlook) {
-        self.root_outlook = outlook;
+    /// Prepares a root with a known prediction for visits.
+    fn open_for_visits(&mut self, values: Values) {
+        self.root_values = values;
         match self.config.method {
             SearchMethod::Gumbel => {
                 let budget = self.budget.saturating_sub(self.done);
                 self.root.begin(&self.tree, &self.config, budget, &mut self.rng);
             }
-            SearchMethod::Puct if self.config.noise => Puct::disturb(&mut self.tree, &mut self.rng),
+            SearchMethod::Puct if self.config.noise => Puct::add_noise(&mut self.tree, &mut self.rng),
             SearchMethod::Puct => {}
         }
     }
@@ -447,13 +452,13 @@ impl Search {
         self.tree.connect(parent, edge, node);
     }
 
-    /// Counts a finished visit at the leaf and at every node of the path.
-    fn back_up(&mut self, leaf: NodeId, outlook: Outlook) {
+    /// Counts a visit at the leaf and at every node of the path.
+    fn backup(&mut self, leaf: NodeId, values: Values) {
         self.done += 1;
-        let mut seen = outlook;
+        let mut seen = values;
         self.tree.count_visit(leaf, seen, self.utility);
         for &node in self.path.iter().rev() {
-            seen = Outlook {
+            seen = Values {
                 value: -seen.value,
                 margin: -seen.margin,
             };

@@ -1,4 +1,4 @@
-//! Which move does a visit follow below the root?
+//! Move selection below the root by the improved policy.
 
 use crate::numeric;
 use crate::tree::{NodeId, Tree};
@@ -11,14 +11,14 @@ pub(crate) struct Sigma {
 }
 
 impl Sigma {
-    /// The factor of a utility from −1 to 1 when the most visited move has this many visits. Half of that of q,
-    /// which goes from 0 to 1; the constant between the two cancels in every softmax and comparison.
+    /// The factor of a utility from −1 to 1 if the most visited move has this many visits. It is half the factor of q,
+    /// which ranges from 0 to 1; the constant offset cancels in every softmax and comparison.
     pub(crate) fn factor(&self, most_visits: u32) -> f32 {
         0.5 * (self.c_visit + most_visits as f32) * self.c_scale
     }
 }
 
-/// Working memory of [`Selector::select`], kept between calls.
+/// The buffers of [`Selector::select`], reused between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Selector {
     utilities: Vec<f32>,
@@ -29,13 +29,13 @@ impl Selector {
     /// The edge to follow from `node`: argmax of pi'(a) − N(a) / (1 + sum of N), where pi' is the improved policy
     /// softmax(logits + sigma(completed q)) (Danihelka et al., 2022, section 5).
     ///
-    /// All edges without a visit share one completed value, so only the one with the highest prior can win: the work
-    /// is in proportion to the edges that were opened.
+    /// All unvisited edges share one completed value, so only the one with the highest prior can be selected, and the
+    /// cost is proportional to the number of visited edges.
     pub(crate) fn select(&mut self, tree: &mut Tree, node: NodeId, sigma: Sigma) -> usize {
-        let next = tree.settle_next(node);
+        let next = tree.prepare_next(node);
         let opened = tree.opened(node);
         if opened == 0 {
-            return next.expect("a node where the game goes on has the pass as an edge");
+            return next.expect("a node where the game is not over has the pass as an edge");
         }
         let first = tree.edges(node).start;
         let parts = self.gather(tree, first, opened);
@@ -62,7 +62,7 @@ impl Selector {
         best.0
     }
 
-    /// Fills `utilities` and `weights` (priors so far) of the opened edges and sums them up.
+    /// Fills `utilities` and `weights` (still the priors) of the visited edges and sums them up.
     fn gather(&mut self, tree: &Tree, first: usize, opened: usize) -> Parts {
         self.utilities.clear();
         self.weights.clear();
@@ -81,24 +81,24 @@ impl Selector {
 /// Sums over the visited moves of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
-    /// Priors of the visited moves.
+    /// The sum of the priors of the visited moves.
     pub(crate) prior_sum: f32,
-    /// Priors times utilities.
+    /// The sum of priors times utilities.
     pub(crate) weighted: f32,
-    /// Visits of the most visited move.
+    /// The visits of the most visited move.
     pub(crate) most_visits: u32,
 }
 
 impl Parts {
-    /// Counts one visited move; the utility is that of the side that makes it.
+    /// Adds a visited move; the utility is from the viewpoint of the side that makes it.
     pub(crate) fn add(&mut self, prior: f32, utility: f32, visits: u32) {
         self.prior_sum += prior;
         self.weighted += prior * utility;
         self.most_visits = self.most_visits.max(visits);
     }
 
-    /// The value v_mix that stands in for moves without a visit: the network's own, mixed with what the visits found
-    /// (Danihelka et al., 2022, appendix D).
+    /// The value v_mix assumed for unvisited moves: the network's value mixed with the results of the visits (Danihelka
+    /// et al., 2022, appendix D).
     pub(crate) fn mixed_value(&self, network_utility: f32, visits: f32) -> f32 {
         if self.prior_sum <= 0.0 {
             return network_utility;
@@ -110,7 +110,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Outlook, Utility};
+    use crate::tree::{Utility, Values};
     use tengen_rules::Size;
 
     const SIGMA: Sigma = Sigma {
@@ -118,7 +118,7 @@ mod tests {
         c_scale: 0.5,
     };
 
-    /// Plain transcription of the formula over all edges.
+    /// A literal implementation of the formula over all edges.
     fn reference(tree: &Tree, node: NodeId) -> Vec<f64> {
         let edges = tree.edges(node);
         let visited: Vec<usize> = edges.clone().filter(|&e| tree.edge_visits(e) > 0).collect();
@@ -153,7 +153,7 @@ mod tests {
         let node = tree.add_node(&moves, &priors, 0.1);
         tree.count_visit(
             node,
-            Outlook {
+            Values {
                 value: 0.1,
                 margin: 0.0,
             },
@@ -172,10 +172,10 @@ mod tests {
                 tree.connect(node, edge, child);
             }
             let value = (f32::from(tree.move_index(edge)) * 0.7 + visit as f32 * 0.01).sin() * 0.3;
-            tree.count_visit(child, Outlook { value, margin: 0.0 }, utility);
+            tree.count_visit(child, Values { value, margin: 0.0 }, utility);
             tree.count_visit(
                 node,
-                Outlook {
+                Values {
                     value: -value,
                     margin: 0.0,
                 },

@@ -1,13 +1,13 @@
-//! Predictors without a network: one that knows nothing, one that is made up but always the same.
+//! Predictors without a network: one that predicts nothing, and one with made-up but reproducible predictions.
 
 use tengen_encoding::InputBatch;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
 use tengen_rng as rng;
 
-/// Knows nothing: every move equally likely, every game a tie with margin 0.
+/// Predicts that every move is equally likely and every game is a tie with margin 0.
 ///
-/// A search with it finds only what the exact scores of finished games show it.
+/// A search with it learns only from the exact scores of finished games.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UniformPredictor;
 
@@ -22,8 +22,8 @@ impl Predictor for UniformPredictor {
     }
 }
 
-/// Makes up predictions as a fixed function of its seed and what the network would see; for tests of everything
-/// around the network.
+/// Makes up predictions as a fixed function of its seed and the input of the network, for tests of everything around
+/// the network.
 ///
 /// The same position gets the same prediction in any batch and on any canvas; different positions get unrelated ones.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,12 @@ pub struct ScriptedPredictor {
 }
 
 impl ScriptedPredictor {
-    /// The function with this seed.
+    /// The predictor with this seed.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// A hash of one position of the batch that does not depend on the canvas around its board.
+    /// A hash of one position of the batch that does not depend on the canvas.
     fn hash(&self, inputs: &InputBatch, index: usize) -> u64 {
         let size = inputs.sizes()[index];
         let words = inputs.words_per_plane();

@@ -1,30 +1,30 @@
-//! The arena in which one search keeps its nodes and edges.
+//! The nodes and edges of one search, stored in an arena.
 
 use tengen_rules::{Move, Size};
 
 use crate::numeric;
 
-/// The number of a node; the root is 0.
+/// The ID of a node; the root is 0.
 pub(crate) type NodeId = u32;
 
-/// The child of an edge nobody went down yet.
+/// The child of an unvisited edge.
 pub(crate) const NO_NODE: NodeId = u32::MAX;
 
-/// The root's number.
+/// The ID of the root.
 pub(crate) const ROOT: NodeId = 0;
 
-/// Nodes and edges as a structure of arrays with 32-bit ids; emptied, not freed, between searches.
+/// Nodes and edges as a structure of arrays with 32-bit IDs; cleared but not freed between searches.
 ///
-/// The edges of a node lie side by side: its legal moves in the order of their canonical image, the pass last. In
-/// nodes below the root the edges that were opened stand first, in the order of opening; see
-/// [`settle_next`](Self::settle_next). A node's values are seen by the side to move at it.
+/// The edges of a node are contiguous: its legal moves in the order of their canonical image, the pass last. In nodes
+/// below the root, the visited edges come first, in the order of their first visits; see
+/// [`prepare_next`](Self::prepare_next). A node's values are from the viewpoint of its side to move.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     // Per node.
     first_edge: Vec<u32>,
     edge_count: Vec<u16>,
     opened: Vec<u16>,
-    settled: Vec<u16>,
+    prepared: Vec<u16>,
     visits: Vec<u32>,
     value_sum: Vec<f64>,
     square_sum: Vec<f64>,
@@ -37,16 +37,16 @@ pub(crate) struct Tree {
     child: Vec<NodeId>,
 }
 
-/// What a visit found at its end, seen by the side to move there.
+/// The value and margin found by a visit, from the viewpoint of the side to move at the node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlook {
+pub(crate) struct Values {
     /// P(win) − P(loss), −1 to 1.
     pub(crate) value: f32,
-    /// Expected margin after komi, points.
+    /// Expected margin after komi, in points.
     pub(crate) margin: f32,
 }
 
-/// How value and margin make up the utility that the search maximises.
+/// The weights of value and margin in the utility that the search maximizes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Utility {
     value_weight: f32,
@@ -54,7 +54,7 @@ pub(crate) struct Utility {
 }
 
 impl Utility {
-    /// The utility on a board of this size with this share of the margin.
+    /// The utility on a board of this size, where the margin has this share.
     pub(crate) fn new(size: Size, margin_share: f32) -> Self {
         Self {
             value_weight: 1.0 - margin_share,
@@ -69,12 +69,12 @@ impl Utility {
 }
 
 impl Tree {
-    /// Removes all nodes and keeps the memory.
+    /// Removes all nodes but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.first_edge.clear();
         self.edge_count.clear();
         self.opened.clear();
-        self.settled.clear();
+        self.prepared.clear();
         self.visits.clear();
         self.value_sum.clear();
         self.square_sum.clear();
@@ -86,12 +86,12 @@ impl Tree {
         self.child.clear();
     }
 
-    /// Makes room for a search of this many visits with this many moves per node, so that it never allocates.
+    /// Reserves memory for this many nodes with this many moves each, so that a search never has to allocate.
     pub(crate) fn reserve(&mut self, nodes: usize, moves: usize) {
         self.first_edge.reserve(nodes);
         self.edge_count.reserve(nodes);
         self.opened.reserve(nodes);
-        self.settled.reserve(nodes);
+        self.prepared.reserve(nodes);
         self.visits.reserve(nodes);
         self.value_sum.reserve(nodes);
         self.square_sum.reserve(nodes);
@@ -103,10 +103,10 @@ impl Tree {
         self.child.reserve(nodes * moves);
     }
 
-    /// Adds a node that nobody visited yet; `moves` and `priors` are empty where the game is over.
+    /// Adds an unvisited node; `moves` and `priors` are empty if the game is over.
     ///
     /// # Panics
-    /// When 2^32 edges are exceeded.
+    /// If there are more than 2^32 nodes or edges.
     pub(crate) fn add_node(&mut self, moves: &[u16], priors: &[f32], network_utility: f32) -> NodeId {
         debug_assert_eq!(moves.len(), priors.len());
         let id = u32::try_from(self.visits.len()).expect("a search has fewer than 2^32 nodes");
@@ -114,7 +114,7 @@ impl Tree {
             .push(u32::try_from(self.mv.len()).expect("a search has fewer than 2^32 edges"));
         self.edge_count.push(moves.len() as u16);
         self.opened.push(0);
-        self.settled.push(0);
+        self.prepared.push(0);
         self.visits.push(0);
         self.value_sum.push(0.0);
         self.square_sum.push(0.0);
@@ -127,31 +127,31 @@ impl Tree {
         id
     }
 
-    /// Nodes in the tree; 0 before the root is evaluated.
+    /// The number of nodes in the tree; 0 before the root is evaluated.
     pub(crate) fn node_count(&self) -> usize {
         self.visits.len()
     }
 
-    /// Counts one visit of a node and what it found, seen by the side to move at the node.
-    pub(crate) fn count_visit(&mut self, node: NodeId, outlook: Outlook, utility: Utility) {
+    /// Counts a visit of a node with its values, from the viewpoint of the side to move at the node.
+    pub(crate) fn count_visit(&mut self, node: NodeId, values: Values, utility: Utility) {
         let i = node as usize;
         self.visits[i] += 1;
-        self.value_sum[i] += f64::from(outlook.value);
-        self.square_sum[i] += f64::from(outlook.value) * f64::from(outlook.value);
-        self.margin_sum[i] += f64::from(outlook.margin);
+        self.value_sum[i] += f64::from(values.value);
+        self.square_sum[i] += f64::from(values.value) * f64::from(values.value);
+        self.margin_sum[i] += f64::from(values.margin);
         self.utility[i] = utility.of(self.value(node), self.margin(node));
     }
 
-    /// Ties a new node to the edge that leads to it.
+    /// Connects a new node to the edge that leads to it.
     pub(crate) fn connect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
         self.child[edge] = child;
         self.opened[parent as usize] += 1;
     }
 
-    /// Makes `top` the root and forgets every node that cannot be reached from it; ids and places of edges change.
+    /// Makes `top` the root and removes every node that cannot be reached from it; IDs and edge indices change.
     ///
-    /// Children are younger than their parents, so one pass in the order of age finds what stays and another moves it
-    /// to the front of the same arrays.
+    /// Children have higher IDs than their parents, so one pass in order of IDs finds the nodes to keep and another
+    /// moves them to the front of the same arrays.
     pub(crate) fn keep_below(&mut self, top: NodeId) {
         let mut new_ids = vec![NO_NODE; self.node_count()];
         new_ids[top as usize] = ROOT;
@@ -187,11 +187,11 @@ impl Tree {
         self.truncate(count as usize, next_edge);
     }
 
-    /// Moves all of a node but its edges; `new` is not younger than `old`.
+    /// Moves all data of a node except its edges; `new` is at most `old`.
     fn move_node(&mut self, old: usize, new: usize) {
         self.edge_count[new] = self.edge_count[old];
         self.opened[new] = self.opened[old];
-        self.settled[new] = self.settled[old];
+        self.prepared[new] = self.prepared[old];
         self.visits[new] = self.visits[old];
         self.value_sum[new] = self.value_sum[old];
         self.square_sum[new] = self.square_sum[old];
@@ -204,7 +204,7 @@ impl Tree {
         self.first_edge.truncate(nodes);
         self.edge_count.truncate(nodes);
         self.opened.truncate(nodes);
-        self.settled.truncate(nodes);
+        self.prepared.truncate(nodes);
         self.visits.truncate(nodes);
         self.value_sum.truncate(nodes);
         self.square_sum.truncate(nodes);
@@ -216,7 +216,7 @@ impl Tree {
         self.child.truncate(edges);
     }
 
-    /// Bytes that the nodes and edges take up.
+    /// The memory of the nodes and edges in bytes.
     pub(crate) fn bytes(&self) -> usize {
         const NODE: usize = 4 + 3 * 2 + 4 + 3 * 8 + 2 * 4;
         const EDGE: usize = 4 + 2 + 4;
@@ -224,7 +224,7 @@ impl Tree {
     }
 
     /// Mixes noise into the prior of an edge: `share` of the new prior is `noise`.
-    pub(crate) fn disturb_prior(&mut self, edge: usize, share: f32, noise: f32) {
+    pub(crate) fn mix_prior(&mut self, edge: usize, share: f32, noise: f32) {
         self.prior[edge] = (1.0 - share) * self.prior[edge] + share * noise;
     }
 
@@ -233,48 +233,48 @@ impl Tree {
         self.edge_count[node as usize] == 0
     }
 
-    /// The edges of a node.
+    /// The range of edges of a node.
     pub(crate) fn edges(&self, node: NodeId) -> std::ops::Range<usize> {
         let start = self.first_edge[node as usize] as usize;
         start..start + usize::from(self.edge_count[node as usize])
     }
 
-    /// The place of the pass among the edges of a node where the game goes on: the edge with the highest move.
+    /// The index of the pass among the edges of a node where the game is not over: the edge with the highest move.
     pub(crate) fn pass_edge(&self, node: NodeId) -> usize {
         let edges = self.edges(node);
         let moves = &self.mv[edges];
         (0..moves.len()).rev().max_by_key(|&place| moves[place]).unwrap_or(0)
     }
 
-    /// The number of edges of a node that were visited.
+    /// The number of visited edges of a node.
     pub(crate) fn opened(&self, node: NodeId) -> usize {
         usize::from(self.opened[node as usize])
     }
 
-    /// Brings the edge with the highest prior among those not opened to the place after the opened ones (the earliest
-    /// edge where priors tie) and returns it; none when all are open. Only for nodes below the root.
-    pub(crate) fn settle_next(&mut self, node: NodeId) -> Option<usize> {
+    /// Moves the unvisited edge with the highest prior (the first one in case of a tie) to the place after the visited
+    /// edges and returns it; `None` if all are visited. Only for nodes below the root.
+    pub(crate) fn prepare_next(&mut self, node: NodeId) -> Option<usize> {
         let edges = self.edges(node);
         let opened = self.opened[node as usize];
         let next = edges.start + usize::from(opened);
         if next == edges.end {
             return None;
         }
-        if self.settled[node as usize] == opened {
-            let best = next + numeric::place_of_maximum(&self.prior[next..edges.end]);
+        if self.prepared[node as usize] == opened {
+            let best = next + numeric::index_of_maximum(&self.prior[next..edges.end]);
             self.prior.swap(next, best);
             self.mv.swap(next, best);
-            self.settled[node as usize] = opened + 1;
+            self.prepared[node as usize] = opened + 1;
         }
         Some(next)
     }
 
-    /// The probability the network gives the move of an edge.
+    /// The network's probability for the move of an edge.
     pub(crate) fn prior(&self, edge: usize) -> f32 {
         self.prior[edge]
     }
 
-    /// The move of an edge, as an index of the board.
+    /// The move of an edge as a board index.
     pub(crate) fn move_index(&self, edge: usize) -> u16 {
         self.mv[edge]
     }
@@ -289,12 +289,12 @@ impl Tree {
         self.child[edge]
     }
 
-    /// Visits of a node, its own evaluation counted.
+    /// The visits of a node, including its own evaluation.
     pub(crate) fn visits(&self, node: NodeId) -> u32 {
         self.visits[node as usize]
     }
 
-    /// Visits of the node an edge leads to; 0 where there is none.
+    /// The visits of the node an edge leads to; 0 if there is none.
     pub(crate) fn edge_visits(&self, edge: usize) -> u32 {
         match self.child[edge] {
             NO_NODE => 0,
@@ -302,13 +302,13 @@ impl Tree {
         }
     }
 
-    /// Mean P(win) − P(loss) over the visits of a node.
+    /// The mean P(win) − P(loss) over the visits of a node.
     pub(crate) fn value(&self, node: NodeId) -> f32 {
         (self.value_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
     }
 
-    /// The standard error of [`value`](Self::value), the spread of the visits taken as if one more of ±1 had come in: wide
-    /// where there are few visits.
+    /// The standard error of [`value`](Self::value), computed as if there were one more visit with a deviation of 1, so
+    /// that it is large for few visits.
     pub(crate) fn value_error(&self, node: NodeId) -> f32 {
         let visits = f64::from(self.visits[node as usize].max(1));
         let mean = self.value_sum[node as usize] / visits;
@@ -316,17 +316,17 @@ impl Tree {
         (spread / (visits + 1.0) / visits).sqrt() as f32
     }
 
-    /// Mean margin over the visits of a node, points.
+    /// The mean margin over the visits of a node, in points.
     pub(crate) fn margin(&self, node: NodeId) -> f32 {
         (self.margin_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
     }
 
-    /// Mean utility over the visits of a node.
+    /// The mean utility over the visits of a node.
     pub(crate) fn utility(&self, node: NodeId) -> f32 {
         self.utility[node as usize]
     }
 
-    /// The utility the network alone gives a node.
+    /// The utility of a node from the network alone.
     pub(crate) fn network_utility(&self, node: NodeId) -> f32 {
         self.network_utility[node as usize]
     }
@@ -337,12 +337,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unopened_edges_come_in_order_of_prior() {
+    fn unvisited_edges_come_in_order_of_prior() {
         let mut tree = Tree::default();
         let node = tree.add_node(&[0, 1, 2, 3], &[0.1, 0.4, 0.1, 0.4], 0.0);
         let mut order = Vec::new();
-        while let Some(edge) = tree.settle_next(node) {
-            assert_eq!(tree.settle_next(node), Some(edge), "asking twice changes nothing");
+        while let Some(edge) = tree.prepare_next(node) {
+            assert_eq!(tree.prepare_next(node), Some(edge), "a second call changes nothing");
             order.push(tree.move_index(edge));
             let child = tree.add_node(&[], &[], 0.0);
             tree.connect(node, edge, child);
@@ -352,8 +352,8 @@ mod tests {
     }
 
     #[test]
-    fn a_subtree_survives_as_it_was() {
-        // Root -> 0, 1; 1 -> 2, 3; 2 -> 4. Kept below node 1: nodes 1, 2, 3, 4 in this order.
+    fn a_kept_subtree_is_unchanged() {
+        // Root -> 0, 1; 1 -> 2, 3; 2 -> 4. CachedPrediction below node 1: nodes 1, 2, 3, 4 in this order.
         let utility = Utility::new(Size::square(5).unwrap(), 0.0);
         let mut tree = Tree::default();
         let grow = |tree: &mut Tree, parent: Option<(NodeId, u16)>, moves: &[u16], value: f32| {
@@ -362,7 +362,7 @@ mod tests {
                 let edge = tree.edges(parent).find(|&edge| tree.move_index(edge) == mv).unwrap();
                 tree.connect(parent, edge, node);
             }
-            tree.count_visit(node, Outlook { value, margin: 2.0 }, utility);
+            tree.count_visit(node, Values { value, margin: 2.0 }, utility);
             node
         };
         let root = grow(&mut tree, None, &[7, 8], 0.0);
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(tree.utility(node), 0.25);
         tree.count_visit(
             node,
-            Outlook {
+            Values {
                 value: 1.0,
                 margin: 25.0,
             },
@@ -409,7 +409,7 @@ mod tests {
         );
         tree.count_visit(
             node,
-            Outlook {
+            Values {
                 value: 0.0,
                 margin: 0.0,
             },

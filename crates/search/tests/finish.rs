@@ -1,4 +1,4 @@
-//! Playing on until the board needs no judgement.
+//! Playing until the final board needs no judgment.
 
 use tengen_rng as rng;
 use tengen_rules::{Color, Komi, Move, PointSet, Position, Size};
@@ -33,7 +33,7 @@ fn with_a_dead_stone() -> Position {
     position
 }
 
-/// The chains that the other color owns in the random games, by a clear majority.
+/// The chains whose points belong to the other color in a clear majority of random games.
 fn dead_chains(position: &Position) -> PointSet {
     let ownership = playout_ownership(position, 1000, 77);
     let size = position.size();
@@ -47,27 +47,23 @@ fn dead_chains(position: &Position) -> PointSet {
 }
 
 #[test]
-fn random_games_know_what_is_dead() {
+fn random_games_find_dead_chains() {
     let position = with_a_dead_stone();
     assert!(ownership_at(&position, "A3") > 0.6 && ownership_at(&position, "C3") > 0.6);
     assert!(ownership_at(&position, "E3") < -0.6);
     assert_eq!(playout_ownership(&position, 50, 3), playout_ownership(&position, 50, 3));
     let mut over = position.clone();
     play(&mut over, "pass pass");
-    assert_eq!(
-        ownership_at(&over, "A3"),
-        -1.0,
-        "a finished game is counted as it stands"
-    );
+    assert_eq!(ownership_at(&over, "A3"), -1.0, "a finished game is counted as it is");
 }
 
 #[test]
-fn a_dead_stone_is_captured_before_the_pass() {
+fn dead_stones_are_captured_before_passing() {
     let mut position = with_a_dead_stone();
     assert_eq!(
         position.board_margin(),
         7 - 11,
-        "as it stands the stone spoils Black's side"
+        "the dead stone still counts against Black"
     );
     let mut plays = 0;
     while !position.is_over() {
@@ -83,8 +79,8 @@ fn a_dead_stone_is_captured_before_the_pass() {
 }
 
 #[test]
-fn neutral_points_are_taken_and_eyes_are_not() {
-    // Column C is Black's, E is White's, D is neutral but for the stones at its ends.
+fn neutral_points_are_taken_but_eyes_are_not_filled() {
+    // Column C is Black's, E is White's, and D is neutral except for the stones at its ends.
     let mut position = Position::new(Size::square(5).unwrap());
     play(&mut position, "C1 E1 C2 E2 C3 E3 C4 E4 C5 E5");
     let mv = finishing_move(&position, Move::Pass, 1);
@@ -94,20 +90,20 @@ fn neutral_points_are_taken_and_eyes_are_not() {
     assert_eq!(
         finishing_move(&complete, Move::Pass, 1),
         Move::Pass,
-        "only own eyes are left"
+        "only the player's own eyes are left"
     );
 }
 
 #[test]
-fn an_early_pass_does_not_end_serious_play() {
+fn an_early_pass_does_not_end_an_open_game() {
     let mut position = Position::new(Size::square(9).unwrap());
     play(&mut position, "E5 C3 pass");
     let wanted = Move::parse(position.size(), "G7").unwrap();
     assert_eq!(finishing_move(&position, wanted, 1), wanted);
 }
 
-/// What a search that knows only the rules would play.
-fn wanted(position: &Position) -> Move {
+/// The move of a search without knowledge beyond the rules.
+fn preferred(position: &Position) -> Move {
     let config = SearchConfig::for_play(24);
     let mut search = Search::new(config, position, Komi::from_half_points(0), rng::stream(1, &[]));
     let mut cache = EvaluationCache::new(0);
@@ -117,7 +113,7 @@ fn wanted(position: &Position) -> Move {
     search.result().best
 }
 
-/// An opponent for the test: a random player, or one who stops playing at some ply.
+/// The move of the opponent: a random player that only passes from some ply on.
 fn opponent(position: &Position, stops_at: usize, random: &mut rng::Rng) -> Move {
     let sensible = |&point: &tengen_rules::Point| !position.is_one_point_eye(point, position.to_move());
     let moves: Vec<_> = position.legal_points().iter().filter(sensible).collect();
@@ -129,14 +125,14 @@ fn opponent(position: &Position, stops_at: usize, random: &mut rng::Rng) -> Move
 }
 
 #[test]
-fn final_boards_need_no_judgement() {
+fn final_boards_have_no_dead_stones() {
     let mut captured = 0;
     for (side, games) in [(5, 12), (7, 8), (9, 6)] {
         for game in 0..games {
             let size = Size::square(side).unwrap();
             let mut random = rng::stream(game, &[side as u64]);
             let mut position = Position::new(size);
-            // Random games to the middle, then we play one side and the opponent stops after a while.
+            // Random moves first, then one side plays to finish the game and the opponent eventually only passes.
             for _ in 0..size.area() / 2 {
                 let mv = opponent(&position, usize::MAX, &mut random);
                 position.play(mv);
@@ -147,7 +143,7 @@ fn final_boards_need_no_judgement() {
             let (ours, stops_at) = (if game % 2 == 0 { Color::Black } else { Color::White }, size.area());
             while !position.is_over() {
                 let mv = match position.to_move() == ours {
-                    true => finishing_move(&position, wanted(&position), game),
+                    true => finishing_move(&position, preferred(&position), game),
                     false => opponent(&position, stops_at, &mut random),
                 };
                 captured += usize::from(mv != Move::Pass && position.last_move() == Some(Move::Pass));
@@ -162,9 +158,12 @@ fn final_boards_need_no_judgement() {
             assert_eq!(
                 position.board_margin(),
                 judged,
-                "{side}x{side} game {game}: {dead:?} still stand"
+                "{side}x{side} game {game}: {dead:?} were not captured"
             );
         }
     }
-    assert!(captured > 20, "opponents who stop are played on against: {captured}");
+    assert!(
+        captured > 20,
+        "dead stones of opponents that only pass are captured: {captured}"
+    );
 }

@@ -1,4 +1,4 @@
-//! The search on small positions whose best play is known.
+//! The search on small positions with known optimal play.
 
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size, Symmetry};
@@ -44,7 +44,7 @@ fn scripted(config: SearchConfig, position: &Position, cache: &mut EvaluationCac
 }
 
 #[test]
-fn best_play_on_tiny_boards_is_found_with_its_exact_value() {
+fn optimal_play_on_tiny_boards_is_found_with_its_exact_value() {
     // (width, height, komi in half points, visits, margin after komi in points); the board values are 0, 3, 1 and 0
     // for 1x2 to 1x5 and 1 for 2x2.
     let known = [
@@ -71,8 +71,8 @@ fn best_play_on_tiny_boards_is_found_with_its_exact_value() {
 }
 
 #[test]
-fn the_capture_that_wins_is_found() {
-    // C3 is the last liberty of both chains: whoever plays there captures the other.
+fn the_winning_capture_is_found() {
+    // C3 is the last liberty of both chains, so the player who moves there captures the other chain.
     //   A B C
     // 3 X X .
     // 2 X X O
@@ -94,7 +94,7 @@ fn the_capture_that_wins_is_found() {
 }
 
 #[test]
-fn a_pass_answers_a_pass_exactly_when_that_wins() {
+fn a_pass_is_answered_by_a_pass_exactly_if_that_wins() {
     let mut position = Position::new(Size::square(3).unwrap());
     play(&mut position, "B2 pass");
     let ahead = uniform(SearchConfig::for_play(8), &position, 5);
@@ -104,7 +104,7 @@ fn a_pass_answers_a_pass_exactly_when_that_wins() {
 }
 
 #[test]
-fn budgets_are_spent_and_policies_cover_the_legal_moves() {
+fn budgets_are_spent_and_policies_cover_all_legal_moves() {
     let mut rng = rng::stream(3, &[]);
     let mut position = Position::new(Size::new(4, 3).unwrap());
     let mut cache = EvaluationCache::new(1 << 22);
@@ -134,8 +134,8 @@ fn budgets_are_spent_and_policies_cover_the_legal_moves() {
 }
 
 #[test]
-fn a_move_that_the_whole_history_bans_is_never_played() {
-    // A ko on 3x3: after White takes it, Black may not take back at once.
+fn moves_forbidden_by_superko_are_never_played() {
+    // A ko on 3x3: after White takes it, Black may not retake immediately.
     let mut position = Position::new(Size::square(4).unwrap());
     play(&mut position, "B4 C4 A3 D3 B2 C2 C3 B3");
     let banned = Move::parse(position.size(), "C3").unwrap();
@@ -150,7 +150,7 @@ fn a_move_that_the_whole_history_bans_is_never_played() {
 }
 
 #[test]
-fn the_root_position_is_left_as_it_was() {
+fn the_root_position_is_unchanged() {
     let mut position = Position::new(Size::square(4).unwrap());
     play(&mut position, "B2 C3 C2 B3");
     let komi = Komi::from_half_points(0);
@@ -169,7 +169,7 @@ fn the_root_position_is_left_as_it_was() {
 }
 
 #[test]
-fn images_of_a_position_get_the_image_of_the_result() {
+fn images_of_a_position_give_images_of_the_result() {
     let mut position = Position::new(Size::square(5).unwrap());
     play(&mut position, "B2 D4 C4 A1");
     let plain = scripted(
@@ -204,7 +204,7 @@ fn images_of_a_position_get_the_image_of_the_result() {
 }
 
 #[test]
-fn results_do_not_depend_on_cache_neighbours_or_reuse() {
+fn results_do_not_depend_on_cache_batch_or_reuse() {
     let komi = Komi::from_half_points(7);
     let sizes = [
         Size::square(3).unwrap(),
@@ -249,7 +249,7 @@ fn results_do_not_depend_on_cache_neighbours_or_reuse() {
 }
 
 #[test]
-fn equal_positions_of_one_round_are_evaluated_once() {
+fn equal_positions_in_one_round_are_evaluated_once() {
     let position = Position::new(Size::square(4).unwrap());
     let config = SearchConfig::for_play(10);
     let new = || {
@@ -270,7 +270,7 @@ fn equal_positions_of_one_round_are_evaluated_once() {
 }
 
 #[test]
-fn ownership_comes_in_the_frame_of_the_board() {
+fn ownership_has_the_orientation_of_the_board() {
     let mut position = Position::new(Size::square(3).unwrap());
     play(&mut position, "C1");
     let config = SearchConfig {
@@ -281,7 +281,7 @@ fn ownership_comes_in_the_frame_of_the_board() {
     let plain = of(&position).ownership.unwrap();
     let size = position.size();
     for &symmetry in Symmetry::all(size) {
-        // The position is its own image under a diagonal, so two maps of ownership are right.
+        // The position is symmetric about a diagonal, so two ownership maps are correct.
         let turned = of(&position.transformed(symmetry)).ownership.unwrap();
         let matches = Symmetry::all(size).iter().any(|&s| {
             position.transformed(s).hash() == position.transformed(symmetry).hash()
@@ -294,12 +294,12 @@ fn ownership_comes_in_the_frame_of_the_board() {
     assert_eq!(
         of(&position).ownership,
         Some(plain),
-        "the cache does not stand in the way"
+        "the cache does not change the result"
     );
 }
 
 #[test]
-fn ownership_does_not_depend_on_what_the_cache_held() {
+fn ownership_does_not_depend_on_the_contents_of_the_cache() {
     let mut position = Position::new(Size::square(3).unwrap());
     play(&mut position, "B1");
     let config = SearchConfig {
@@ -334,7 +334,7 @@ fn ownership_does_not_depend_on_what_the_cache_held() {
 }
 
 #[test]
-fn a_request_not_answered_is_made_again() {
+fn an_unanswered_request_is_repeated() {
     let position = Position::new(Size::square(3).unwrap());
     let mut search = Search::new(
         SearchConfig::for_play(2),

@@ -1,4 +1,4 @@
-//! PUCT, and the tree that is kept from move to move.
+//! PUCT, and reusing the tree from move to move.
 
 use tengen_encoding::InputBatch;
 use tengen_rng as rng;
@@ -35,8 +35,8 @@ fn searched(config: SearchConfig, position: &Position) -> Search {
 }
 
 #[test]
-fn puct_finds_who_wins_on_tiny_boards() {
-    // Board values 0, 3, 1, 0 for 1x2 to 1x5 and 1 for 2x2, here with the komi half a point to one side.
+fn puct_finds_the_winner_on_tiny_boards() {
+    // The board values are 0, 3, 1, 0 for 1x2 to 1x5 and 1 for 2x2; the komi is half a point higher or lower.
     let won = [
         (1, 2, 1, -1.0),
         (1, 3, 5, 1.0),
@@ -58,7 +58,7 @@ fn puct_finds_who_wins_on_tiny_boards() {
 }
 
 #[test]
-fn puct_answers_a_pass_exactly() {
+fn puct_scores_a_second_pass_exactly() {
     let mut position = Position::new(Size::square(3).unwrap());
     play(&mut position, "B2 pass");
     let mut search = Search::new(puct(8), &position, Komi::from_half_points(5), rng::stream(1, &[]));
@@ -67,7 +67,7 @@ fn puct_answers_a_pass_exactly() {
 }
 
 #[test]
-fn visits_may_be_added_at_any_time() {
+fn visits_can_be_added_at_any_time() {
     let mut position = Position::new(Size::square(5).unwrap());
     play(&mut position, "B2 C3 D4");
     let whole = searched(puct(300), &position);
@@ -96,7 +96,7 @@ fn the_subtree_of_the_moves_played_is_kept() {
         next.play(line[1]);
         let kept = search.follow(&next, KOMI, 400, rng::stream(2, &[]));
         assert!(kept > 0 && kept < after_one, "{kept} of {after_one}");
-        assert!(!search.has_result(), "the root's prediction is looked up first");
+        assert!(!search.has_result(), "the root's prediction has to be looked up first");
         run(&mut search, &mut ScriptedPredictor::new(5));
         let result = search.result();
         assert_eq!(result.total_visits, 400);
@@ -128,7 +128,7 @@ fn the_same_position_keeps_everything() {
 }
 
 #[test]
-fn what_is_no_continuation_starts_over() {
+fn a_position_that_is_not_a_continuation_starts_over() {
     let mut position = Position::new(Size::square(4).unwrap());
     play(&mut position, "B2");
     let mut longer = position.clone();
@@ -151,12 +151,12 @@ fn what_is_no_continuation_starts_over() {
     assert_eq!(
         narrow.follow(&longer, KOMI, 5, rng::stream(1, &[])),
         0,
-        "nobody looked there"
+        "that move was not visited"
     );
 }
 
 #[test]
-fn a_game_followed_move_by_move_stays_legal() {
+fn following_a_game_move_by_move_gives_legal_moves() {
     let mut position = Position::new(Size::square(3).unwrap());
     let mut search = searched(puct(50), &position);
     let mut kept = 0;
@@ -175,7 +175,7 @@ fn a_game_followed_move_by_move_stays_legal() {
 }
 
 #[test]
-fn only_the_moves_asked_for_are_begun_with() {
+fn only_allowed_root_moves_are_visited() {
     let position = Position::new(Size::square(4).unwrap());
     let mut search = searched(puct(40), &position);
     let before = search.result();
@@ -205,7 +205,7 @@ fn only_the_moves_asked_for_are_begun_with() {
 }
 
 #[test]
-fn candidates_say_what_the_visits_found() {
+fn candidates_report_the_results_of_the_visits() {
     let mut position = Position::new(Size::square(4).unwrap());
     play(&mut position, "B2 C3");
     let search = searched(puct(200), &position);
@@ -226,11 +226,11 @@ fn candidates_say_what_the_visits_found() {
     let ((few, _), (many, _)) = (narrow(10), narrow(2000));
     assert!(
         many.value - many.value_lcb < few.value - few.value_lcb,
-        "more visits say it more exactly"
+        "more visits narrow the interval"
     );
 }
 
-/// Says that Black will own every point.
+/// Predicts that Black will own every point.
 struct AllBlack;
 
 impl Predictor for AllBlack {
@@ -238,7 +238,7 @@ impl Predictor for AllBlack {
         out.reset(inputs.len(), inputs.canvas());
         out.ownership.clear();
         for index in 0..inputs.len() {
-            // The mover's komi is negative for Black here.
+            // The komi from the mover's viewpoint is negative for Black.
             let sign = if inputs.komi()[index] < 0.0 { 1.0 } else { -1.0 };
             out.ownership.extend(std::iter::repeat_n(sign, inputs.canvas().area()));
         }
@@ -251,7 +251,7 @@ impl Predictor for AllBlack {
 }
 
 #[test]
-fn ownership_is_seen_by_the_side_to_move_at_every_depth() {
+fn ownership_is_from_the_viewpoint_of_the_side_to_move_at_every_depth() {
     for (moves, color, sign) in [("", Color::Black, 1.0), ("B2", Color::White, -1.0)] {
         let mut position = Position::new(Size::square(3).unwrap());
         play(&mut position, moves);
@@ -267,7 +267,7 @@ fn ownership_is_seen_by_the_side_to_move_at_every_depth() {
 }
 
 #[test]
-fn noise_moves_the_priors_of_the_root_only_as_far_as_it_may() {
+fn noise_changes_the_root_priors_within_limits() {
     let position = Position::new(Size::square(5).unwrap());
     let noisy = SearchConfig {
         noise: true,

@@ -7,41 +7,41 @@ use thiserror::Error;
 
 /// How self-play games are set up and played.
 ///
-/// The number of visits in force comes with each [`ModelUpdate`](crate::ModelUpdate), because it changes as training
-/// goes on; `search.visits` is what whoever makes the updates begins with.
+/// The number of visits actually used comes with each [`ModelUpdate`](crate::ModelUpdate), because it changes during
+/// training; `search.visits` is its initial value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelfPlayConfig {
-    /// The boards played on and how often each. Usual: one board. More boards train one network for all of them.
+    /// The boards to play on and their shares. Usual: one board. More boards train one network for all of them.
     pub boards: Vec<BoardShare>,
-    /// Games that a group plays side by side, sharing each call of the network. Usual: 64 on a CPU, 256 and more on a
-    /// GPU. Larger makes calls cheaper per position, and more games are in flight when a new model arrives.
+    /// The number of games that a group plays in lockstep, sharing each call of the network. Usual: 64 on a CPU, 256 or
+    /// more on a GPU. Larger makes calls cheaper per position, but more games are in flight when a new model arrives.
     pub games_per_group: u32,
     /// How games begin.
     pub opening: OpeningConfig,
     /// How the komi of a game is drawn.
     pub komi: KomiConfig,
-    /// Plies, in multiples of the number of points, at which a game is given up as unfinished and without a result.
-    /// Usual: 4. Larger lets longer fights end by themselves, and lets hopeless ones cost more.
+    /// The ply limit, in multiples of the number of points, at which a game is abandoned without a result. Usual: 4.
+    /// Larger lets longer fights finish, but abandoned games cost more.
     pub ply_limit_areas: u32,
-    /// Whether a game stops as soon as it is settled ([`tengen_rules::Position::is_settled`]) and is scored as the grid
-    /// stands. Usual: false. True saves the plies up to two passes, and no game shows the network how to spend them.
-    /// Refused under territory scoring.
+    /// Whether a game stops as soon as it is settled ([`tengen_rules::Position::is_settled`]) and is scored as it is.
+    /// Usual: false. True saves the plies until two passes, but the network never learns how to play them. Rejected
+    /// under territory scoring.
     pub end_when_settled: bool,
-    /// Absolute value of the last search, 0 to 1, from which on a game counts as decided and is searched with
-    /// `decided_visits`. Usual: 0.95; 1 or more never. Larger spends full searches for longer.
+    /// The absolute value of the last search, 0 to 1, above which a game counts as decided and is searched with
+    /// `decided_visits`. Usual: 0.95; with 1 or more, never. Larger uses full searches for longer.
     pub decided_value: f32,
-    /// Visits per search in a decided game, where that is fewer than the model's. Usual: 6. Larger keeps the quality of
-    /// late moves at a higher price.
+    /// Visits per search in a decided game, if fewer than the model's. Usual: 6. Larger improves late moves at a higher
+    /// cost.
     pub decided_visits: u32,
-    /// Weight in training of positions searched with `decided_visits`, 0 to 1. Usual: 1. Larger counts them more.
+    /// The training weight of positions searched with `decided_visits`, 0 to 1. Usual: 1. Larger counts them more.
     pub decided_weight: f32,
-    /// Probability, 0 to 0.5, that may be cut from a policy target by leaving out its least likely moves. Usual: 0.005.
-    /// Larger makes files smaller and targets coarser.
+    /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
+    /// 0.005. Larger makes files smaller and targets coarser.
     pub policy_cut: f32,
-    /// Memory of the evaluation cache of a group in MiB. Usual: 16. Larger remembers more positions of one model.
+    /// The memory of a group's evaluation cache in MiB. Usual: 16. Larger remembers more positions for one model.
     pub cache_mib: u32,
-    /// The search; its `visits` are those of the start, before any schedule raises them.
+    /// The search; its `visits` are the initial ones, before any schedule raises them.
     pub search: SearchConfig,
 }
 
@@ -51,7 +51,7 @@ pub struct SelfPlayConfig {
 pub struct BoardShare {
     /// The board as `WIDTHxHEIGHT`, such as `9x9`, or one number for a square.
     pub size: String,
-    /// Share of the games relative to the other boards; any positive number. Larger plays more of them there.
+    /// The share of games relative to the other boards; any positive number. Larger plays more games on this board.
     #[serde(default = "one")]
     pub share: f64,
 }
@@ -64,11 +64,12 @@ fn one() -> f64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpeningConfig {
-    /// Share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more odd positions
-    /// and fewer of its own choosing.
+    /// The share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more unusual
+    /// positions and fewer of its own choosing.
     pub random_share: f64,
-    /// The most random plies of such a game; their number is uniform from 1 to this. Usual: 4 on 5x5, 8 on 9x9. They
-    /// are uniform over legal moves, the pass among them unless it would end the game, and are not trained on.
+    /// The maximum number of random plies in such a game; the number is uniform from 1 to this. Usual: 4 on 5x5, 8 on
+    /// 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are not used
+    /// for training.
     pub max_random_plies: u32,
 }
 
@@ -83,19 +84,19 @@ impl Default for OpeningConfig {
 
 /// How the komi of a game is drawn.
 ///
-/// Fair is, for games from the empty board, the value that comes with the model; for games with random plies it is
-/// the network's own expected margin after them, at the price of one more evaluation.
+/// The fair komi comes with the model for games from the empty board; for games with random plies it is the network's
+/// expected margin after them, at the cost of one more evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KomiConfig {
-    /// Share of games, 0 to 1, whose komi is uniform from minus to plus the number of points. Usual: 0.2. Larger
-    /// teaches the network every komi and spends more games that are decided from the start.
+    /// The share of games, 0 to 1, whose komi is uniform from minus to plus the number of points. Usual: 0.2. Larger
+    /// teaches the network about all komi values, but more games are decided from the start.
     pub uniform_share: f64,
-    /// Standard deviation, in points, of the komi of the other games around the fair value. Usual: 3. Larger asks less
-    /// about the fair komi itself and forgives a wrong one.
+    /// The standard deviation, in points, of the komi of the other games around the fair value. Usual: 3. Larger
+    /// concentrates less on the fair komi and tolerates errors in it.
     pub spread: f64,
-    /// The fair komi for all games in points, where it shall not follow the network. Usual: none. A number solves its
-    /// own question as fast, but teaches little about other komi.
+    /// A fixed fair komi for all games in points, instead of one that follows the network. Usual: none. Training for
+    /// one komi is as fast, but teaches little about others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_fair: Option<f64>,
 }
@@ -132,23 +133,23 @@ impl Default for SelfPlayConfig {
     }
 }
 
-/// A setting that cannot be used.
+/// An invalid setting.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("selfplay.{key}: {problem}")]
 pub struct ConfigError {
-    /// The key, below `selfplay`.
+    /// The key of the setting, relative to `selfplay`.
     pub key: &'static str,
     /// What was expected and what was found.
     pub problem: String,
 }
 
-/// The settings in the form the games use.
+/// The checked settings in the form that games use.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) config: SelfPlayConfig,
-    /// Boards with shares that add up to 1.
+    /// The boards with shares that add up to 1.
     pub(crate) boards: Vec<(Size, f64)>,
-    /// The canvas that holds every board.
+    /// The smallest canvas that fits every board.
     pub(crate) canvas: Size,
 }
 
@@ -159,7 +160,7 @@ impl Settings {
         Self::new(config)
     }
 
-    /// Checks a configuration.
+    /// Checks a configuration regardless of the rules.
     pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, ConfigError> {
         let error = |key, problem| Err(ConfigError { key, problem });
         for (key, value, max) in [
@@ -206,21 +207,21 @@ impl Settings {
 }
 
 impl SelfPlayConfig {
-    /// Checks every value.
+    /// Checks every setting.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the first key that cannot be used.
+    /// [`ConfigError`] names the first invalid setting.
     pub fn validate(&self) -> Result<(), ConfigError> {
         Settings::new(self).map(drop)
     }
 
-    /// Checks that games can be played so under these rules.
+    /// Checks that the settings are compatible with these rules.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the key that they exclude.
+    /// [`ConfigError`] names a setting that is not.
     pub fn check_rules(&self, rules: Rules) -> Result<(), ConfigError> {
         if self.end_when_settled && rules.scoring == Scoring::Territory {
-            let problem = format!("expected false under rules that count territory, found true with {rules}");
+            let problem = format!("expected false under rules with territory scoring, found true with {rules}");
             let key = "end_when_settled";
             return Err(ConfigError { key, problem });
         }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_keys_and_bad_values_are_refused() {
+    fn unknown_keys_and_invalid_values_are_rejected() {
         assert!(serde_json::from_str::<SelfPlayConfig>(r#"{"games_per_grup": 3}"#).is_err());
         let config: SelfPlayConfig = serde_json::from_str(r#"{"boards": [{"size": "7"}]}"#).unwrap();
         assert_eq!(Settings::new(&config).unwrap().canvas, Size::square(7).unwrap());
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn only_games_counted_by_area_may_end_when_settled() {
+    fn only_area_scoring_allows_end_when_settled() {
         let config = SelfPlayConfig {
             end_when_settled: true,
             ..SelfPlayConfig::default()

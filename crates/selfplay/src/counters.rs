@@ -1,8 +1,8 @@
-//! What self-play has done so far, readable at any time.
+//! Counters of self-play that can be read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of all groups and workers that share it; they only grow.
+/// The counters of all groups and workers that share them; they only increase.
 #[derive(Debug, Default)]
 pub struct Counters {
     pub(crate) games: AtomicU64,
@@ -15,41 +15,41 @@ pub struct Counters {
     pub(crate) batches: AtomicU64,
 }
 
-/// The counts at one moment.
+/// The values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterValues {
-    /// Games that ended by two passes and have a score.
+    /// Games that ended and have a score.
     pub games: u64,
-    /// Games given up at the ply limit.
+    /// Games abandoned at the ply limit.
     pub unfinished: u64,
-    /// Searched positions of games with a score: what can be trained on.
+    /// Searched positions of games with a score, which can be used for training.
     pub positions: u64,
-    /// Searched positions of all games, those in flight among them.
+    /// Searched positions of all games, including those in flight.
     pub plies: u64,
     /// Visits of all finished searches.
     pub visits: u64,
-    /// Positions the network evaluated.
+    /// Positions evaluated by the network.
     pub evaluations: u64,
     /// Positions whose evaluation was already known.
     pub cache_hits: u64,
-    /// Calls of the network.
+    /// Network calls.
     pub batches: u64,
 }
 
 impl CounterValues {
-    /// Positions per call of the network; 0 before the first.
+    /// The mean number of positions per network call; 0 before the first call.
     pub fn mean_batch(&self) -> f64 {
         self.evaluations as f64 / self.batches.max(1) as f64
     }
 }
 
 impl Counters {
-    /// All counts 0.
+    /// Counters that are all 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads all counts; each is exact, but they are not taken at the very same moment.
+    /// Reads all counters; each value is exact, but they are not read at exactly the same moment.
     pub fn values(&self) -> CounterValues {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CounterValues {

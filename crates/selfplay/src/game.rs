@@ -1,4 +1,4 @@
-//! One self-play game while it is played.
+//! One self-play game in progress.
 
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rng::{self as rng, Rng};
@@ -8,18 +8,19 @@ use tengen_search::{Search, SearchResult};
 use crate::config::Settings;
 use crate::setup::{self, KomiPlan};
 
-/// Where a game stands in a run; with the run's seed it names all of the game's random numbers.
+/// The place of a game in a run; together with the run's seed it determines all of the game's random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameAddress {
-    /// The start of the program that began the game, counted by the caller; keeps the games of two starts apart.
+    /// The number of the program start in which the game began, counted by the caller; it distinguishes the games of
+    /// different starts.
     pub session: u64,
     /// The group that began the game.
     pub group: u64,
-    /// The number of the game among those its group began.
+    /// The index of the game among those begun by its group.
     pub index: u64,
 }
 
-/// Purposes of random streams; plies count on from the last.
+/// The IDs of random streams; ply numbers are added to the last.
 const STREAM_ID: u64 = 0;
 const STREAM_SETUP: u64 = 1;
 const STREAM_PLIES: u64 = 2;
@@ -29,13 +30,13 @@ impl GameAddress {
         rng::stream(seed, &[self.session, self.group, self.index, purpose])
     }
 
-    /// The name of the game: 32 hexadecimal digits made from the run seed and the address.
+    /// The ID of the game: 32 hexadecimal digits derived from the run seed and the address.
     pub fn game_id(&self, seed: u64) -> String {
         let mut rng = self.stream(seed, STREAM_ID);
         format!("{:016x}{:016x}", rng::bits(&mut rng), rng::bits(&mut rng))
     }
 
-    /// The number recorded as the game's seed, not negative.
+    /// The number recorded as the game's seed; never negative.
     pub fn game_seed(&self, seed: u64) -> i64 {
         let folded = rng::fold(seed, &[self.session, self.group, self.index]);
         i64::try_from(folded >> 1).expect("63 bits fit")
@@ -45,22 +46,22 @@ impl GameAddress {
 /// What all games of a run have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunIdentity {
-    /// The run's seed: all random numbers come from it.
+    /// The run's seed, from which all random numbers are derived.
     pub seed: u64,
-    /// Name of the configuration, recorded in every game.
+    /// The ID of the configuration, recorded in every game.
     pub config_id: String,
-    /// The rules of all games, played as between machines.
+    /// The rules of all games, which are games between machines.
     pub rules: Rules,
-    /// What start time games get.
+    /// The source of the games' start times.
     pub clock: Clock,
 }
 
-/// Where the start times of games come from.
+/// The source of the start times of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The system's clock.
+    /// The system clock.
     System,
-    /// The same time for all, in milliseconds since 1970-01-01 UTC: for output that is the same every time.
+    /// A fixed time for all games, in milliseconds since 1970-01-01 UTC, for reproducible output.
     Fixed(i64),
 }
 
@@ -73,7 +74,7 @@ impl Clock {
     }
 }
 
-/// The model settings that matter while playing.
+/// The settings of a model that games use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) model_id: &'a str,
@@ -81,7 +82,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) fair_komi: &'a crate::model::FairKomi,
 }
 
-/// A game in flight, without its search: all that has to be kept to go on with it.
+/// A game in flight without its search: everything needed to resume it.
 #[derive(Clone, Debug)]
 pub(crate) struct Game {
     pub(crate) address: GameAddress,
@@ -93,17 +94,17 @@ pub(crate) struct Game {
     pub(crate) model: String,
 }
 
-/// What became of a game after a search.
+/// The state of a game after a search.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    /// It goes on; its next search has begun.
+    /// The game continues with another search.
     GoesOn,
-    /// It is over or given up.
+    /// The game is over or was abandoned.
     Ended(Box<GameRecord>),
 }
 
 impl Game {
-    /// Begins a game: draws its board, plays its random plies, draws its komi.
+    /// Begins a game: draws its board, plays its random plies and draws its komi.
     pub(crate) fn begin(address: GameAddress, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) -> Self {
         let mut rng = address.stream(run.seed, STREAM_SETUP);
         let size = setup::draw_size(settings, &mut rng);
@@ -126,8 +127,8 @@ impl Game {
         }
     }
 
-    /// Starts the search that the game needs next: of its position, or, while the komi is not known, of nothing but
-    /// the network's own view of the opening.
+    /// Starts the next search of the game: of its position, or, while the komi is unknown, a search without visits that
+    /// only obtains the network's evaluation of the opening.
     pub(crate) fn start_search(&self, search: &mut Search, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) {
         let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
         match self.komi {
@@ -141,7 +142,7 @@ impl Game {
         }
     }
 
-    /// Visits of the next search: few when the last one found the game decided.
+    /// The visits of the next search: fewer if the last search found the game decided.
     fn visits(&self, settings: &Settings, full: u32) -> u32 {
         let decided = self
             .plies
@@ -154,11 +155,11 @@ impl Game {
         }
     }
 
-    /// Uses a finished search: settles the komi, or plays the move it chose.
+    /// Uses a finished search to determine the komi or to play the chosen move.
     pub(crate) fn advance(&mut self, search: &Search, settings: &Settings, run: &RunIdentity, full: u32) -> Progress {
         let result = search.result();
         let KomiPlan::Known(komi) = self.komi else {
-            self.settle_komi(search.komi(), &result);
+            self.determine_komi(search.komi(), &result);
             return Progress::GoesOn;
         };
         self.record_ply(result, settings, full);
@@ -168,7 +169,7 @@ impl Game {
         }
     }
 
-    /// Why the game stops now; whatever is said of one that is over, its rules tell its end.
+    /// The reason why the game stops now, if it does; if the game is over, the rules determine the recorded reason.
     fn stopped(&self, settings: &Settings) -> Option<EndReason> {
         let limit = settings.config.ply_limit_areas as usize * self.position.size().area();
         if settings.config.end_when_settled && self.position.is_settled() {
@@ -180,8 +181,8 @@ impl Game {
         }
     }
 
-    /// Draws the komi around the margin that the network expects, which was asked under the komi `asked`.
-    fn settle_komi(&mut self, asked: Komi, result: &SearchResult) {
+    /// Draws the komi around the margin expected by the network, which was evaluated with the komi `searched`.
+    fn determine_komi(&mut self, searched: Komi, result: &SearchResult) {
         let KomiPlan::AroundNetwork { offset } = self.komi else {
             return;
         };
@@ -189,7 +190,7 @@ impl Game {
             Color::Black => result.network_margin,
             Color::White => -result.network_margin,
         };
-        let fair = f64::from(for_black + asked.points());
+        let fair = f64::from(for_black + searched.points());
         self.komi = KomiPlan::Known(setup::rounded(self.position.size(), fair + offset));
     }
 
@@ -215,7 +216,7 @@ impl Game {
         });
     }
 
-    /// The record of the game, which is over or has stopped for this reason.
+    /// The record of the game, which is over or stopped for this reason.
     fn finish(&mut self, komi: Komi, run: &RunIdentity, stopped: EndReason) -> GameRecord {
         let mut record = GameRecord {
             game_id: self.address.game_id(run.seed),
@@ -241,7 +242,7 @@ impl Game {
     }
 }
 
-/// Leaves the least likely moves out of a policy, of at most `cut` probability together, and scales the rest to sum 1.
+/// Drops the least likely moves, with a total probability of at most `cut`, from a policy and scales the rest to sum 1.
 fn cut(mut policy: Vec<(u16, f32)>, cut: f32) -> Vec<(u16, f32)> {
     policy.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
     let mut gone = 0.0;
@@ -269,11 +270,11 @@ mod tests {
         assert_eq!(short.iter().map(|&(mv, _)| mv).collect::<Vec<_>>(), [0, 1, 2, 5]);
         assert!((short.iter().map(|&(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
         assert_eq!(cut(vec![(7, 1.0)], 0.5), [(7, 1.0)]);
-        assert_eq!(cut(policy, 0.0).len(), 5, "only moves of no probability go");
+        assert_eq!(cut(policy, 0.0).len(), 5, "only moves with probability 0 are dropped");
     }
 
     #[test]
-    fn addresses_give_different_names_and_seeds() {
+    fn addresses_give_different_ids_and_seeds() {
         let a = GameAddress {
             session: 0,
             group: 1,

@@ -1,4 +1,4 @@
-//! A fixed number of games, the same every time.
+//! Playing a fixed number of games, reproducibly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,31 +14,33 @@ use crate::generator::{GeneratorError, panic_message};
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::model::ModelUpdate;
 
-/// What [`generate`] is asked for.
+/// The settings of a call of [`generate`].
 #[derive(Clone, Debug)]
 pub struct GenerateSetup {
-    /// What all games have in common; with [`Clock::Fixed`](crate::Clock::Fixed) the output is the same to the byte.
+    /// What all games have in common; with [`Clock::Fixed`](crate::Clock::Fixed) the output is byte-identical every
+    /// time.
     pub run: RunIdentity,
     /// The session number in the games' addresses; see [`GeneratorSetup::session`](crate::GeneratorSetup::session).
     pub session: u64,
-    /// Games to play.
+    /// The number of games to play.
     pub games: u64,
-    /// Worker threads; changes the time taken and nothing else.
+    /// The number of worker threads, which affects only the time taken.
     pub threads: usize,
 }
 
-/// Plays a fixed number of games and hands them to `sink` in order of their addresses, one group's after another's.
+/// Plays a fixed number of games and passes them to `sink` in order of their addresses, group by group.
 ///
-/// How many groups there are and how many games each plays follows from the settings and the number of games alone,
-/// and a group begins exactly as many games as it is to deliver and plays them all to their end. So the games are the
-/// same for any number of threads, and no game is left out for being long, as happens where the first N games to end
-/// are taken. The price is that a group's batches grow smaller as its last games end.
+/// The number of groups and their numbers of games depend only on the settings and the number of games. Each group
+/// begins exactly as many games as it has to deliver and plays all of them to the end. Therefore the games are the same
+/// for any number of threads, and long games are not excluded, as they would be if the first N games to end were taken.
+/// The price is that a group's batches shrink as its last games end.
 ///
-/// Setting `stop` ends it early; the games handed over until then are whole groups. Returns the games handed over.
+/// Setting `stop` ends generation early; until then, only whole groups are passed on. Returns the number of games
+/// passed on.
 ///
 /// # Errors
-/// [`GeneratorError::Config`] before the first game, [`GeneratorError::Predict`] and [`GeneratorError::Panicked`] when
-/// a worker failed: the first in order of the groups.
+/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] if a
+/// worker failed.
 pub fn generate(
     config: &SelfPlayConfig,
     setup: &GenerateSetup,
@@ -85,7 +87,7 @@ pub fn generate(
     })
 }
 
-/// What the workers of one call share.
+/// The state shared by the workers of one call.
 struct Job<'a> {
     settings: Arc<Settings>,
     setup: &'a GenerateSetup,
@@ -96,7 +98,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Games of a full group: enough groups to share out among threads, but batches worth a network call.
+    /// The games of a full group: few enough to have groups for all threads, but enough for efficient batches.
     fn games_per_group(&self) -> u64 {
         let side_by_side = u64::from(self.settings.config.games_per_group);
         self.setup
@@ -107,7 +109,7 @@ impl Job<'_> {
             .max(1)
     }
 
-    /// Plays one group after another until none is left.
+    /// Plays groups until none is left.
     fn work(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), GeneratorError> {
         let failed = |error| GeneratorError::Predict { worker, error };
         let mut predictor = (self.model.predictor)(worker).map_err(failed)?;
@@ -129,7 +131,7 @@ impl Job<'_> {
         }
     }
 
-    /// All games of one group in order of their numbers; none when told to stop.
+    /// All games of one group in order of their indices; `None` if stopped.
     fn play_group(
         &self,
         number: u64,

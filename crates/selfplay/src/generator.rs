@@ -1,4 +1,4 @@
-//! Self-play that goes on for as long as it is wanted, on several threads.
+//! Self-play on several threads that continues until stopped.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,56 +10,57 @@ use thiserror::Error;
 use crate::config::{ConfigError, SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};
 use crate::game::RunIdentity;
-use crate::gate::Gate;
 use crate::group::{FinishedGame, Group, GroupSetup};
+use crate::lead::Lead;
 use crate::model::ModelUpdate;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::worker::{Shared, Worker, WorkerEnd};
 
-/// How a [`Generator`] is laid out.
+/// The settings of a [`Generator`].
 #[derive(Clone, Debug)]
 pub struct GeneratorSetup {
     /// What all games have in common.
     pub run: RunIdentity,
-    /// A number that no earlier start of the same run had; it keeps the games of different starts apart, also after a
+    /// A number that no earlier start of the same run had; it distinguishes the games of different starts, even after a
     /// crash that left no snapshot.
     pub session: u64,
-    /// Worker threads, each with a predictor of its own.
+    /// The number of worker threads, each with its own predictor.
     pub threads: usize,
-    /// Groups per worker; more than one only pays where one group can be prepared while another is on a device.
+    /// The number of groups per worker; more than one only helps if one group can be prepared while another is on a
+    /// device.
     pub groups_per_thread: usize,
-    /// Finished games that may wait to be received before workers wait too.
+    /// The number of finished games that may wait to be received before workers have to wait.
     pub channel_capacity: usize,
-    /// The bound on positions; [`Gate::open`] for none.
+    /// The initial limit of the [`Lead`], in positions; `u64::MAX` for no limit.
     pub first_limit: u64,
 }
 
-/// Worker threads that play without end. Dropping it stops them and loses their games in flight;
-/// [`stop`](Self::stop) keeps them.
+/// Worker threads that play games until stopped. Dropping the generator stops them and loses their games in flight;
+/// [`stop`](Self::stop) keeps those games.
 pub struct Generator {
     shared: Arc<Shared>,
     games: Receiver<FinishedGame>,
     workers: Vec<JoinHandle<WorkerEnd>>,
 }
 
-/// What is left when a [`Generator`] has been stopped.
+/// The remains of a stopped [`Generator`].
 #[derive(Debug)]
 pub struct Stopped {
-    /// Finished games that were not received yet.
+    /// Finished games that have not been received yet.
     pub games: Vec<FinishedGame>,
     /// The games in flight.
     pub snapshot: Snapshot,
-    /// Why workers stopped by themselves, if one did.
+    /// The error of the first worker that failed, if any.
     pub result: Result<(), GeneratorError>,
 }
 
-/// Why self-play cannot begin or go on.
+/// The reason why self-play cannot start or continue.
 #[derive(Debug, Error)]
 pub enum GeneratorError {
-    /// A setting cannot be used.
+    /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The games in flight of the last stop cannot be gone on with.
+    /// The games in flight from the last stop cannot be resumed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The network failed in a worker.
@@ -67,11 +68,11 @@ pub enum GeneratorError {
     Predict {
         /// The worker's number.
         worker: usize,
-        /// What the predictor said.
+        /// The error of the predictor.
         error: PredictError,
     },
-    /// A worker broke down; its games in flight are lost.
-    #[error("self-play worker {worker} broke down: {message}")]
+    /// A worker panicked; its games in flight are lost.
+    #[error("self-play worker {worker} panicked: {message}")]
     Panicked {
         /// The worker's number.
         worker: usize,
@@ -79,24 +80,24 @@ pub enum GeneratorError {
         message: String,
     },
     /// A thread could not be started.
-    #[error("starting self-play worker {worker}: {error}")]
+    #[error("cannot start self-play worker {worker}: {error}")]
     Spawn {
         /// The worker's number.
         worker: usize,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
 
 impl Generator {
-    /// Starts the workers with this model, going on with the games of `in_flight` first.
+    /// Starts the workers with this model, resuming the games of `in_flight` first.
     ///
-    /// The number of threads and groups may differ from that of the start that left the snapshot: its games are dealt
-    /// out to the groups there are.
+    /// The number of threads and groups may differ from those when the snapshot was taken: its games are distributed
+    /// among the groups.
     ///
     /// # Errors
-    /// [`GeneratorError::Config`], [`GeneratorError::Snapshot`], [`GeneratorError::Spawn`]. A network that cannot be
-    /// made is told by [`stop`](Self::stop), like any later failure.
+    /// [`GeneratorError::Config`], [`GeneratorError::Snapshot`] or [`GeneratorError::Spawn`]. If a predictor cannot be
+    /// created, [`stop`](Self::stop) reports that, like any later failure.
     pub fn start(
         config: &SelfPlayConfig,
         setup: GeneratorSetup,
@@ -117,8 +118,8 @@ impl Generator {
                 Group::with_settings(settings.clone(), setup, model.clone(), counters.clone())
             })
             .collect();
-        deal_out(in_flight, &mut groups)?;
-        let shared = Arc::new(Shared::new(model, Gate::until(setup.first_limit), counters));
+        distribute(in_flight, &mut groups)?;
+        let shared = Arc::new(Shared::new(model, Lead::with_limit(setup.first_limit), counters));
         let (sender, games) = crossbeam_channel::bounded(setup.channel_capacity.max(1));
         let mut generator = Self {
             shared,
@@ -143,33 +144,33 @@ impl Generator {
         Ok(generator)
     }
 
-    /// The finished games, as they come. It disconnects when all workers have ended, also by an error that
-    /// [`stop`](Self::stop) then tells.
+    /// The receiver of finished games. It disconnects when all workers have ended, possibly because of an error that
+    /// [`stop`](Self::stop) then reports.
     pub fn games(&self) -> &Receiver<FinishedGame> {
         &self.games
     }
 
-    /// Has all workers play with this model from their next step on; games in flight go on.
+    /// Makes all workers use this model from their next step on; games in flight continue.
     pub fn set_model(&self, model: ModelUpdate) {
         self.shared.set_model(model);
     }
 
-    /// The gate that bounds how far self-play may run ahead.
-    pub fn gate(&self) -> &Gate {
-        &self.shared.gate
+    /// The limit on how far self-play may run ahead of the trainer.
+    pub fn lead(&self) -> &Lead {
+        &self.shared.lead
     }
 
-    /// What was done since the start.
+    /// The counters since the start.
     pub fn counters(&self) -> CounterValues {
         self.shared.counters.values()
     }
 
-    /// Whether the workers were stopped or stopped by themselves.
+    /// Whether the workers have been stopped or have stopped because of an error.
     pub fn is_stopped(&self) -> bool {
         self.shared.is_stopped()
     }
 
-    /// Stops the workers after their present step and gives everything back that is not received yet.
+    /// Stops the workers after their current step and returns everything that has not been received yet.
     pub fn stop(mut self) -> Stopped {
         self.shared.stop();
         let mut stopped = Stopped {
@@ -202,14 +203,14 @@ impl Drop for Generator {
     fn drop(&mut self) {
         self.shared.stop();
         for worker in self.workers.drain(..) {
-            // What a worker died of was asked for by nobody: `stop` was not called.
+            // Discard the worker's error, since `stop` was not called to ask for it.
             drop(worker.join());
         }
     }
 }
 
-/// Gives the games in flight to the groups in turn.
-fn deal_out(in_flight: Option<&Snapshot>, groups: &mut [Group]) -> Result<(), SnapshotError> {
+/// Distributes the games in flight among the groups in turn.
+fn distribute(in_flight: Option<&Snapshot>, groups: &mut [Group]) -> Result<(), SnapshotError> {
     let games = in_flight
         .into_iter()
         .flat_map(|snapshot| &snapshot.groups)
@@ -221,7 +222,7 @@ fn deal_out(in_flight: Option<&Snapshot>, groups: &mut [Group]) -> Result<(), Sn
     Ok(())
 }
 
-/// The message of a panic, where it has one.
+/// The message of a panic, or `no message` if it has none.
 pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

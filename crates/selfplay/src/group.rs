@@ -1,4 +1,4 @@
-//! Many games in lockstep: in every step each game needs one evaluation, and one call of the network gives them all.
+//! Many games in lockstep: in every step each game needs one evaluation, and one call of the network provides them all.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use crate::game::{Game, GameAddress, Progress, RunIdentity, Terms};
 use crate::model::ModelUpdate;
 use crate::snapshot::{GameSnapshot, GroupSnapshot, SnapshotError};
 
-/// A finished or given-up game and where it stood in the run.
+/// A finished or abandoned game and its place in the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedGame {
-    /// Where the game stood.
+    /// The place of the game in the run.
     pub address: GameAddress,
-    /// The game.
+    /// The record of the game.
     pub record: GameRecord,
 }
 
-/// Searches that a slot may finish in one step. On tiny boards the cache comes to know every position, and games
-/// would follow one another for ever without a request.
+/// The most searches that a slot may finish in one step. On tiny boards the cache eventually has every position, and a
+/// step would play games forever without a request.
 const MAX_SEARCHES_PER_STEP: usize = 8;
 
 /// A group of games played in lockstep by one thread at a time.
 ///
-/// Its games and its batches depend on the run's seed, its own number, the settings and the models only, not on the
-/// thread that runs it or on other groups. Each game has random streams of its own, so that a game does not depend on
-/// its neighbours either, unless the network's output depends on the batch.
+/// Its games and batches depend only on the run's seed, its own number, the settings and the models, not on the thread
+/// that runs it or on other groups. Each game has its own random streams, so games do not depend on each other either,
+/// unless the network's output depends on the batch.
 ///
-/// Games that end make room for the next; none is thrown away, whatever its length, so that counting games as they end
-/// favours short ones only at the very start of a run.
+/// A game that ends is replaced by the next one. No game is discarded because of its length, so counting games as they
+/// end favors short ones only at the very start of a run.
 pub struct Group {
     run: RunIdentity,
     settings: Arc<Settings>,
@@ -43,10 +43,10 @@ pub struct Group {
     number: u64,
     model: ModelUpdate,
     slots: Vec<Slot>,
-    /// Games taken over from a snapshot that wait for a slot.
+    /// Games from a snapshot that are waiting for a slot.
     queue: VecDeque<Game>,
     next_index: u64,
-    /// Games to begin in all; none for no bound.
+    /// The total number of games to begin; `None` for no limit.
     quota: Option<u64>,
     cache: EvaluationCache,
     batch: Batch,
@@ -55,13 +55,13 @@ pub struct Group {
     counters: Arc<Counters>,
 }
 
-/// A place for a game; the search is kept from game to game.
+/// A place for a game; the search is reused from game to game.
 struct Slot {
     search: Search,
     game: Option<Game>,
 }
 
-/// What a group is made with.
+/// The identity and quota of a group.
 #[derive(Clone, Debug)]
 pub struct GroupSetup {
     /// What all games of the run have in common.
@@ -70,7 +70,7 @@ pub struct GroupSetup {
     pub session: u64,
     /// The group's number in the addresses of new games.
     pub number: u64,
-    /// Games to begin in all; none goes on for ever.
+    /// The total number of games to begin; `None` for no limit.
     pub quota: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Group {
     /// A group that has not begun a game yet.
     ///
     /// # Errors
-    /// [`ConfigError`] when a setting cannot be used.
+    /// [`ConfigError`] if a setting is invalid.
     pub fn new(
         config: &SelfPlayConfig,
         setup: GroupSetup,
@@ -118,7 +118,7 @@ impl Group {
         }
     }
 
-    /// Plays with another network, visits or fair komi from now on; games in flight stay and go on.
+    /// Uses another network, visits or fair komi from now on; games in flight continue.
     pub fn set_model(&mut self, model: ModelUpdate) {
         if model.model_id != self.model.model_id {
             self.cache.clear();
@@ -135,16 +135,16 @@ impl Group {
         self.quota.is_some_and(|quota| self.next_index >= quota)
     }
 
-    /// Games in flight.
+    /// The number of games in flight.
     pub fn games_in_flight(&self) -> usize {
         self.queue.len() + self.slots.iter().filter(|slot| slot.game.is_some()).count()
     }
 
-    /// Brings every game to its next position that needs the network, has them evaluated in one call, and returns
-    /// the games that ended on the way.
+    /// Advances every game to its next position that needs the network, evaluates these positions in one call, and
+    /// returns the games that ended in the process.
     ///
     /// # Errors
-    /// The predictor's. The group is unharmed and can take a step with another predictor.
+    /// An error of the predictor. The group remains valid and can take a step with another predictor.
     pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
         let hits_before = self.cache.hits();
         self.descend(predictor.plane_set());
@@ -154,7 +154,7 @@ impl Group {
         Ok(std::mem::take(&mut self.finished))
     }
 
-    /// Lets every game run to its next request and gathers the requests in the batch, encoded in these planes.
+    /// Advances every game to its next request and collects the requests in the batch, encoded in these planes.
     fn descend(&mut self, plane_set: PlaneSet) {
         self.fill_slots();
         self.batch.begin(self.settings.canvas, plane_set);
@@ -167,7 +167,7 @@ impl Group {
         }
     }
 
-    /// Hands the predictions back.
+    /// Passes the predictions to the searches.
     fn absorb(&mut self) -> Result<(), PredictError> {
         if self.batch.is_empty() {
             return Ok(());
@@ -183,10 +183,10 @@ impl Group {
         Ok(())
     }
 
-    /// Makes the slots of a group that has just begun.
+    /// Creates the slots of a new group.
     fn fill_slots(&mut self) {
-        let wanted = self.settings.config.games_per_group as usize;
-        while self.slots.len() < wanted {
+        let count = self.settings.config.games_per_group as usize;
+        while self.slots.len() < count {
             let Some(game) = self.next_game() else { return };
             let config = SearchConfig {
                 visits: 0,
@@ -201,7 +201,7 @@ impl Group {
         }
     }
 
-    /// The next game for a free slot: one taken over, or a new one.
+    /// The next game for a free slot: one from a snapshot, or a new one.
     fn next_game(&mut self) -> Option<Game> {
         if let Some(game) = self.queue.pop_front() {
             return Some(game);
@@ -218,7 +218,7 @@ impl Group {
         Some(Game::begin(address, &self.settings, &self.run, terms(&self.model)))
     }
 
-    /// Runs one slot until it has a request; none when it has no game left, or when the cache answers everything.
+    /// Runs one slot until it has a request; `None` if it has no game or the cache answers all of this step's searches.
     fn advance(&mut self, number: usize) -> Option<Request> {
         for _ in 0..MAX_SEARCHES_PER_STEP {
             let slot = &mut self.slots[number];
@@ -231,7 +231,7 @@ impl Group {
         None
     }
 
-    /// Plays the move of a finished search and starts the next search, of the same game or the next one.
+    /// Plays the move of a finished search and starts the next search, in the same game or the next one.
     fn use_result(&mut self, number: usize) {
         let slot = &mut self.slots[number];
         let Some(game) = &mut slot.game else { return };
@@ -269,7 +269,7 @@ impl Group {
         }
     }
 
-    /// The games in flight, to go on with later. A search in progress is not part of it: it is done again.
+    /// A snapshot of the games in flight, to resume them later. Searches in progress are not included and are repeated.
     pub fn snapshot(&self) -> GroupSnapshot {
         let games = self
             .slots
@@ -284,10 +284,10 @@ impl Group {
         }
     }
 
-    /// Takes over all of a snapshot: its games and its place in the run.
+    /// Restores a snapshot: its games and its place in the run.
     ///
     /// # Errors
-    /// [`SnapshotError`] when a game in it cannot be played again; the group is then unchanged.
+    /// [`SnapshotError`] if a game in it cannot be replayed; the group is then unchanged.
     pub fn restore(&mut self, snapshot: &GroupSnapshot) -> Result<(), SnapshotError> {
         self.adopt(&snapshot.games)?;
         self.session = snapshot.session;
@@ -296,10 +296,10 @@ impl Group {
         Ok(())
     }
 
-    /// Takes over games in flight; they go on before new ones begin.
+    /// Adds games in flight, which are resumed before new games begin.
     ///
     /// # Errors
-    /// [`SnapshotError`] when a game cannot be played again; the group is then unchanged.
+    /// [`SnapshotError`] if a game cannot be replayed; the group is then unchanged.
     pub fn adopt(&mut self, games: &[GameSnapshot]) -> Result<(), SnapshotError> {
         let restored = games.iter().map(|game| game.restore(self.run.rules));
         let games = restored.collect::<Result<Vec<_>, _>>()?;

@@ -1,9 +1,9 @@
 //! Plays training games of a network against itself.
 //!
 //! A [`Group`] plays many games in lockstep, so that every call of the network evaluates one position of each. The
-//! [`Generator`] runs groups on worker threads for as long as it is wanted: it takes new models without stopping a
-//! game, keeps within a bounded lead over the trainer, and hands over its games in flight when stopped.
-//! [`generate`] plays a fixed number of games whose bytes depend on seed and model only, not on the number of threads.
+//! [`Generator`] runs groups on worker threads until it is stopped: it accepts new models without interrupting games,
+//! keeps its lead over the trainer within a limit, and returns its games in flight when stopped. [`generate`] plays a
+//! fixed number of games that depend only on the seed and the model, not on the number of threads.
 //!
 //! ```text
 //! seed, group, game, ply ─→ random streams
@@ -14,16 +14,16 @@
 //!   bounded channel ──→ caller ──────────────────┘
 //! ```
 //!
-//! Deliberately absent: printing, files (games leave as [`GameRecord`](tengen_records::GameRecord)s), any network
-//! library, results for games that did not end by the rules and are not settled either.
+//! Deliberately absent: printing, file access (games are returned as [`GameRecord`](tengen_records::GameRecord)s), any
+//! network library, and results for games that neither ended under the rules nor are settled.
 
 mod config;
 mod counters;
 mod game;
-mod gate;
 mod generate;
 mod generator;
 mod group;
+mod lead;
 mod model;
 mod setup;
 mod snapshot;
@@ -32,9 +32,9 @@ mod worker;
 pub use config::{BoardShare, ConfigError, KomiConfig, OpeningConfig, SelfPlayConfig};
 pub use counters::{CounterValues, Counters};
 pub use game::{Clock, GameAddress, RunIdentity};
-pub use gate::Gate;
 pub use generate::{GenerateSetup, generate};
 pub use generator::{Generator, GeneratorError, GeneratorSetup, Stopped};
 pub use group::{FinishedGame, Group, GroupSetup};
+pub use lead::Lead;
 pub use model::{FairKomi, ModelUpdate, PredictorFactory};
 pub use snapshot::{GameSnapshot, GroupSnapshot, Snapshot, SnapshotError};

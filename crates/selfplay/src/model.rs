@@ -1,4 +1,4 @@
-//! What self-play is told about the network it plays with.
+//! The network that self-play uses, and the settings that come with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,26 +9,26 @@ use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictor};
 
-/// Makes the predictor of one worker; called in the worker's own thread with the worker's number.
+/// Creates the predictor of one worker; called in the worker's own thread with the worker's number.
 ///
 /// All workers must get the same network.
 pub type PredictorFactory = Arc<dyn Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync>;
 
-/// A network to play with from now on, and the settings that go with it.
+/// A network to use from now on, and the settings that come with it.
 ///
-/// Games in flight go on under it. An update with the `model_id` already in use changes visits and komi only: the
-/// predictors and the evaluation caches stay.
+/// Games in flight continue with it. An update with the `model_id` already in use changes only visits and komi: the
+/// predictors and the evaluation caches are kept.
 #[derive(Clone)]
 pub struct ModelUpdate {
-    /// Number of the generation, for the names of shards.
+    /// The number of the generation, for the names of shards.
     pub generation: u32,
-    /// Name of the model, recorded in the games that begin with it.
+    /// The ID of the model, recorded in the games that begin with it.
     pub model_id: String,
     /// Visits per search.
     pub visits: u32,
-    /// The komi at which games from the empty board are thought even.
+    /// The estimated komi at which games from the empty board are even.
     pub fair_komi: FairKomi,
-    /// Makes the predictors.
+    /// Creates the predictors.
     pub predictor: PredictorFactory,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for ModelUpdate {
 
 /// The fair komi of each board, in points: a running mean of the margins (without komi) of games from the empty board.
 ///
-/// Games with random opening plies are kept out of it: they pull it away from the empty board's value.
+/// Games with random opening plies are excluded, since they would pull it away from the value of the empty board.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, f64>", into = "BTreeMap<String, f64>")]
 pub struct FairKomi {
@@ -53,15 +53,15 @@ pub struct FairKomi {
 }
 
 impl FairKomi {
-    /// Weight of one more game in the running mean. Usual: 0.01, as used for 5x5 and 7x7.
+    /// The usual weight of a new game in the running mean, as used for 5x5 and 7x7.
     pub const USUAL_RATE: f64 = 0.01;
 
-    /// Fair komi 0 on every board.
+    /// A fair komi of 0 on every board.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The fair komi of a board in points, Black's margin; 0 where nothing is known.
+    /// The fair komi of a board in points, that is, Black's expected margin; 0 if unknown.
     pub fn of(&self, size: Size) -> f64 {
         self.boards.get(&size).copied().unwrap_or(0.0)
     }
@@ -71,8 +71,8 @@ impl FairKomi {
         self.boards.insert(size, points);
     }
 
-    /// Moves the mean of a board by `rate` times the distance to the margin of a game; false for games that do not
-    /// count: unfinished ones and those with opening plies.
+    /// Moves the mean of a board toward the margin of a game by `rate` times the difference. Returns false for games
+    /// that do not count: unfinished ones and those with opening plies.
     pub fn observe(&mut self, game: &GameRecord, rate: f64) -> bool {
         let (Some(score), 0) = (game.score_half_points, game.opening_plies) else {
             return false;
@@ -100,7 +100,7 @@ impl TryFrom<BTreeMap<String, f64>> for FairKomi {
         let parse = |(size, points): (String, f64)| match size.parse::<Size>() {
             Ok(size) if points.is_finite() => Ok((size, points)),
             Ok(_) => Err(format!("the fair komi of {size} is not a number")),
-            Err(error) => Err(format!("`{size}` is no board: {error}")),
+            Err(error) => Err(format!("`{size}` is not a board: {error}")),
         };
         Ok(Self {
             boards: boards.into_iter().map(parse).collect::<Result<_, String>>()?,

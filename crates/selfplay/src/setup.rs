@@ -1,23 +1,23 @@
-//! How a game begins: its board, its random plies, its komi.
+//! The start of a game: its board, random plies and komi.
 
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Komi, Move, Position, Size};
 
 use crate::config::{KomiConfig, OpeningConfig, Settings};
 
-/// The komi of a game that begins.
+/// The komi of a new game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum KomiPlan {
     /// The komi is known.
     Known(Komi),
-    /// The network's expected margin of the opening position plus this many points.
+    /// The komi will be the network's expected margin of the opening position plus an offset.
     AroundNetwork {
-        /// Points to add.
+        /// The offset in points.
         offset: f64,
     },
 }
 
-/// Draws the board.
+/// Draws the board size of a game.
 pub(crate) fn draw_size(settings: &Settings, rng: &mut Rng) -> Size {
     let mut rest = rng::unit_f64(rng);
     for &(size, share) in &settings.boards {
@@ -29,14 +29,14 @@ pub(crate) fn draw_size(settings: &Settings, rng: &mut Rng) -> Size {
     settings.boards[settings.boards.len() - 1].0
 }
 
-/// Plays the random plies of a game, if it gets any, on an empty board; returns how many.
+/// Plays the random plies of a game, if it has any, on an empty board; returns their number.
 pub(crate) fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mut Rng) -> u16 {
     if config.max_random_plies == 0 || rng::unit_f64(rng) >= config.random_share {
         return 0;
     }
-    let wanted = 1 + rng::below(rng, config.max_random_plies as usize);
+    let count = 1 + rng::below(rng, config.max_random_plies as usize);
     let mut played = 0;
-    while played < wanted {
+    while played < count {
         let Some(mv) = random_move(position, rng) else { break };
         position.play_unchecked(mv);
         if position.is_over() {
@@ -49,7 +49,7 @@ pub(crate) fn play_random_opening(config: &OpeningConfig, position: &mut Positio
     u16::try_from(played).unwrap_or(u16::MAX)
 }
 
-/// A uniformly random legal move that does not end the game; none when there is no such move.
+/// A uniformly random legal move that does not end the game; `None` if there is no such move.
 fn random_move(position: &Position, rng: &mut Rng) -> Option<Move> {
     let plays = position.legal_points();
     let pass_ends = position.consecutive_passes() > 0;
@@ -61,9 +61,9 @@ fn random_move(position: &Position, rng: &mut Rng) -> Option<Move> {
     Some(plays.nth(rank).map_or(Move::Pass, Move::Play))
 }
 
-/// Draws the komi of a game: mostly near the fair value, sometimes anywhere.
+/// Draws the komi of a game: usually near the fair value, sometimes anywhere.
 ///
-/// `fair` is the fair komi of the empty board in points; with random plies the network is asked instead.
+/// `fair` is the fair komi of the empty board in points; with random plies, the network's estimate is used instead.
 pub(crate) fn draw_komi(config: &KomiConfig, size: Size, random_plies: u16, fair: f64, rng: &mut Rng) -> KomiPlan {
     if rng::unit_f64(rng) < config.uniform_share {
         let span = 2 * size.area();
@@ -78,7 +78,7 @@ pub(crate) fn draw_komi(config: &KomiConfig, size: Size, random_plies: u16, fair
     }
 }
 
-/// The komi nearest to a number of points, at most the number of points of the board either way.
+/// The komi closest to a number of points, limited to plus or minus the number of points of the board.
 pub(crate) fn rounded(size: Size, points: f64) -> Komi {
     let limit = size.area() as f64;
     Komi::from_half_points((2.0 * points.clamp(-limit, limit)).round() as i16)
@@ -90,7 +90,7 @@ mod tests {
     use crate::config::{BoardShare, SelfPlayConfig};
 
     #[test]
-    fn openings_have_the_asked_share_and_never_end_the_game() {
+    fn random_openings_have_the_configured_share_and_never_end_the_game() {
         let config = OpeningConfig {
             random_share: 0.3,
             max_random_plies: 4,
@@ -108,7 +108,7 @@ mod tests {
         }
         assert!((2700..2900).contains(&counts[0]), "{counts:?}");
         assert!(counts[1..].iter().all(|&n| (240..360).contains(&n)), "{counts:?}");
-        assert!(passes > 100, "passes are among the random plies");
+        assert!(passes > 100, "random plies include passes");
         let mut single = Position::new(Size::square(1).unwrap());
         let config = OpeningConfig {
             random_share: 1.0,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn komi_scatter_around_fair_and_over_the_board() {
+    fn komi_is_drawn_near_the_fair_value_or_uniformly() {
         let config = KomiConfig::default();
         let size = Size::square(5).unwrap();
         let mut rng = rng::stream(2, &[]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_come_by_share() {
+    fn boards_are_drawn_by_share() {
         let board = |size: &str, share| BoardShare {
             size: size.to_owned(),
             share,

@@ -1,4 +1,4 @@
-//! Games in flight, written down so that a clean stop loses nothing.
+//! Snapshots of games in flight, so that a clean stop loses nothing.
 
 use serde::{Deserialize, Serialize};
 use tengen_records::PlyRecord;
@@ -11,7 +11,7 @@ use crate::setup::KomiPlan;
 /// The format of [`Snapshot`] that this version writes and reads.
 const FORMAT: u32 = 1;
 
-/// All games in flight when self-play was stopped.
+/// All games in flight at the time self-play was stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -24,18 +24,18 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupSnapshot {
-    /// The session number of the games it begins.
+    /// The session number of the games that the group begins.
     pub session: u64,
-    /// The group's number.
+    /// The number of the group.
     pub number: u64,
-    /// The number of the game it begins next.
+    /// The index of the next game that the group begins.
     pub next_index: u64,
     /// The games, in the order of their slots.
     pub games: Vec<GameSnapshot>,
 }
 
-/// One game in flight: its moves with what is known about them, and its settings. Its random numbers follow from its
-/// address and the ply. Floats are kept as their bits, so that nothing is rounded.
+/// One game in flight: its moves with their search results, and its settings. Its random numbers follow from its
+/// address and the ply. Floats are stored as bits, so that they are exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GameSnapshot {
@@ -56,62 +56,62 @@ enum KomiSnapshot {
     AroundNetwork { offset_bits: u64 },
 }
 
-/// A [`PlyRecord`] in integers.
+/// A [`PlyRecord`] with all values as integers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlySnapshot {
     mv: u16,
     flags: u8,
     visits: u16,
-    /// Root value, root margin, network value, weight.
+    /// The bits of root value, root margin, network value and weight.
     values: [u32; 4],
     policy: Vec<(u16, u32)>,
 }
 
-/// Why a snapshot cannot be gone on with.
+/// The reason why the games of a snapshot cannot be resumed.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// It is not a snapshot at all.
+    /// The data is not a snapshot.
     #[error("the games in flight cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// It is of another version.
-    #[error("the games in flight are of format {found}, this version reads {FORMAT}")]
+    /// The snapshot has an unsupported format.
+    #[error("the games in flight have format {found}, but this version reads {FORMAT}")]
     Format {
-        /// The format found.
+        /// The format of the snapshot.
         found: u32,
     },
-    /// A game in it does not follow the rules or names an impossible board.
+    /// A game has an illegal move or an invalid value.
     #[error("game {index} of group {group} in flight is damaged: {problem}")]
     Game {
         /// The group that began the game.
         group: u64,
-        /// The game's number there.
+        /// The index of the game in its group.
         index: u64,
-        /// What is wrong.
+        /// What is wrong with the game.
         problem: String,
     },
 }
 
 impl Snapshot {
-    /// The snapshot of these groups.
+    /// A snapshot of these groups.
     pub fn new(groups: Vec<GroupSnapshot>) -> Self {
         Self { format: FORMAT, groups }
     }
 
-    /// Games in it.
+    /// The number of games in the snapshot.
     pub fn games(&self) -> usize {
         self.groups.iter().map(|group| group.games.len()).sum()
     }
 
     /// The snapshot as bytes for a file (JSON).
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("a snapshot holds nothing that JSON cannot say")
+        serde_json::to_vec(self).expect("a snapshot can always be represented in JSON")
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Parses the bytes from [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`SnapshotError::Unreadable`] and [`SnapshotError::Format`].
+    /// [`SnapshotError::Unreadable`] or [`SnapshotError::Format`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let snapshot: Snapshot = serde_json::from_slice(bytes)?;
         match snapshot.format {
@@ -167,7 +167,7 @@ impl GameSnapshot {
             KomiSnapshot::HalfPoints(half_points) => KomiPlan::Known(Komi::from_half_points(half_points)),
             KomiSnapshot::AroundNetwork { offset_bits } => match f64::from_bits(offset_bits) {
                 offset if offset.is_finite() => KomiPlan::AroundNetwork { offset },
-                offset => return Err(damaged(format!("a komi {offset} from the fair one"))),
+                offset => return Err(damaged(format!("invalid komi offset {offset}"))),
             },
         };
         Ok(Game {

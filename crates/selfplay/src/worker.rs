@@ -1,4 +1,4 @@
-//! One worker thread: its groups, its predictor, its way to stop.
+//! One worker thread with its groups and its predictor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,29 +8,29 @@ use crossbeam_channel::{SendTimeoutError, Sender};
 use tengen_search::{PredictError, Predictor};
 
 use crate::counters::Counters;
-use crate::gate::Gate;
 use crate::group::{FinishedGame, Group};
+use crate::lead::Lead;
 use crate::model::ModelUpdate;
 use crate::snapshot::GroupSnapshot;
 
-/// What the workers and their owner share.
+/// The state shared by the workers and their owner.
 pub(crate) struct Shared {
     model: Mutex<Arc<ModelUpdate>>,
     /// Counts the updates, so that a worker notices one without taking the lock.
     version: AtomicU64,
     stop: AtomicBool,
-    pub(crate) gate: Gate,
+    pub(crate) lead: Lead,
     pub(crate) counters: Arc<Counters>,
 }
 
 impl Shared {
-    pub(crate) fn new(model: ModelUpdate, gate: Gate, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(model: ModelUpdate, lead: Lead, counters: Arc<Counters>) -> Self {
         let model = Mutex::new(Arc::new(model));
         Self {
             model,
             version: AtomicU64::new(1),
             stop: AtomicBool::new(false),
-            gate,
+            lead,
             counters,
         }
     }
@@ -47,7 +47,7 @@ impl Shared {
 
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
-        self.gate.wake();
+        self.lead.wake();
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -55,15 +55,15 @@ impl Shared {
     }
 }
 
-/// What a worker leaves behind.
+/// What remains when a worker ends.
 pub(crate) struct WorkerEnd {
     pub(crate) groups: Vec<GroupSnapshot>,
-    /// Finished games that found no place in the channel.
+    /// Finished games that did not fit into the channel.
     pub(crate) games: Vec<FinishedGame>,
     pub(crate) error: Option<PredictError>,
 }
 
-/// Stops everybody when the worker ends for whatever reason, a panic among them.
+/// Stops all workers when this worker ends for any reason, including a panic.
 struct StopOnDrop<'a>(&'a Shared);
 
 impl Drop for StopOnDrop<'_> {
@@ -79,7 +79,7 @@ pub(crate) struct Worker {
     pub(crate) games: Sender<FinishedGame>,
 }
 
-/// The predictor in use and which update it came with.
+/// The predictor in use and the update it came with.
 #[derive(Default)]
 struct InUse {
     predictor: Option<Box<dyn Predictor>>,
@@ -88,7 +88,7 @@ struct InUse {
 }
 
 impl Worker {
-    /// Plays until told to stop or until the predictor fails.
+    /// Plays until stopped or until the predictor fails.
     pub(crate) fn run(mut self) -> WorkerEnd {
         let shared = self.shared.clone();
         let _stop = StopOnDrop(&shared);
@@ -108,8 +108,8 @@ impl Worker {
             for number in 0..self.groups.len() {
                 let shared = &self.shared;
                 shared
-                    .gate
-                    .pass(|| shared.counters.values().positions, || shared.is_stopped());
+                    .lead
+                    .wait(|| shared.counters.values().positions, || shared.is_stopped());
                 if shared.is_stopped() {
                     return Ok(());
                 }
@@ -120,7 +120,7 @@ impl Worker {
         }
     }
 
-    /// The predictor of the newest update; passes the update on to the groups when it is new.
+    /// The predictor of the newest update; passes a new update on to the groups.
     fn current_predictor<'a>(&mut self, in_use: &'a mut InUse) -> Result<&'a mut Box<dyn Predictor>, PredictError> {
         let version = self.shared.version.load(Ordering::Acquire);
         if version != in_use.version {
@@ -137,7 +137,7 @@ impl Worker {
         Ok(in_use.predictor.as_mut().expect("the first update makes a predictor"))
     }
 
-    /// Hands finished games over; keeps them when told to stop while the channel is full.
+    /// Sends finished games; keeps them if the workers are stopped while the channel is full.
     fn send(&self, finished: Vec<FinishedGame>, unsent: &mut Vec<FinishedGame>) {
         for game in finished {
             let mut game = game;

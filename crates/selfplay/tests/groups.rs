@@ -1,4 +1,4 @@
-//! One group: what its games look like, and that stopping, going on and new models do them no harm.
+//! One group: valid games, and correct behavior when stopped, resumed or given a new model.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn play_out(group: &mut Group, predictor: &mut dyn Predictor) -> Vec<FinishedGam
 }
 
 #[test]
-fn every_finished_game_is_a_whole_and_valid_record() {
+fn every_finished_game_is_a_complete_and_valid_record() {
     let config = config(&["3x3", "5x4"]);
     let (mut group, counters) = group(&config, Some(30), scripted(1));
     let games = play_out(&mut group, &mut ScriptedPredictor::new(1));
@@ -76,7 +76,7 @@ fn a_game_at_the_ply_limit_has_no_result() {
     let (cut, ended): (Vec<_>, Vec<_>) = games.iter().partition(|g| g.record.end_reason == EndReason::PlyLimit);
     assert!(
         !cut.is_empty() && !ended.is_empty(),
-        "{} cut, {} ended",
+        "{} abandoned, {} ended",
         cut.len(),
         ended.len()
     );
@@ -119,7 +119,7 @@ fn a_decided_game_is_searched_with_fewer_visits() {
 }
 
 #[test]
-fn a_stop_and_a_restart_change_no_game() {
+fn stopping_and_resuming_does_not_change_games() {
     let config = config(&["4x4"]);
     let mut predictor = ScriptedPredictor::new(4);
     let (mut straight, _) = group(&config, Some(20), scripted(4));
@@ -142,7 +142,7 @@ fn a_stop_and_a_restart_change_no_game() {
 }
 
 #[test]
-fn a_damaged_snapshot_is_refused() {
+fn damaged_snapshots_are_rejected() {
     let config = config(&["4x4"]);
     let (mut first, _) = group(&config, None, scripted(4));
     for _ in 0..100 {
@@ -192,7 +192,7 @@ fn a_new_model_takes_over_games_in_flight() {
     }
 }
 
-/// Fails at its third call.
+/// A predictor that fails on its third call.
 struct Failing(u32);
 
 impl Predictor for Failing {
@@ -209,10 +209,10 @@ impl Predictor for Failing {
     }
 }
 
-/// Thinks that the side to move will own 5 points more than the other.
-struct Hopeful;
+/// Predicts that the side to move will own 5 points more than the opponent.
+struct Optimistic;
 
-impl Predictor for Hopeful {
+impl Predictor for Optimistic {
     fn predict(&mut self, inputs: &tengen_encoding::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         out.reset(inputs.len(), inputs.canvas());
         out.margin
@@ -223,12 +223,12 @@ impl Predictor for Hopeful {
     }
 
     fn name(&self) -> String {
-        "hopeful".to_owned()
+        "optimistic".to_owned()
     }
 }
 
 #[test]
-fn komi_follows_the_model_or_after_random_plies_the_network() {
+fn komi_follows_the_model_or_the_network_after_random_plies() {
     let mut config = config(&["5x5"]);
     config.komi.uniform_share = 0.0;
     config.komi.spread = 0.1;
@@ -236,7 +236,7 @@ fn komi_follows_the_model_or_after_random_plies_the_network() {
     let mut model = uniform();
     model.fair_komi.set(Size::square(5).unwrap(), 11.0);
     let (mut group, _) = group(&config, Some(30), model);
-    let games = play_out(&mut group, &mut Hopeful);
+    let games = play_out(&mut group, &mut Optimistic);
     let mut seen = [0; 3];
     for record in games.iter().map(|game| &game.record) {
         let (kind, fair) = match record.opening_plies {
@@ -255,7 +255,7 @@ fn komi_follows_the_model_or_after_random_plies_the_network() {
 }
 
 #[test]
-fn a_failed_call_leaves_the_group_able_to_go_on() {
+fn a_group_can_continue_after_a_failed_call() {
     let config = config(&["4x4"]);
     let (mut straight, _) = group(&config, Some(8), scripted(4));
     let expected = play_out(&mut straight, &mut ScriptedPredictor::new(4));
@@ -273,7 +273,7 @@ fn a_failed_call_leaves_the_group_able_to_go_on() {
 }
 
 #[test]
-fn boards_that_the_cache_comes_to_know_do_not_hang_a_step() {
+fn a_step_ends_even_if_the_cache_has_every_position() {
     let (mut group, counters) = group(&config(&["1x1", "1x2"]), None, uniform());
     let mut games = Vec::new();
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! Self-play under every named set of rules: valid records, the same for any number of threads, and after a stop.
+//! Self-play under every named set of rules: valid records, independent of the number of threads and of stops.
 
 mod common;
 
@@ -74,7 +74,7 @@ fn every_rule_set_gives_valid_records_for_any_number_of_threads() {
 }
 
 #[test]
-fn suicide_happens_only_where_it_is_allowed() {
+fn suicide_occurs_only_if_allowed() {
     for rules in all_rules() {
         let suicides: usize = generated(rules, 2).iter().map(suicides).sum();
         assert_eq!(suicides > 0, rules.suicide == Suicide::Allowed, "{rules}: {suicides}");
@@ -96,9 +96,9 @@ fn suicides(game: &GameRecord) -> usize {
     count
 }
 
-/// A group that is stopped and taken up again plays the games it would have played.
+/// A group that is stopped and resumed plays the same games.
 #[test]
-fn a_stop_changes_no_game() {
+fn stopping_does_not_change_games() {
     for rules in [Rules::japanese2008(), Rules::chinese_practice(), Rules::aga()] {
         let group = || {
             let setup = GroupSetup {
@@ -136,9 +136,9 @@ fn a_stop_changes_no_game() {
     }
 }
 
-/// What the trainer gets of a game: prisoners count as komi, a game tied by a cycle teaches its moves only.
+/// The training samples of a game: prisoners count as komi, and a game tied by a cycle has only policy targets.
 #[test]
-fn samples_fit_the_scores() {
+fn samples_match_the_scores() {
     for rules in [Rules::japanese2008(), Rules::chinese_practice(), Rules::new_zealand()] {
         for game in generated(rules, 2).into_iter().filter(GameRecord::is_finished) {
             for cache_bytes in [0, 1 << 20] {
@@ -153,7 +153,7 @@ fn samples_fit_the_scores() {
                         assert_eq!((sample.result_weight, sample.policy_weight), (0.0, 1.0));
                         continue;
                     };
-                    // The network's margin and what it gets on top make up the mover's score, up to the largest margin.
+                    // The board margin and the komi add up to the mover's score, up to the largest margin.
                     let seen = 2.0 * (sample.board_margin as f32 + sample.features.komi);
                     let is_cut = sample.board_margin.unsigned_abs() as usize == game.size.area();
                     assert!(is_cut || seen.abs() == score.abs() as f32, "{rules}: {seen} {score}");

@@ -1,4 +1,4 @@
-//! Several worker threads: the same games for any number of them, and clean ends.
+//! Worker threads: the same games for any number of threads, and clean stops.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn generated(games: u64, threads: usize) -> Vec<GameRecord> {
 }
 
 #[test]
-fn generated_games_are_the_same_bytes_for_any_number_of_threads() {
+fn generated_games_are_byte_identical_for_any_number_of_threads() {
     let one = generated(50, 1);
     assert_eq!(one.len(), 50);
     let ids: HashSet<&str> = one.iter().map(|game| game.game_id.as_str()).collect();
@@ -84,7 +84,7 @@ fn start(threads: usize, session: u64, model: ModelUpdate, limit: u64, in_flight
 }
 
 #[test]
-fn a_generator_plays_on_stops_cleanly_and_resumes_with_other_threads() {
+fn a_generator_stops_cleanly_and_resumes_with_a_different_number_of_threads() {
     let generator = start(2, 0, scripted(1), u64::MAX, None);
     let mut games: Vec<_> = (0..40).map(|_| generator.games().recv_timeout(WAIT).unwrap()).collect();
     let stopped = generator.stop();
@@ -105,7 +105,7 @@ fn a_generator_plays_on_stops_cleanly_and_resumes_with_other_threads() {
         game.record.validate().unwrap();
         assert!(
             games.iter().all(|old| old.record.game_id != game.record.game_id),
-            "no game comes twice"
+            "no game is delivered twice"
         );
         if game.address.session == 0 {
             resumed += 1;
@@ -114,24 +114,24 @@ fn a_generator_plays_on_stops_cleanly_and_resumes_with_other_threads() {
         }
         games.push(game);
     }
-    assert!(fresh > 0, "new games follow those taken over");
+    assert!(fresh > 0, "new games follow the resumed ones");
 }
 
 #[test]
-fn the_gate_bounds_the_positions_made() {
+fn the_lead_limits_the_number_of_positions() {
     let generator = start(2, 0, scripted(1), 0, None);
     assert!(
         generator.games().recv_timeout(Duration::from_millis(50)).is_err(),
-        "nothing may be played yet"
+        "the limit is 0"
     );
     assert_eq!(generator.counters().plies, 0);
-    generator.gate().allow_until(1);
+    generator.lead().set_limit(1);
     generator.games().recv_timeout(WAIT).unwrap();
-    generator.gate().allow_until(u64::MAX);
+    generator.lead().set_limit(u64::MAX);
     for _ in 0..40 {
         generator.games().recv_timeout(WAIT).unwrap();
     }
-    generator.gate().allow_until(0);
+    generator.lead().set_limit(0);
     generator.stop().result.unwrap();
 }
 
@@ -150,7 +150,7 @@ fn new_models_arrive_without_losing_a_game() {
     });
     loop {
         let game = generator.games().recv_timeout(WAIT).unwrap();
-        assert!(seen.insert(game.address), "no game comes twice");
+        assert!(seen.insert(game.address), "no game is delivered twice");
         if game.record.black_model == "scripted-2" {
             break;
         }
@@ -187,11 +187,7 @@ fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
     assert!(generator.is_stopped());
     let stopped = generator.stop();
     assert!(matches!(stopped.result, Err(GeneratorError::Predict { worker: 1, .. })));
-    assert_eq!(
-        stopped.snapshot.groups.len(),
-        4,
-        "games in flight are kept all the same"
-    );
+    assert_eq!(stopped.snapshot.groups.len(), 4, "games in flight are kept anyway");
 
     let panicking = ModelUpdate {
         predictor: Arc::new(|_| panic!("broken driver")),
@@ -203,9 +199,9 @@ fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
     assert!(error.to_string().contains("broken driver"), "{error}");
 }
 
-/// Games end as soon as they are settled where that is asked for, and only there.
+/// Games end when settled if and only if the settings say so.
 #[test]
-fn settled_games_end_where_wanted() {
+fn settled_games_end_if_configured() {
     let ends = |wanted: bool, threads: usize| {
         let setup = GenerateSetup {
             run: run(3),
@@ -227,7 +223,7 @@ fn settled_games_end_where_wanted() {
                 wanted && last.is_settled() && !last.is_over()
             );
             game.replay_with(|position, ply, _| {
-                // A random opening is played whatever comes, and the first search after it plays a turn.
+                // A random opening is always played, and the first search after it plays a move.
                 let own_turn = ply > usize::from(game.opening_plies);
                 assert!(!wanted || !own_turn || !position.is_settled());
             })
@@ -246,7 +242,7 @@ fn settled_games_end_where_wanted() {
     assert!(settled(&on) > 0, "{}", settled(&on));
     assert!(
         tengen_store::encode(&on) == tengen_store::encode(&ends(true, 3)),
-        "any threads"
+        "independent of the number of threads"
     );
     let plies = |games: &[GameRecord]| games.iter().map(|game| game.plies.len()).sum::<usize>();
     assert!(plies(&on) < plies(&off), "{} {}", plies(&on), plies(&off));

@@ -11,7 +11,7 @@ use crate::{arguments, output};
 use katago::Config;
 use std::path::PathBuf;
 use tengen_evaluator::PlayerSpec;
-use tengen_gtp::json::{Defaults, Desk, Identity, Viewpoint};
+use tengen_gtp::json::{Defaults, Identity, QueryQueue, Viewpoint};
 use tengen_rules::{Komi, Rules};
 use worker::Worker;
 
@@ -163,7 +163,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         "Started, ready to begin handling requests (tengen {} with {}, {parallel} positions at once)",
         identity.version, identity.model
     ));
-    let mut worker = Worker::new(Desk::new(identity, defaults), predictor, parallel);
+    let mut worker = Worker::new(QueryQueue::new(identity, defaults), predictor, parallel);
     worker.work(&read_lines()?, args.quit_without_waiting);
     Ok(())
 }

@@ -115,7 +115,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let source = predictor.map_or(MoveSource::Random, MoveSource::Network);
     let engine = TengenEngine::new(source, training, args.name, options, args.seed);
     let mut session = Session::new(engine, args.size, args.komi).under(args.rules);
-    session.tell_circumstances();
+    session.tell_conditions();
     converse(session, &read_lines()?)
 }
 
@@ -148,7 +148,7 @@ fn converse(mut session: Session<TengenEngine>, lines: &Receiver<Vec<u8>>) -> an
 
 /// Searches during the opponent's turn until the next line arrives; `None` at the end of input.
 fn think_ahead(session: &mut Session<TengenEngine>, lines: &Receiver<Vec<u8>>) -> Option<Vec<u8>> {
-    while session.think_ahead() == Some(Pondered::More) {
+    while session.ponder_opponents_turn() == Some(Pondered::More) {
         match lines.try_recv() {
             Ok(line) => return Some(line),
             Err(TryRecvError::Disconnected) => return None,

@@ -197,8 +197,8 @@ impl Shared<'_> {
     /// Lets self-play continue up to the allowed lead over the trainer.
     fn move_gate(&self, training: &Training) {
         let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
-        if limit != self.generator.gate().limit() {
-            self.generator.gate().allow_until(limit);
+        if limit != self.generator.lead().limit() {
+            self.generator.lead().set_limit(limit);
         }
     }
 }
@@ -417,7 +417,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
         let spent = {
             let mut status = shared.status();
             status.measure(&counters, ledger);
-            status.selfplay_waits = counters.positions >= shared.generator.gate().limit();
+            status.selfplay_waits = counters.positions >= shared.generator.lead().limit();
             let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
             screen.show(&status.view(shared.run, spent));
             spent

@@ -303,11 +303,11 @@ fn errors_name_players_that_cannot_play() {
         ),
         (
             "gtp:true",
-            "player 'gtp:true': the engine ended with exit code 0 during 'protocol_version'; does it need",
+            "player 'gtp:true': the engine exited with code 0 during 'protocol_version'; does it need",
         ),
         (
             "gtp:cat",
-            "with nonsense: \"1 protocol_version\"; does it need an option to speak GTP",
+            "an invalid answer to 'protocol_version': \"1 protocol_version\"; does it need an option to speak GTP",
         ),
         ("gtp:\"sleep 60\",start_s=0.2", "within 0.2 s; does it need"),
     ] {

@@ -1,27 +1,27 @@
-//! Queries that ask for something to be done, not for an analysis.
+//! Queries that request an action instead of an analysis.
 
 use serde_json::{Map, Value, json};
 
-use super::desk::Identity;
-use super::fields::{Complaint, Fields};
+use super::fields::{Fields, Problem};
+use super::queue::Identity;
 
-/// What is to be done.
+/// An action requested by a query.
 pub(super) enum Action {
-    /// To answer and no more.
+    /// Only send the answer.
     Answer,
-    /// To forget evaluations.
+    /// Clear the cache of evaluations.
     ClearCache,
-    /// To end the analyses of a query (of all where no id is given), or of some of its turns.
+    /// Stop the analyses of a query (or of all queries if no ID is given), or of some of its turns.
     Terminate {
-        /// The query's id.
+        /// The ID of the query.
         id: Option<String>,
-        /// The turns; all where none are given.
+        /// The turns to stop; all turns if `None`.
         turns: Option<Vec<i64>>,
     },
 }
 
-/// Reads an action; the object becomes its answer: all it held, and what was asked for.
-pub(super) fn read(object: &mut Map<String, Value>, identity: &Identity) -> Result<Action, Complaint> {
+/// Parses an action and turns its object into the answer, which repeats all fields and adds the requested ones.
+pub(super) fn read(object: &mut Map<String, Value>, identity: &Identity) -> Result<Action, Problem> {
     let fields = Fields(object);
     let turns = || fields.whole_list("turnNumbers", 0, i64::MAX);
     let name = fields.text("action")?.unwrap_or_default();
@@ -43,7 +43,7 @@ pub(super) fn read(object: &mut Map<String, Value>, identity: &Identity) -> Resu
         }
         "clear_cache" => Ok(Action::ClearCache),
         "terminate" => {
-            fields.required("terminateId", "the id of a query")?;
+            fields.required("terminateId", "the ID of a query")?;
             Ok(Action::Terminate {
                 id: fields.text("terminateId")?.map(str::to_owned),
                 turns: turns()?,
@@ -53,10 +53,10 @@ pub(super) fn read(object: &mut Map<String, Value>, identity: &Identity) -> Resu
             id: None,
             turns: turns()?,
         }),
-        _ => Err(Complaint::about(
+        _ => Err(Problem::about(
             "action",
             format!(
-                "unknown action '{name}': there are query_version, query_models, clear_cache, terminate and terminate_all"
+                "unknown action '{name}': expected query_version, query_models, clear_cache, terminate or terminate_all"
             ),
         )),
     }

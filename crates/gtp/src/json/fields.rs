@@ -1,31 +1,31 @@
-//! Reading the fields of a JSON object, with one clear sentence for each that is wrong.
+//! Reading the fields of a JSON object, with a clear message for each invalid one.
 
 use serde_json::{Map, Value};
 
-/// Why a line is refused or a part of it not followed.
+/// The reason why a line is rejected or part of it is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Complaint {
-    /// The field that is meant; none where it is the line as a whole.
+pub(super) struct Problem {
+    /// The field concerned; `None` if it is the line as a whole.
     pub(super) field: Option<String>,
-    /// A sentence for the person at the other end.
+    /// A message for the user of the client.
     pub(super) message: String,
 }
 
-impl Complaint {
-    /// A complaint about a field.
-    pub(super) fn about(field: &str, message: impl Into<String>) -> Complaint {
-        Complaint {
+impl Problem {
+    /// A problem with a field.
+    pub(super) fn about(field: &str, message: impl Into<String>) -> Problem {
+        Problem {
             field: Some(field.to_owned()),
             message: message.into(),
         }
     }
 
-    fn expected(field: &str, expected: &str, found: &Value) -> Complaint {
-        Complaint::about(field, format!("expected {expected}, found {}", shown(found)))
+    fn expected(field: &str, expected: &str, found: &Value) -> Problem {
+        Problem::about(field, format!("expected {expected}, found {}", shown(found)))
     }
 }
 
-/// A value as JSON, cut at a length that a message can bear.
+/// A value as JSON, cut to a length suitable for a message.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(60) {
@@ -34,7 +34,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// The fields of an object. A field that is `null` counts as left out.
+/// The fields of an object. A field that is `null` counts as missing.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
 
@@ -43,47 +43,47 @@ impl<'a> Fields<'a> {
         self.0.get(field).filter(|value| !value.is_null())
     }
 
-    pub(super) fn required(self, field: &str, expected: &str) -> Result<&'a Value, Complaint> {
-        let missing = || Complaint::about(field, format!("'{field}' is missing: expected {expected}"));
+    pub(super) fn required(self, field: &str, expected: &str) -> Result<&'a Value, Problem> {
+        let missing = || Problem::about(field, format!("'{field}' is missing: expected {expected}"));
         self.get(field).ok_or_else(missing)
     }
 
-    /// A value read by `read`, which knows what it takes for one.
+    /// A value converted by `read`, which returns `None` if the value is invalid.
     fn read<T>(
         self,
         field: &str,
         expected: &str,
         read: impl FnOnce(&'a Value) -> Option<T>,
-    ) -> Result<Option<T>, Complaint> {
+    ) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(field) else { return Ok(None) };
-        let value = read(value).ok_or_else(|| Complaint::expected(field, expected, value))?;
+        let value = read(value).ok_or_else(|| Problem::expected(field, expected, value))?;
         Ok(Some(value))
     }
 
-    pub(super) fn text(self, field: &str) -> Result<Option<&'a str>, Complaint> {
+    pub(super) fn text(self, field: &str) -> Result<Option<&'a str>, Problem> {
         self.read(field, "a string", Value::as_str)
     }
 
-    pub(super) fn flag(self, field: &str) -> Result<bool, Complaint> {
+    pub(super) fn flag(self, field: &str) -> Result<bool, Problem> {
         Ok(self.read(field, "true or false", Value::as_bool)?.unwrap_or(false))
     }
 
-    pub(super) fn list(self, field: &str) -> Result<&'a [Value], Complaint> {
+    pub(super) fn list(self, field: &str) -> Result<&'a [Value], Problem> {
         let list = self.read(field, "a list", Value::as_array)?;
         Ok(list.map_or(&[], Vec::as_slice))
     }
 
-    pub(super) fn object(self, field: &str) -> Result<Option<&'a Map<String, Value>>, Complaint> {
+    pub(super) fn object(self, field: &str) -> Result<Option<&'a Map<String, Value>>, Problem> {
         self.read(field, "an object", Value::as_object)
     }
 
-    /// A whole number; `5.0` is one.
-    pub(super) fn whole(self, field: &str, least: i64, most: i64) -> Result<Option<i64>, Complaint> {
+    /// A whole number, which may be written as `5.0`.
+    pub(super) fn whole(self, field: &str, least: i64, most: i64) -> Result<Option<i64>, Problem> {
         let expected = format!("a whole number from {least} to {most}");
         self.read(field, &expected, |value| whole(value, least, most))
     }
 
-    pub(super) fn number(self, field: &str, least: f64, most: f64) -> Result<Option<f64>, Complaint> {
+    pub(super) fn number(self, field: &str, least: f64, most: f64) -> Result<Option<f64>, Problem> {
         let expected = format!("a number from {least} to {most}");
         self.read(field, &expected, |value| {
             value.as_f64().filter(|number| (least..=most).contains(number))
@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of whole numbers.
-    pub(super) fn whole_list(self, field: &str, least: i64, most: i64) -> Result<Option<Vec<i64>>, Complaint> {
+    pub(super) fn whole_list(self, field: &str, least: i64, most: i64) -> Result<Option<Vec<i64>>, Problem> {
         let expected = format!("a list of whole numbers from {least} to {most}");
         self.read(field, &expected, |value| {
             let numbers = value.as_array()?.iter();
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_values_are_shown_with_what_was_expected() {
+    fn messages_show_invalid_and_expected_values() {
         let value: Value = serde_json::from_str(
             r#"{"n": 3, "half": 0.5, "long": "012345678901234567890123456789012345678901234567890123456789", "none": null,
                 "list": [1, 2.0, -3]}"#,
@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(fields.whole("n", 0, 3), Ok(Some(3)));
         assert_eq!(fields.text("none"), Ok(None));
         assert_eq!(fields.whole_list("list", -3, 3), Ok(Some(vec![1, 2, -3])));
-        let message = |complaint: Complaint| format!("{}: {}", complaint.field.unwrap_or_default(), complaint.message);
-        let check = |found: Option<Complaint>, expected: &str| {
+        let message = |problem: Problem| format!("{}: {}", problem.field.unwrap_or_default(), problem.message);
+        let check = |found: Option<Problem>, expected: &str| {
             assert_eq!(found.map(message).as_deref(), Some(expected));
         };
         check(

@@ -1,9 +1,9 @@
-//! Names of positions for clients that look for repetitions.
+//! Hashes of positions for clients that look for repetitions.
 
 use tengen_rules::{Color, PointSet, Position, Size, Symmetry};
 
-/// A name of the coloring, the side to move and the points that the ko rule bans, and one that the images of a position
-/// under all symmetries share; 32 hexadecimal digits each, the same in every session.
+/// A hash of the coloring, the side to move and the points forbidden by the ko rule, and a second hash shared by the
+/// position's images under all symmetries; 32 hexadecimal digits each, the same in every session.
 pub(super) fn names(position: &Position) -> [String; 2] {
     let size = position.size();
     let sets = [
@@ -20,7 +20,7 @@ pub(super) fn names(position: &Position) -> [String; 2] {
     [hash(size, position.to_move(), &sets), shared].map(|hash| format!("{hash:032X}"))
 }
 
-/// FNV-1a with 128 bits (Fowler, Noll and Vo), over bytes.
+/// 128-bit FNV-1a (Fowler, Noll and Vo) over bytes.
 fn hash(size: Size, to_move: Color, sets: &[PointSet; 3]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn images_share_one_name_and_transpositions_both() {
+    fn images_share_one_hash_and_transpositions_both() {
         let [one, shared] = names_after("A1 B2");
         assert_eq!(one.len(), 32);
         let [image, image_shared] = names_after("E5 D4");

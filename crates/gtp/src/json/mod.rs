@@ -1,18 +1,18 @@
-//! KataGo's analysis protocol, the engine side: what is asked by a line of JSON, and what is the answer?
+//! The engine side of KataGo's analysis protocol.
 //!
-//! After KataGo's `docs/Analysis_Engine.md`: one JSON object a line in, one a line out, many queries at once, each for one or
-//! more turns of a game. [`Desk`] is a pure state machine as [`Session`](crate::Session) is: it reads lines, keeps the
-//! [`Job`]s that are waiting, says which come first, and writes the answers. Who searches the positions is not its business.
+//! The protocol follows KataGo's `docs/Analysis_Engine.md`: one JSON object per line in and out, with many queries at
+//! once, each about one or more turns of a game. Like [`Session`](crate::Session), [`QueryQueue`] is a pure state
+//! machine: it reads lines, keeps the waiting [`Job`]s in order of urgency, and writes the answers. It does not search.
 
 mod actions;
 mod answer;
-mod desk;
 mod fields;
 mod hashes;
 mod position;
 mod query;
+mod queue;
 mod settings;
 
-pub use desk::{Defaults, Desk, Handled, Identity, Job};
 pub use query::Query;
+pub use queue::{Defaults, Handled, Identity, Job, QueryQueue};
 pub use settings::{SettingError, Settings, Viewpoint};

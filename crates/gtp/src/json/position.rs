@@ -1,26 +1,26 @@
-//! Which game is a query about, and what does it look like at each turn?
+//! Reading the game that a query is about, and its positions at the turns to analyze.
 
 use serde_json::Value;
 use tengen_rules::{Color, Handicap, Komi, Move, Point, Position, Rules, Setup, Size};
 
-use super::fields::{Complaint, Fields, shown};
+use super::fields::{Fields, Problem, shown};
 use crate::analysis::{Restrictions, parse_color};
 use crate::game::{Game, GameError};
 use crate::rules::read_rules;
 
-/// Half points beyond which KataGo takes no komi.
-const MOST_KOMI: f64 = 150.0;
+/// The largest komi that KataGo accepts, in points.
+const MAX_KOMI: f64 = 150.0;
 
 /// The game that a query describes.
-pub(super) struct Described {
+pub(super) struct DescribedGame {
     start: Game,
     first: Color,
     moves: Vec<(Color, Move)>,
 }
 
-impl Described {
-    /// Reads the board, the stones at the start and the moves.
-    pub(super) fn read(fields: Fields<'_>, rules: Rules, komi: Komi) -> Result<Described, Complaint> {
+impl DescribedGame {
+    /// Reads the board size, the initial stones and the moves.
+    pub(super) fn read(fields: Fields<'_>, rules: Rules, komi: Komi) -> Result<DescribedGame, Problem> {
         let size = size(fields)?;
         fields.required("moves", "a list of pairs such as [\"B\",\"C4\"], empty for none")?;
         let moves = turns(fields, "moves", size)?;
@@ -32,16 +32,16 @@ impl Described {
             to_move: first,
         };
         let start = Game::starting(size, rules, komi, &setup)
-            .map_err(|error| Complaint::about("initialStones", format!("no game can start so: {error}")))?;
-        Ok(Described { start, first, moves })
+            .map_err(|error| Problem::about("initialStones", format!("invalid starting position: {error}")))?;
+        Ok(DescribedGame { start, first, moves })
     }
 
-    /// Moves of the game.
+    /// The number of moves of the game.
     pub(super) fn turns(&self) -> usize {
         self.moves.len()
     }
 
-    /// The komi the game is played for.
+    /// The komi of the game.
     pub(super) fn komi(&self) -> Komi {
         self.start.komi()
     }
@@ -51,8 +51,8 @@ impl Described {
         self.start.size()
     }
 
-    /// The positions after so many moves, given in ascending order, each with the side to move that the query means.
-    pub(super) fn positions(self, turns: &[usize]) -> Result<Vec<Position>, Complaint> {
+    /// The positions at these turns, given in ascending order, each with the side to move that the query implies.
+    pub(super) fn positions(self, turns: &[usize]) -> Result<Vec<Position>, Problem> {
         let mut wanted = turns.iter().peekable();
         let mut found = Vec::with_capacity(turns.len());
         let mut game = self.start;
@@ -70,7 +70,7 @@ impl Described {
                     GameError::Illegal(reason) => reason.to_string(),
                     other => other.to_string(),
                 };
-                Complaint::about("moves", format!("Illegal move {turn}: {letter} {name}: {reason}"))
+                Problem::about("moves", format!("Illegal move {turn}: {letter} {name}: {reason}"))
             })?;
             to_move = color.opposite();
         }
@@ -78,58 +78,61 @@ impl Described {
     }
 }
 
-/// The position for a side to move, in which there is something to think about.
-fn open_position(game: &Game, to_move: Color, turn: usize) -> Result<Position, Complaint> {
+/// The position with this side to move, or an error if the game is over.
+fn open_position(game: &Game, to_move: Color, turn: usize) -> Result<Position, Problem> {
     let position = game.position_for(to_move);
     match position.is_over() {
-        true => Err(Complaint::about(
+        true => Err(Problem::about(
             "analyzeTurns",
-            format!("the game is over at turn {turn}: a long cycle has tied it"),
+            format!("the game is over at turn {turn}: tied by a long cycle"),
         )),
         false => Ok(position),
     }
 }
 
-fn size(fields: Fields<'_>) -> Result<Size, Complaint> {
+fn size(fields: Fields<'_>) -> Result<Size, Problem> {
     let side = |field| {
         fields.required(field, "a whole number from 1 to 19")?;
         let side = fields.whole(field, 1, tengen_rules::MAX_SIDE as i64)?;
         Ok(side.unwrap_or_default() as usize)
     };
     let (width, height) = (side("boardXSize")?, side("boardYSize")?);
-    Size::new(width, height).map_err(|error| Complaint::about("boardXSize", error.to_string()))
+    Size::new(width, height).map_err(|error| Problem::about("boardXSize", error.to_string()))
 }
 
-/// Rules as text or as an object, in the words that `kata-set-rules` takes, or those that are followed whatever is asked.
-/// Also says what was not followed.
-pub(super) fn rules(fields: Fields<'_>, forced: Option<Rules>) -> Result<(Rules, Option<Complaint>), Complaint> {
+/// The rules of the query, as text or an object in the format of `kata-set-rules`, or the forced rules that override
+/// them, with a warning if they differ.
+pub(super) fn rules(fields: Fields<'_>, forced: Option<Rules>) -> Result<(Rules, Option<Problem>), Problem> {
     let asked = match fields.get("rules") {
         Some(Value::String(text)) => read_rules(text),
         Some(object @ Value::Object(_)) => read_rules(&object.to_string()),
-        Some(other) => Err(format!("expected a name of rules or an object, found {}", shown(other))),
+        Some(other) => Err(format!(
+            "expected the name of a rule set or an object, found {}",
+            shown(other)
+        )),
         None => Err("'rules' is missing: expected a name such as tromp-taylor, or an object".to_owned()),
     };
     let asked = asked.and_then(|rules| with_bonus(fields, rules));
     match (asked, forced) {
         (Ok(rules), Some(forced)) if rules != forced => Ok((
             forced,
-            Some(Complaint::about(
+            Some(Problem::about(
                 "rules",
-                format!("analyzed under {forced}, as the engine was told to, not under {rules}"),
+                format!("analyzed under the forced rules {forced} instead of {rules}"),
             )),
         )),
         (Err(reason), Some(forced)) => Ok((
             forced,
-            Some(Complaint::about(
+            Some(Problem::about(
                 "rules",
-                format!("analyzed under {forced}, as the engine was told to: {reason}"),
+                format!("analyzed under the forced rules {forced}: {reason}"),
             )),
         )),
-        (asked, _) => Ok((asked.map_err(|reason| Complaint::about("rules", reason))?, None)),
+        (asked, _) => Ok((asked.map_err(|reason| Problem::about("rules", reason))?, None)),
     }
 }
 
-/// The rules with the bonus for handicap stones that the query names beside them.
+/// The rules with the handicap bonus that the query specifies separately.
 fn with_bonus(fields: Fields<'_>, mut rules: Rules) -> Result<Rules, String> {
     use tengen_rules::HandicapBonus;
     let Some(bonus) = fields.get("whiteHandicapBonus") else {
@@ -142,26 +145,31 @@ fn with_bonus(fields: Fields<'_>, mut rules: Rules) -> Result<Rules, String> {
         "0" => HandicapBonus::Nothing,
         "N" => HandicapBonus::Stones,
         "N-1" => HandicapBonus::StonesButOne,
-        _ => return Err(format!("whiteHandicapBonus is 0, N or N-1, found {}", shown(bonus))),
+        _ => {
+            return Err(format!(
+                "expected a whiteHandicapBonus of 0, N or N-1, found {}",
+                shown(bonus)
+            ));
+        }
     };
     Ok(rules)
 }
 
-/// The komi, or `usual` where none is given.
-pub(super) fn komi(fields: Fields<'_>, usual: Komi) -> Result<Komi, Complaint> {
-    let Some(points) = fields.number("komi", -MOST_KOMI, MOST_KOMI)? else {
-        return Ok(usual);
+/// The komi, or `default` if none is given.
+pub(super) fn komi(fields: Fields<'_>, default: Komi) -> Result<Komi, Problem> {
+    let Some(points) = fields.number("komi", -MAX_KOMI, MAX_KOMI)? else {
+        return Ok(default);
     };
     let half_points = points * 2.0;
     if half_points.fract() != 0.0 {
         let message = format!("expected whole or half points, found {points}");
-        return Err(Complaint::about("komi", message));
+        return Err(Problem::about("komi", message));
     }
     Ok(Komi::from_half_points(half_points as i16))
 }
 
-/// A list of pairs of color and place.
-fn turns(fields: Fields<'_>, field: &str, size: Size) -> Result<Vec<(Color, Move)>, Complaint> {
+/// A list of pairs of color and move.
+fn turns(fields: Fields<'_>, field: &str, size: Size) -> Result<Vec<(Color, Move)>, Problem> {
     let turn = |(number, value): (usize, &Value)| {
         let pair = value.as_array().filter(|pair| pair.len() == 2);
         let color = pair.and_then(|pair| parse_color(pair[0].as_str()?));
@@ -171,20 +179,20 @@ fn turns(fields: Fields<'_>, field: &str, size: Size) -> Result<Vec<(Color, Move
                 "expected pairs such as [\"B\",\"C4\"], found {} at number {number}",
                 shown(value)
             );
-            return Err(Complaint::about(field, message));
+            return Err(Problem::about(field, message));
         };
         Ok((color, read_move(field, place, size)?))
     };
     fields.list(field)?.iter().enumerate().map(turn).collect()
 }
 
-/// A move in the letters of GTP, or a place as `(column,row)` from 0 and the top left corner on.
-fn read_move(field: &str, text: &str, size: Size) -> Result<Move, Complaint> {
-    let wrong = |error: tengen_rules::ParsePointError| Complaint::about(field, format!("on a {size} board: {error}"));
+/// A move in GTP notation, or a point as `(column,row)`, counted from 0 at the top left corner.
+fn read_move(field: &str, text: &str, size: Size) -> Result<Move, Problem> {
+    let wrong = |error: tengen_rules::ParsePointError| Problem::about(field, format!("on a {size} board: {error}"));
     match coordinates(text) {
         Some([column, row]) => match size.point(column, row) {
             Some(point) => Ok(Move::Play(point)),
-            None => Err(Complaint::about(field, format!("{text} is not on a {size} board"))),
+            None => Err(Problem::about(field, format!("{text} is not on a {size} board"))),
         },
         None => Move::parse(size, text.trim()).map_err(wrong),
     }
@@ -197,33 +205,34 @@ fn coordinates(text: &str) -> Option<[usize; 2]> {
 }
 
 /// The stones before the first move, by color.
-fn stones(fields: Fields<'_>, size: Size) -> Result<[tengen_rules::PointSet; 2], Complaint> {
+fn stones(fields: Fields<'_>, size: Size) -> Result<[tengen_rules::PointSet; 2], Problem> {
     let field = "initialStones";
     let mut stones = Setup::EVEN.stones;
     for (color, mv) in turns(fields, field, size)? {
         let point: Point = mv
             .point()
-            .ok_or_else(|| Complaint::about(field, "a pass is no stone".to_owned()))?;
+            .ok_or_else(|| Problem::about(field, "expected a point, found a pass".to_owned()))?;
         if stones[color.opposite().index()].contains(point) {
             let place = mv.format(size);
             let message = format!("{place} has stones of both colors");
-            return Err(Complaint::about(field, message));
+            return Err(Problem::about(field, message));
         }
         stones[color.index()].insert(point);
     }
     Ok(stones)
 }
 
-/// Who takes the first turn: as said, as the first move says, White after handicap stones, else Black.
+/// The player who takes the first turn: as specified, else the player of the first move, else White after handicap
+/// stones, else Black.
 fn first_player(
     fields: Fields<'_>,
     moves: &[(Color, Move)],
     stones: &[tengen_rules::PointSet; 2],
-) -> Result<Color, Complaint> {
+) -> Result<Color, Problem> {
     let field = "initialPlayer";
     let said = fields.text(field)?;
     let read =
-        |text| parse_color(text).ok_or_else(|| Complaint::about(field, format!("expected B or W, found {text:?}")));
+        |text| parse_color(text).ok_or_else(|| Problem::about(field, format!("expected B or W, found {text:?}")));
     match (said.map(read).transpose()?, moves.first(), handicap(stones)) {
         (Some(color), ..) | (None, Some(&(color, _)), _) => Ok(color),
         (None, None, Handicap::Even) => Ok(Color::Black),
@@ -231,7 +240,7 @@ fn first_player(
     }
 }
 
-/// Two or more black stones and no white ones at the start are a handicap, as KataGo has it.
+/// As in KataGo, two or more black stones and no white ones at the start are a handicap.
 fn handicap(stones: &[tengen_rules::PointSet; 2]) -> Handicap {
     let [black, white] = [Color::Black, Color::White].map(|color| stones[color.index()].len());
     match u16::try_from(black) {
@@ -240,17 +249,17 @@ fn handicap(stones: &[tengen_rules::PointSet; 2]) -> Handicap {
     }
 }
 
-/// The moves that may or may not be analyzed, and what of it is not followed: deeper in the tree everything is allowed.
-pub(super) fn restrictions(fields: Fields<'_>, size: Size) -> Result<(Restrictions, Vec<Complaint>), Complaint> {
+/// The restrictions on the first move, with warnings for those that also apply deeper in the tree, which is ignored.
+pub(super) fn restrictions(fields: Fields<'_>, size: Size) -> Result<(Restrictions, Vec<Problem>), Problem> {
     let mut warnings = Vec::new();
-    let mut read = |field: &str| -> Result<Vec<(Color, Move)>, Complaint> {
+    let mut read = |field: &str| -> Result<Vec<(Color, Move)>, Problem> {
         let mut found = Vec::new();
         for entry in fields.list(field)? {
             let (moves, deeper) = restriction(field, entry, size)?;
             found.extend(moves);
             if deeper {
-                let message = "only the first move of the analysis is restricted, as with untilDepth 1";
-                warnings.push(Complaint::about(field, message));
+                let message = "only the first move of the analysis is restricted, as if untilDepth were 1";
+                warnings.push(Problem::about(field, message));
             }
         }
         Ok(found)
@@ -260,20 +269,20 @@ pub(super) fn restrictions(fields: Fields<'_>, size: Size) -> Result<(Restrictio
     Ok((Restrictions { avoid, allow }, warnings))
 }
 
-fn restriction(field: &str, entry: &Value, size: Size) -> Result<(Vec<(Color, Move)>, bool), Complaint> {
-    let complain = |complaint: Complaint| Complaint::about(field, complaint.message);
+fn restriction(field: &str, entry: &Value, size: Size) -> Result<(Vec<(Color, Move)>, bool), Problem> {
+    let in_field = |problem: Problem| Problem::about(field, problem.message);
     let expected = || {
         let message = format!(
             "expected objects with player, moves and untilDepth, found {}",
             shown(entry)
         );
-        Complaint::about(field, message)
+        Problem::about(field, message)
     };
     let entry_fields = Fields(entry.as_object().ok_or_else(expected)?);
-    let player = entry_fields.text("player").map_err(complain)?;
+    let player = entry_fields.text("player").map_err(in_field)?;
     let color = player.and_then(parse_color).ok_or_else(expected)?;
-    let depth = entry_fields.whole("untilDepth", 1, i64::MAX).map_err(complain)?;
-    let places = entry_fields.list("moves").map_err(complain)?.iter();
+    let depth = entry_fields.whole("untilDepth", 1, i64::MAX).map_err(in_field)?;
+    let places = entry_fields.list("moves").map_err(in_field)?.iter();
     let moves = places.map(|place| {
         let text = place.as_str().ok_or_else(expected)?;
         Ok((color, read_move(field, text, size)?))

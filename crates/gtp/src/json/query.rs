@@ -1,54 +1,54 @@
-//! What does a query ask for?
+//! Parsing a query.
 
 use serde_json::{Map, Value};
 use tengen_rules::{Komi, Position, Size};
 
-use super::desk::Defaults;
-use super::fields::{Complaint, Fields};
-use super::position::{Described, komi, restrictions, rules};
-use super::settings::{MOST_VISITS, SettingError, Settings};
+use super::fields::{Fields, Problem};
+use super::position::{DescribedGame, komi, restrictions, rules};
+use super::queue::Defaults;
+use super::settings::{MAX_VISITS, SettingError, Settings};
 use crate::analysis::Restrictions;
 
-/// What one query wants to know about every one of its turns.
+/// What a query requests for each of its turns.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// The name under which it is answered.
+    /// The client's ID of the query, repeated in each answer.
     pub(super) id: String,
-    /// The board.
+    /// The size of the board.
     pub size: Size,
-    /// Points for White, in half points.
+    /// The points added to White's score.
     pub komi: Komi,
-    /// How each position is searched, and whose chances are told.
+    /// How each position is searched, and from whose viewpoint it is reported.
     pub settings: Settings,
-    /// The moves the analysis may begin with.
+    /// Restrictions on the first move of the analysis.
     pub restrictions: Restrictions,
-    /// Whether the owner of each point is wanted.
+    /// Whether to report the ownership of each point.
     pub ownership: bool,
-    /// Whether the owner of each point after each move is wanted.
+    /// Whether to report the ownership of each point after each move.
     pub moves_ownership: bool,
-    /// Whether the network's probabilities of all moves are wanted.
+    /// Whether to report the network's probabilities of all moves.
     pub policy: bool,
-    /// Whether the visits along each variation are wanted.
+    /// Whether to report the visits along each variation.
     pub pv_visits: bool,
-    /// Seconds between two reports during the search; none for the last one only.
+    /// Seconds between two reports during the search; `None` to report only at the end.
     pub report_every: Option<f64>,
 }
 
 impl Query {
-    /// The name under which it is answered.
+    /// The client's ID of the query, repeated in each answer.
     pub fn id(&self) -> &str {
         &self.id
     }
 }
 
-/// A query taken apart: the question, the positions with turn and priority in the order they are named, and warnings.
-pub(super) struct Asked {
+/// A parsed query: the request, the positions with turn and priority in the order given, and warnings.
+pub(super) struct ParsedQuery {
     pub(super) query: Query,
     pub(super) positions: Vec<(usize, i64, Position)>,
-    pub(super) warnings: Vec<Complaint>,
+    pub(super) warnings: Vec<Problem>,
 }
 
-/// All fields that are read.
+/// All supported fields.
 const FIELDS: [&str; 27] = [
     "id",
     "rules",
@@ -79,29 +79,32 @@ const FIELDS: [&str; 27] = [
     "priorities",
 ];
 
-/// Fields that ask for what is not known here.
-const NOT_KNOWN: [(&str, &str); 3] = [
-    ("includeOwnershipStdev", "the spread of ownership is not computed here"),
+/// Fields that request unsupported output.
+const UNSUPPORTED: [(&str, &str); 3] = [
+    (
+        "includeOwnershipStdev",
+        "the standard deviation of ownership is not supported",
+    ),
     (
         "includeMovesOwnershipStdev",
-        "the spread of ownership is not computed here",
+        "the standard deviation of ownership is not supported",
     ),
-    ("includeNoResultValue", "a game without a result is not predicted here"),
+    ("includeNoResultValue", "the probability of no result is not supported"),
 ];
 
-impl Asked {
-    /// Reads a query.
-    pub(super) fn read(id: String, object: &Map<String, Value>, defaults: &Defaults) -> Result<Asked, Complaint> {
+impl ParsedQuery {
+    /// Parses a query.
+    pub(super) fn read(id: String, object: &Map<String, Value>, defaults: &Defaults) -> Result<ParsedQuery, Problem> {
         let fields = Fields(object);
-        let mut warnings: Vec<Complaint> = unknown_fields(object).collect();
+        let mut warnings: Vec<Problem> = unknown_fields(object).collect();
         let (rules, warning) = rules(fields, defaults.rules)?;
         warnings.extend(warning);
-        let game = Described::read(fields, rules, komi(fields, defaults.komi)?)?;
+        let game = DescribedGame::read(fields, rules, komi(fields, defaults.komi)?)?;
         let (restrictions, not_followed) = restrictions(fields, game.size())?;
         warnings.extend(not_followed);
-        for (field, message) in NOT_KNOWN {
+        for (field, message) in UNSUPPORTED {
             if fields.flag(field)? {
-                warnings.push(Complaint::about(field, message));
+                warnings.push(Problem::about(field, message));
             }
         }
         let query = Query {
@@ -121,10 +124,10 @@ impl Asked {
         sorted.sort_unstable();
         let found = game.positions(&sorted)?;
         let position_at = |turn| {
-            let place = sorted.binary_search(&turn).expect("every turn was looked for");
+            let place = sorted.binary_search(&turn).expect("every turn was requested");
             found[place].clone()
         };
-        Ok(Asked {
+        Ok(ParsedQuery {
             query,
             positions: turns
                 .into_iter()
@@ -135,36 +138,36 @@ impl Asked {
     }
 }
 
-fn unknown_fields(object: &Map<String, Value>) -> impl Iterator<Item = Complaint> {
+fn unknown_fields(object: &Map<String, Value>) -> impl Iterator<Item = Problem> {
     let unknown = object.keys().filter(|name| !FIELDS.contains(&name.as_str()));
-    unknown.map(|name| Complaint::about(name, "unknown field: it changes nothing"))
+    unknown.map(|name| Problem::about(name, "unknown field, ignored"))
 }
 
 /// The settings of a query: the defaults, changed by its own fields and then by `overrideSettings`.
-fn settings(fields: Fields<'_>, defaults: &Defaults, warnings: &mut Vec<Complaint>) -> Result<Settings, Complaint> {
+fn settings(fields: Fields<'_>, defaults: &Defaults, warnings: &mut Vec<Problem>) -> Result<Settings, Problem> {
     let mut settings = defaults.settings.clone();
     if let Some(visits) = fields.whole("maxVisits", 1, i64::MAX)? {
-        settings.visits = visits.min(MOST_VISITS) as u32;
+        settings.visits = visits.min(MAX_VISITS) as u32;
     }
     for name in ["rootPolicyTemperature", "rootFpuReductionMax", "analysisPVLen"] {
         let Some(value) = fields.get(name) else { continue };
         match settings.set(name, value) {
-            Err(SettingError::Value { message, .. }) => return Err(Complaint::about(name, message)),
-            Err(unknown) => warnings.push(Complaint::about(name, unknown.to_string())),
+            Err(SettingError::Value { message, .. }) => return Err(Problem::about(name, message)),
+            Err(unknown) => warnings.push(Problem::about(name, unknown.to_string())),
             Ok(()) => {}
         }
     }
     let field = "overrideSettings";
     if let Some(overrides) = fields.object(field)? {
         let unknown = settings.set_all(overrides);
-        let unknown = unknown.map_err(|error| Complaint::about(field, error.to_string()))?;
-        warnings.extend(unknown.map(|message| Complaint::about(field, message)));
+        let unknown = unknown.map_err(|error| Problem::about(field, error.to_string()))?;
+        warnings.extend(unknown.map(|message| Problem::about(field, message)));
     }
     Ok(settings)
 }
 
-/// The turns to analyze with their priorities, each turn once; the last where none are named.
-fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, i64)>, Complaint> {
+/// The turns to analyze with their priorities, each turn once; the last turn if none are given.
+fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, i64)>, Problem> {
     let named = fields.whole_list("analyzeTurns", 0, last as i64)?;
     let turns = named.unwrap_or_else(|| vec![last as i64]);
     let common = fields.whole("priority", i64::MIN, i64::MAX)?.unwrap_or(0);
@@ -176,7 +179,7 @@ fn turns(fields: Fields<'_>, last: usize) -> Result<Vec<(usize, i64)>, Complaint
                 turns.len(),
                 list.len()
             );
-            return Err(Complaint::about("priorities", message));
+            return Err(Problem::about("priorities", message));
         }
         None => vec![common; turns.len()],
     };

@@ -1,25 +1,25 @@
-//! Settings by KataGo's names: which mean something here?
+//! Search settings by KataGo's names.
 
 use serde_json::{Map, Value};
 use tengen_rules::Color;
 
-use super::fields::{Complaint, Fields, shown};
+use super::fields::{Fields, Problem, shown};
 
-/// Whose chances the numbers of an answer tell.
+/// The player from whose viewpoint an answer's values are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Viewpoint {
-    /// Black's, as in KataGo's example configuration.
+    /// Black's viewpoint, as in KataGo's example configuration.
     #[default]
     Black,
-    /// White's.
+    /// White's viewpoint.
     White,
-    /// Those of the side to move.
+    /// The viewpoint of the side to move.
     SideToMove,
 }
 
 impl Viewpoint {
-    /// Whether numbers seen by the side to move have to be turned round.
-    pub(super) fn turns(self, to_move: Color) -> bool {
+    /// Whether values from the viewpoint of the side to move have to be flipped.
+    pub(super) fn flips(self, to_move: Color) -> bool {
         match self {
             Viewpoint::Black => to_move == Color::White,
             Viewpoint::White => to_move == Color::Black,
@@ -37,25 +37,25 @@ impl Viewpoint {
     }
 }
 
-/// How a position is analyzed, and what of it is told.
+/// How a position is analyzed and reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Most visits, the evaluation of the position itself among them as KataGo counts them; at least 1.
+    /// The maximum number of visits, at least 1; as in KataGo, this includes the evaluation of the position itself.
     pub visits: u32,
-    /// Most seconds from the first visit on; none for as long as it takes.
+    /// The time limit in seconds from the first visit on; `None` for no limit.
     pub seconds: Option<f64>,
-    /// Whose chances the answer tells.
+    /// The player from whose viewpoint the answer is reported.
     pub viewpoint: Viewpoint,
-    /// Most moves of a principal variation after its first.
+    /// The maximum number of moves in a principal variation after its first.
     pub pv_length: usize,
-    /// The exploration constant of PUCT, where another than the usual one is wanted.
+    /// The exploration constant of PUCT; `None` for the default.
     pub c_puct: Option<f32>,
-    /// How much lower a move without a visit is valued, where another figure than the usual one is wanted.
+    /// How much lower a move without visits is valued (first-play urgency reduction); `None` for the default.
     pub fpu_reduction: Option<f32>,
 }
 
 impl Default for Settings {
-    /// 100 visits, Black's viewpoint, whole variations, the usual search.
+    /// 100 visits, Black's viewpoint, full variations, and the default search.
     fn default() -> Settings {
         Settings {
             visits: 100,
@@ -68,41 +68,41 @@ impl Default for Settings {
     }
 }
 
-/// Why a setting was not taken.
+/// The reason why a setting was rejected or ignored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// It is one of ours, but the value is none.
+    /// The setting is supported, but not with this value.
     #[error("{name}: {message}")]
     Value {
-        /// The setting.
+        /// The name of the setting.
         name: String,
         /// What was expected and what was found.
         message: String,
     },
-    /// It means nothing here.
-    #[error("{0} means nothing here and changes nothing")]
+    /// The setting is not supported.
+    #[error("{0} is not supported, ignored")]
     Unknown(String),
 }
 
-/// The most visits that can be asked for.
-pub(super) const MOST_VISITS: i64 = u32::MAX as i64;
+/// The most visits that can be requested.
+pub(super) const MAX_VISITS: i64 = u32::MAX as i64;
 
-/// Settings of KataGo's that are taken, with what they do here.
-const TAKEN: &str = "maxVisits, maxPlayouts, maxTime, reportAnalysisWinratesAs, analysisPVLen, cpuctExploration, \
+/// The supported settings of KataGo.
+const SUPPORTED: &str = "maxVisits, maxPlayouts, maxTime, reportAnalysisWinratesAs, analysisPVLen, cpuctExploration, \
                      fpuReductionMax, rootFpuReductionMax";
 
 impl Settings {
-    /// Takes one setting by KataGo's name: `maxVisits`, `maxPlayouts` (the same, as every analysis begins afresh), `maxTime`,
-    /// `reportAnalysisWinratesAs`, `analysisPVLen`, `cpuctExploration`, `fpuReductionMax` and `rootFpuReductionMax`. Others
-    /// are taken with the value that changes nothing, such as `wideRootNoise` 0.
+    /// Changes a setting by KataGo's name: `maxVisits`, `maxPlayouts` (equivalent, since no analysis reuses a tree),
+    /// `maxTime`, `reportAnalysisWinratesAs`, `analysisPVLen`, `cpuctExploration`, `fpuReductionMax` or
+    /// `rootFpuReductionMax`. Some others are accepted with the value that has no effect, such as `wideRootNoise` 0.
     ///
     /// # Errors
-    /// [`SettingError`]; nothing has changed then.
+    /// [`SettingError`]; the settings are then unchanged.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
         let object: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
-        let wrong = |complaint: Complaint| SettingError::Value {
+        let wrong = |problem: Problem| SettingError::Value {
             name: name.to_owned(),
-            message: complaint.message,
+            message: problem.message,
         };
         if self.take(name, Fields(&object)).map_err(wrong)? || changes_nothing(name, value) {
             return Ok(());
@@ -110,18 +110,18 @@ impl Settings {
         Err(SettingError::Unknown(format!("{name} = {}", shown(value))))
     }
 
-    /// Takes a setting; false where there is none of this name.
-    fn take(&mut self, name: &str, fields: Fields<'_>) -> Result<bool, Complaint> {
+    /// Changes a setting; false if there is no setting of this name.
+    fn take(&mut self, name: &str, fields: Fields<'_>) -> Result<bool, Problem> {
         match name {
             "maxVisits" | "maxPlayouts" => {
                 let visits = fields.whole(name, 1, i64::MAX)?;
-                self.visits = visits.map_or(self.visits, |visits| visits.min(MOST_VISITS) as u32);
+                self.visits = visits.map_or(self.visits, |visits| visits.min(MAX_VISITS) as u32);
             }
             "maxTime" => self.seconds = fields.number(name, 0.0, f64::MAX)?,
             "reportAnalysisWinratesAs" => {
                 let text = fields.text(name)?.unwrap_or_default();
                 self.viewpoint = Viewpoint::parse(text).ok_or_else(|| {
-                    Complaint::about(name, format!("expected BLACK, WHITE or SIDETOMOVE, found {text:?}"))
+                    Problem::about(name, format!("expected BLACK, WHITE or SIDETOMOVE, found {text:?}"))
                 })?;
             }
             "analysisPVLen" => {
@@ -137,7 +137,7 @@ impl Settings {
         Ok(true)
     }
 
-    /// Takes all settings of an object; says what was not taken.
+    /// Changes all settings of an object; returns a warning about those that were ignored.
     pub(super) fn set_all(&mut self, settings: &Map<String, Value>) -> Result<Option<String>, SettingError> {
         let mut unknown = Vec::new();
         for (name, value) in settings {
@@ -148,14 +148,14 @@ impl Settings {
         }
         Ok((!unknown.is_empty()).then(|| {
             format!(
-                "{}: without meaning here, so nothing changes; there are {TAKEN}",
+                "ignored unsupported settings: {}; supported are {SUPPORTED}",
                 unknown.join(", ")
             )
         }))
     }
 }
 
-/// Whether a setting that is not ours asks for what happens here anyway.
+/// Whether an unsupported setting has the value that corresponds to our behavior.
 fn changes_nothing(name: &str, value: &Value) -> bool {
     match name {
         "wideRootNoise" | "playoutDoublingAdvantage" => value.as_f64() == Some(0.0),
@@ -172,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_means_something_is_taken() {
+    fn supported_settings_are_applied() {
         let mut settings = Settings::default();
         let asked = json!({
             "maxVisits": 10_000_000_000u64, "maxTime": 0.5, "reportAnalysisWinratesAs": "SideToMove", "analysisPVLen": 3,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_named() {
+    fn unsupported_settings_and_invalid_values_are_named() {
         let mut settings = Settings::default();
         let asked = json!({"wideRootNoise": 0.04, "antiMirror": true, "maxVisits": 7});
         let said = settings.set_all(asked.as_object().expect("an object"));
@@ -208,7 +208,7 @@ mod tests {
             ("reportAnalysisWinratesAs", json!("RED"), "SIDETOMOVE"),
             ("analysisPVLen", json!(0), "from 1"),
         ] {
-            let error = settings.set(name, &value).expect_err("a wrong value").to_string();
+            let error = settings.set(name, &value).expect_err("an invalid value").to_string();
             assert!(error.starts_with(name) && error.contains(part), "{error}");
         }
     }

@@ -1,4 +1,4 @@
-//! Games from files and into files.
+//! Loading games from files and saving them.
 
 use super::setup::illegal_start;
 use super::{Args, Outcome, Session};
@@ -8,7 +8,7 @@ use tengen_rules::{Color, Judge, Margin};
 
 impl<E: Engine> Session<E> {
     pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {
-        // Names of files may have spaces; a number behind is no part of them.
+        // File names may contain spaces; a number at the end is not part of the name.
         let (last, before) = args.args.split_last().ok_or("syntax error: the file is missing")?;
         let number = last.parse().ok().filter(|_| !before.is_empty());
         let (name, move_number) = match number {
@@ -33,7 +33,7 @@ impl<E: Engine> Session<E> {
         Ok(format!("{:?}", self.game.position().to_move()).to_ascii_lowercase())
     }
 
-    /// Writes the game into the named file, or answers with it. A `-` stands for the answer, as with GNU Go.
+    /// Writes the game to the given file, or returns it in the reply if there is none or it is `-`, as in GNU Go.
     pub(super) fn print_sgf(&mut self, args: &Args<'_>) -> Outcome {
         let path = args.word(0).filter(|&path| path != "-").map(|_| args.args.join(" "));
         let result = self.result();
@@ -41,7 +41,7 @@ impl<E: Engine> Session<E> {
         saved.map_err(|error| format!("cannot write file: {error}"))
     }
 
-    /// The result as SGF writes it; empty while the game goes on or where it cannot be counted.
+    /// The result in SGF format; empty while the game is in progress or if it cannot be counted.
     fn result(&self) -> String {
         if let Some(loser) = self.resigned {
             let winner = if loser == Color::Black { 'W' } else { 'B' };

@@ -1,10 +1,10 @@
-//! The engine side: what is the reply to a line?
+//! The engine side: replying to lines of input.
 
 mod files;
 mod parameters;
+mod search;
 mod setup;
 mod status;
-mod think;
 mod time;
 
 use std::borrow::Cow;
@@ -18,27 +18,26 @@ use crate::game::Game;
 use crate::line::Request;
 use crate::rules::rules_json;
 
-/// A conversation with one controller.
+/// A session with one controller.
 ///
-/// Feed it every line that comes in with [`handle`](Session::handle) and write out the text of each reply. A line that
-/// asks nothing (empty, only a comment) has an empty text. Any bytes are answered; nothing panics.
+/// Pass every line of input to [`handle`](Session::handle) and write the text of each reply. The reply to an empty line
+/// or a comment is empty. Any input is answered, and none causes a panic.
 ///
-/// After a reply with [`Next::Analyze`], call [`ponder`](Session::ponder) again and again and write the line of
-/// [`report`](Session::report) in each interval, until the next line of input has come; `handle` then closes the report by
-/// itself.
+/// After a reply with [`Next::Analyze`], call [`ponder`](Session::ponder) repeatedly and write the line from
+/// [`report`](Session::report) once per interval, until the next line of input arrives; `handle` then ends the report.
 pub struct Session<E: Engine> {
     engine: E,
     game: Game,
     clock: Clock,
     analyzing: Option<(AnalyzeRequest, Color)>,
-    /// How many turns there are while the engine may think ahead about what the opponent will do.
-    ahead: Option<usize>,
-    /// Who has resigned by `genmove` and did not play on.
+    /// The number of turns after which the engine may search during the opponent's turn.
+    pondering_after: Option<usize>,
+    /// The player who resigned by `genmove`, unless the game has continued.
     resigned: Option<Color>,
-    /// Seconds spent in `genmove` and its kin.
-    thought: f64,
-    /// What the engine was told last of where it plays.
-    told: Option<(Size, Rules, Komi)>,
+    /// Seconds spent in `genmove` and similar commands.
+    seconds_used: f64,
+    /// The size, rules and komi last sent to the engine.
+    conditions: Option<(Size, Rules, Komi)>,
     quit: bool,
 }
 
@@ -46,29 +45,29 @@ pub struct Session<E: Engine> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Reply {
-    /// Text to be written as it is, newlines included; may be empty.
+    /// The text to write, including newlines; may be empty.
     pub text: String,
-    /// What to do after writing it.
+    /// What to do after writing the text.
     pub next: Next,
 }
 
-/// What follows a reply.
+/// What to do after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Read the next line.
     Read,
-    /// Report analyses, at about this distance in hundredths of a second, until the next line comes.
+    /// Report the analysis at about this interval until the next line arrives.
     Analyze {
         /// Hundredths of a second between two reports.
         interval_cs: u32,
     },
-    /// Call [`Session::think_ahead`] until the next line comes or it has nothing more to do: the opponent thinks.
+    /// Call [`Session::ponder_opponents_turn`] until the next line arrives or it has nothing more to do.
     Ponder,
-    /// Stop: the controller has said `quit`.
+    /// Stop, because the controller has sent `quit`.
     Quit,
 }
 
-/// Text of a reply, or the message of a failure.
+/// The text of a reply, or the message of a failure.
 type Outcome = Result<String, String>;
 
 const COMMANDS: &[&str] = &[
@@ -117,10 +116,10 @@ const COMMANDS: &[&str] = &[
     "version",
 ];
 
-/// Listed only when the engine has a seed.
+/// Commands listed only if the engine has a seed.
 const SEED_COMMANDS: &[&str] = &["get_random_seed", "set_random_seed"];
 
-/// Listed only when the engine can analyze.
+/// Commands listed only if the engine can analyze.
 const ANALYSIS_COMMANDS: &[&str] = &[
     "kata-analyze",
     "kata-genmove_analyze",
@@ -132,7 +131,7 @@ const ANALYSIS_COMMANDS: &[&str] = &[
 ];
 
 impl<E: Engine> Session<E> {
-    /// Begins a session on an empty board under Tromp-Taylor rules; see [`Session::under`].
+    /// Starts a session on an empty board under Tromp-Taylor rules; see [`Session::under`] for other rules.
     pub fn new(mut engine: E, size: Size, komi: Komi) -> Session<E> {
         engine.new_game(size);
         Session {
@@ -140,10 +139,10 @@ impl<E: Engine> Session<E> {
             game: Game::new(size, komi),
             clock: Clock::default(),
             analyzing: None,
-            ahead: None,
+            pondering_after: None,
             resigned: None,
-            thought: 0.0,
-            told: None,
+            seconds_used: 0.0,
+            conditions: None,
             quit: false,
         }
     }
@@ -154,11 +153,11 @@ impl<E: Engine> Session<E> {
         self
     }
 
-    /// Tells the engine on which board and under which rules and komi it plays, where that is news. Done by itself with every line.
-    pub fn tell_circumstances(&mut self) {
+    /// Sends the board size, rules and komi to the engine if they have changed. Every line of input does this too.
+    pub fn tell_conditions(&mut self) {
         let now = (self.game.size(), self.game.rules(), self.game.komi());
-        if self.told.replace(now) != Some(now) {
-            self.engine.circumstances(now.0, now.1, now.2);
+        if self.conditions.replace(now) != Some(now) {
+            self.engine.set_conditions(now.0, now.1, now.2);
         }
     }
 
@@ -172,15 +171,15 @@ impl<E: Engine> Session<E> {
         &mut self.engine
     }
 
-    /// Answers one line, given as text without or with its line ending.
+    /// Answers one line, given as text with or without its line ending.
     pub fn handle(&mut self, line: &str) -> Reply {
         let mut text = String::new();
         let next = self.handle_to(line, &mut |part| text.push_str(part));
         Reply { text, next }
     }
 
-    /// Answers one line piece by piece: `out` gets every piece of text as soon as it is known, so that the reports of a
-    /// `…-genmove_analyze` command are seen while the engine thinks.
+    /// Answers one line piece by piece: `out` receives each piece of text immediately, so that the reports of a
+    /// `…-genmove_analyze` command are sent during the search.
     pub fn handle_to(&mut self, line: &str, out: &mut dyn FnMut(&str)) -> Next {
         if self.analyzing.take().is_some() {
             out("\n");
@@ -189,13 +188,13 @@ impl<E: Engine> Session<E> {
             return self.next();
         };
         let id = request.id.clone().unwrap_or_default();
-        self.tell_circumstances();
+        self.tell_conditions();
         if self.is_watched_genmove(&request.name) {
             self.watched_genmove(&request, &id, out);
             return self.next();
         }
         let answer = self.answer(&request);
-        self.tell_circumstances();
+        self.tell_conditions();
         match (answer, &self.analyzing) {
             (Ok(_), Some(_)) => out(&format!("={id}\n")),
             (Ok(text), None) => out(&format!("={id} {}\n\n", body(&text))),
@@ -204,7 +203,7 @@ impl<E: Engine> Session<E> {
         self.next()
     }
 
-    /// Answers one line of raw bytes; what is not UTF-8 is replaced.
+    /// Answers one line of raw bytes, where invalid UTF-8 is replaced.
     pub fn handle_bytes(&mut self, line: &[u8]) -> Reply {
         self.handle(&String::from_utf8_lossy(line))
     }
@@ -215,7 +214,7 @@ impl<E: Engine> Session<E> {
             (Some((request, _)), _) => Next::Analyze {
                 interval_cs: request.interval_cs,
             },
-            _ if self.may_think_ahead() => Next::Ponder,
+            _ if self.may_ponder() => Next::Ponder,
             _ => Next::Read,
         }
     }
@@ -254,15 +253,15 @@ impl<E: Engine> Session<E> {
             "kata-get-param" => self.parameter(&args),
             "kata-set-param" => self.set_parameter(&args),
             "clear_cache" => {
-                self.engine.forget();
+                self.engine.clear_cache();
                 Ok(String::new())
             }
             "stop" => {
-                self.ahead = None;
+                self.pondering_after = None;
                 Ok(String::new())
             }
             "tengen-warnings" => Ok(self.engine.warnings().join("\n")),
-            "cputime" | "gomill-cpu_time" => Ok(format!("{:.3}", self.thought)),
+            "cputime" | "gomill-cpu_time" => Ok(format!("{:.3}", self.seconds_used)),
             "kata-list_time_settings" => Ok("none absolute canadian byoyomi fischer".to_owned()),
             "get_random_seed" => self.random_seed(),
             "set_random_seed" => self.set_random_seed(&args),
@@ -318,7 +317,7 @@ fn style_of(command: &str) -> AnalysisStyle {
     }
 }
 
-/// A reply may hold no empty line, for that would end it (GTP 2, 2.6).
+/// Removes empty lines from a reply, since an empty line would end it (GTP 2, 2.6).
 fn body(text: &str) -> Cow<'_, str> {
     let text = text.trim_end();
     if !text.contains("\n\n") && !text.starts_with('\n') && !text.contains('\r') {
@@ -332,7 +331,7 @@ fn body(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// Arguments of a command with the errors of GTP 2 for wrong ones.
+/// The arguments of a command; invalid ones give the error messages of GTP 2.
 struct Args<'a> {
     args: &'a [String],
     size: Size,

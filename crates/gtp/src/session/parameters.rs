@@ -1,4 +1,4 @@
-//! What of the engine can be set while a session goes on.
+//! Engine parameters that can be changed during a session.
 
 use super::{Args, Outcome, Session};
 use crate::engine::Engine;
@@ -9,7 +9,7 @@ impl<E: Engine> Session<E> {
         Ok(seed.to_string())
     }
 
-    /// Takes the seed as GNU Go does; the search draws nothing at random, the random player and random games do.
+    /// Sets the random seed, as in GNU Go. It affects the random player and random games; search is not random.
     pub(super) fn set_random_seed(&mut self, args: &Args<'_>) -> Outcome {
         self.random_seed()?;
         self.engine.set_random_seed(args.number(0, "seed")?);
@@ -40,6 +40,9 @@ impl<E: Engine> Session<E> {
     }
 
     fn no_parameter(&self, name: &str) -> String {
-        format!("unknown parameter {name}; there are: {}", self.parameter_names())
+        format!(
+            "unknown parameter {name}; the parameters are: {}",
+            self.parameter_names()
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Setting up: board, komi, handicap, rules, clock, playing and taking back.
+//! Setup commands: board, komi, handicap, rules, playing and undoing moves.
 
 use tengen_rules::{Komi, Move, Point, Rules, Setup, SetupError, Size, fixed_handicap, format_point};
 
@@ -8,8 +8,8 @@ use crate::game::{Game, GameError};
 use crate::handicap::spread_handicap;
 use crate::rules::{read_rules, with_setting};
 
-/// The largest komi taken, half points: more than any board has.
-const MOST_KOMI_HALF_POINTS: f64 = 2000.0;
+/// The largest komi accepted, in half points: more than the points of any board.
+const MAX_KOMI_HALF_POINTS: f64 = 2000.0;
 
 impl<E: Engine> Session<E> {
     pub(super) fn boardsize(&mut self, args: &Args<'_>) -> Outcome {
@@ -35,11 +35,11 @@ impl<E: Engine> Session<E> {
         Ok(String::new())
     }
 
-    /// An empty board under the same rules and komi.
+    /// Starts a new game on an empty board with the same rules and komi.
     pub(super) fn restart(&mut self, size: Size) {
         self.game = Game::with_rules(size, self.game.rules(), self.game.komi());
         self.clock.restart();
-        self.ahead = None;
+        self.pondering_after = None;
         self.resigned = None;
         self.engine.new_game(size);
     }
@@ -60,8 +60,8 @@ impl<E: Engine> Session<E> {
     pub(super) fn komi(&mut self, args: &Args<'_>) -> Outcome {
         let points: f64 = args.number(0, "komi")?;
         let half_points = points * 2.0;
-        if !half_points.is_finite() || half_points.fract() != 0.0 || half_points.abs() > MOST_KOMI_HALF_POINTS {
-            let most = MOST_KOMI_HALF_POINTS / 2.0;
+        if !half_points.is_finite() || half_points.fract() != 0.0 || half_points.abs() > MAX_KOMI_HALF_POINTS {
+            let most = MAX_KOMI_HALF_POINTS / 2.0;
             return Err(format!("komi must be a multiple of 0.5 from -{most} to {most}"));
         }
         self.game.set_komi(Komi::from_half_points(half_points as i16));
@@ -128,18 +128,18 @@ impl<E: Engine> Session<E> {
         let (key, value) = args
             .word(0)
             .zip(args.word(1))
-            .ok_or("syntax error: a setting and its value expected")?;
+            .ok_or("syntax error: expected a setting and its value")?;
         let rules = with_setting(self.game.rules(), key, value)?;
         self.take_rules(rules)
     }
 
     fn take_rules(&mut self, rules: Rules) -> Outcome {
         let changed = self.game.set_rules(rules);
-        changed.map_err(|error| format!("the game so far breaks the rules {rules}: {error}"))?;
+        changed.map_err(|error| format!("the game so far is not legal under the rules {rules}: {error}"))?;
         Ok(String::new())
     }
 
-    /// KataGo's `set_position`: stones by color and point in place of what stands, without any history; Black to move.
+    /// KataGo's `set_position`: replaces the board by stones given as color and point, without history, Black to move.
     pub(super) fn set_position(&mut self, args: &Args<'_>) -> Outcome {
         let mut start = Setup::EVEN;
         for index in (0..args.args.len()).step_by(2) {
@@ -147,7 +147,7 @@ impl<E: Engine> Session<E> {
                 return Err("invalid color or coordinate".to_owned());
             };
             if start.stones.iter().any(|stones| stones.contains(point)) {
-                return Err(format!("{} is named twice", format_point(args.size, point)));
+                return Err(format!("{} is given twice", format_point(args.size, point)));
             }
             start.stones[color.index()].insert(point);
         }
@@ -174,7 +174,7 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Takes back as many turns as asked for, or none when there are fewer.
+    /// Undoes the requested number of turns, or none if there are fewer.
     pub(super) fn undo_many(&mut self, args: &Args<'_>) -> Outcome {
         let turns = match args.word(0) {
             Some(_) => args.number(0, "number of moves")?,
@@ -190,7 +190,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Why no game can start so, with the point as GTP writes it.
+/// The message for an invalid starting position, with points in GTP notation.
 pub(super) fn illegal_start(error: SetupError, size: Size) -> String {
     let reason = match error {
         SetupError::BothColors(point) => format!("{} has stones of both colors", format_point(size, point)),

@@ -1,11 +1,11 @@
-//! The clock: time settings of several kinds, and time left.
+//! Time commands: the time control and the time left.
 
 use super::{Args, Outcome, Session};
 use crate::clock::{TimeLeft, TimeSettings};
 use crate::engine::Engine;
 
 impl<E: Engine> Session<E> {
-    /// `time_settings` (GTP 2, 4.2): main time, overtime, stones. An overtime without stones means no limit at all.
+    /// `time_settings` (GTP 2, 4.2): main time, overtime, stones. An overtime with 0 stones means no time limit.
     pub(super) fn time_settings(&mut self, args: &Args<'_>) -> Outcome {
         let main = seconds(args, 0, "main time")?;
         let overtime = seconds(args, 1, "overtime")?;
@@ -18,7 +18,7 @@ impl<E: Engine> Session<E> {
         Ok(String::new())
     }
 
-    /// `kgs-time_settings` and `kata-time_settings`: the kind of clock, then its numbers.
+    /// `kgs-time_settings` and `kata-time_settings`: the kind of time control, then its numbers.
     pub(super) fn named_time_settings(&mut self, args: &Args<'_>) -> Outcome {
         let kind = args.word(0).unwrap_or_default().to_ascii_lowercase();
         let main = || seconds(args, 1, "main time");
@@ -43,7 +43,7 @@ impl<E: Engine> Session<E> {
                 main: main()?,
                 increment: seconds(args, 2, "increment")?,
             },
-            _ => return Err("syntax error: none, absolute, canadian, byoyomi or fischer expected".to_owned()),
+            _ => return Err("syntax error: expected none, absolute, canadian, byoyomi or fischer".to_owned()),
         };
         self.clock.set(settings);
         Ok(String::new())

@@ -7,14 +7,14 @@ use tempfile::TempDir;
 use tengen_gtp::{CommandLine, Controller, ControllerError, Timeouts};
 use tengen_rules::{Color, Size};
 
-/// A fake engine: answers everything with `=`, except what the given cases say.
+/// A fake engine that answers every command with `=`, except for the given cases.
 pub(crate) struct Fake {
     dir: TempDir,
     path: PathBuf,
 }
 
 impl Fake {
-    /// An engine with these cases.
+    /// An engine with these cases of a shell `case` statement.
     pub(crate) fn new(cases: &str) -> Fake {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("engine.sh");
@@ -32,7 +32,7 @@ impl Fake {
         Fake { dir, path }
     }
 
-    /// The command line that starts it.
+    /// The command line that starts the engine.
     pub(crate) fn command(&self) -> CommandLine {
         CommandLine {
             program: "sh".to_owned(),
@@ -40,12 +40,12 @@ impl Fake {
         }
     }
 
-    /// Starts it under the usual limits.
+    /// Starts the engine with the default limits.
     pub(crate) fn start(&self) -> Result<Controller, ControllerError> {
         Controller::start(&self.command(), limits())
     }
 
-    /// What goes wrong when it is asked for a move under this limit.
+    /// The error when it is asked for a move with this time limit.
     pub(crate) fn genmove_error_within(&self, per_move: Duration) -> ControllerError {
         let timeouts = Timeouts { per_move, ..limits() };
         let mut controller = Controller::start(&self.command(), timeouts).expect("a running engine");
@@ -55,13 +55,13 @@ impl Fake {
         error
     }
 
-    /// A file in the engine's working folder.
+    /// A file in the engine's working directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 }
 
-/// Limits that a busy machine keeps.
+/// Limits that are long enough on a busy machine.
 pub(crate) fn limits() -> Timeouts {
     Timeouts {
         startup: Duration::from_secs(20),
@@ -71,7 +71,7 @@ pub(crate) fn limits() -> Timeouts {
     }
 }
 
-/// The board.
+/// The board size of all tests.
 pub(crate) fn size() -> Size {
     Size::square(5).expect("a size")
 }

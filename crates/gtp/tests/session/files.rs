@@ -1,10 +1,10 @@
-//! Games from files and into files.
+//! Loading games from files and saving them.
 
 use crate::first_point::{check, session};
 use tengen_gtp::Next;
 
 #[test]
-fn loading_a_game() {
+fn games_are_loaded() {
     check(
         "> loadsgf game.sgf
          = black
@@ -28,7 +28,7 @@ fn games_are_written_with_their_result() {
     assert_eq!(
         ask("printsgf"),
         "= (;GM[1]\n;B[aa])\n\n",
-        "no empty line ends the answer early"
+        "an empty line must not end the answer early"
     );
     ask("play b C3");
     ask("printsgf a file.sgf");

@@ -1,4 +1,4 @@
-//! The engine behind the sessions, and conversations written down.
+//! The test engine of the sessions, and scripted sessions.
 
 use tengen_gtp::{
     AnalyzeRequest, AnalyzedMove, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis,
@@ -6,24 +6,24 @@ use tengen_gtp::{
 };
 use tengen_rules::{Color, Komi, Move, Rules, Setup, Size};
 
-/// Plays the first legal point in reading order, passes after a pass unless it has to clean up, resigns never.
+/// Plays the first legal point in reading order, passes after a pass except for cleanup, and never resigns.
 #[derive(Default)]
 pub(crate) struct FirstPoint {
-    /// The budgets of the moves asked for so far.
+    /// The time budgets of the moves requested so far.
     pub(crate) budgets: Vec<Option<f64>>,
     strength: u32,
     seed: u64,
-    /// Fails at every move.
+    /// Whether it fails at every move.
     pub(crate) fails: bool,
-    /// Gives up at every move.
+    /// Whether it resigns at every move.
     pub(crate) resigns: bool,
-    /// Thinks on after its moves.
-    pub(crate) thinks_ahead: bool,
-    /// What it was told of board, rules and komi.
+    /// Whether it searches during the opponent's turn.
+    pub(crate) ponders: bool,
+    /// The board sizes, rules and komi received.
     pub(crate) told: Vec<(Size, Rules, Komi)>,
     /// The positions it was asked to ponder.
     pub(crate) pondered: Vec<Vec<Move>>,
-    /// What `printsgf` was asked to write: turns, result and path.
+    /// The arguments of `printsgf`: turns, result and path.
     pub(crate) saved: Vec<(usize, String, Option<String>)>,
 }
 
@@ -79,11 +79,11 @@ impl Engine for FirstPoint {
         Ok(Some(vec![0.9; turn.position.size().area()]))
     }
 
-    fn circumstances(&mut self, size: Size, rules: Rules, komi: Komi) {
+    fn set_conditions(&mut self, size: Size, rules: Rules, komi: Komi) {
         self.told.push((size, rules, komi));
     }
 
-    /// Warns of boards larger than 9x9.
+    /// Warns about boards larger than 9x9.
     fn warnings(&self) -> Vec<String> {
         let large = self.told.last().is_some_and(|(size, ..)| size.area() > 81);
         if large {
@@ -93,8 +93,8 @@ impl Engine for FirstPoint {
         }
     }
 
-    fn thinks_ahead(&self) -> bool {
-        self.thinks_ahead
+    fn ponders(&self) -> bool {
+        self.ponders
     }
 
     fn random_seed(&self) -> Option<u64> {
@@ -191,7 +191,7 @@ pub(crate) fn session() -> Session<FirstPoint> {
     )
 }
 
-/// Runs a conversation written as lines `> command` and the reply's lines, without the empty line that ends each.
+/// Runs a session given as `> command` lines and reply lines, without the empty line that ends each reply.
 pub(crate) fn check(conversation: &str) {
     let mut session = session();
     let mut lines = conversation

@@ -4,5 +4,5 @@ mod files;
 mod first_point;
 mod robust;
 mod rules;
+mod search;
 mod setup;
-mod thinking;

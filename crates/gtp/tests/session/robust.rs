@@ -1,4 +1,4 @@
-//! Whatever comes in is answered.
+//! Any input is answered.
 
 use crate::first_point::session;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn a_long_line_is_answered() {
     assert_eq!(session.handle(&long).text, "?3 invalid color or coordinate\n\n");
 }
 
-/// Words that GTP commands are made of, and others.
+/// Words that occur in GTP commands, and others.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(vec![

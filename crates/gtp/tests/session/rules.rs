@@ -1,4 +1,4 @@
-//! What the rules of a session change.
+//! The effects of a session's rules.
 
 use crate::first_point::{check, session};
 
@@ -29,7 +29,7 @@ fn games_are_played_and_scored_under_every_rule_set() {
 }
 
 #[test]
-fn life_is_judged_where_territory_is_counted() {
+fn life_is_decided_under_territory_scoring() {
     let mut session = session();
     let mut ask = |line: &str| session.handle(line).text.trim().to_owned();
     ask("rectangular_boardsize 6 2");
@@ -44,8 +44,8 @@ fn life_is_judged_where_territory_is_counted() {
 }
 
 #[test]
-fn rules_tell_what_is_legal_and_what_counts() {
-    // A suicide of two stones, and a bonus for handicap stones.
+fn rules_determine_legality_and_score() {
+    // A suicide of two stones and a handicap bonus.
     check(
         "> boardsize 3
          =
@@ -84,7 +84,7 @@ fn rules_tell_what_is_legal_and_what_counts() {
          > final_score
          = W+25",
     );
-    // Territory is counted once life is clear.
+    // Territory is counted once the life of all chains is decided.
     check(
         "> rectangular_boardsize 4 1
          =
@@ -105,7 +105,7 @@ fn rules_tell_what_is_legal_and_what_counts() {
          > play b e5
          =
          > final_score
-         ? cannot score: the search cannot tell yet which chains are independently alive; play on",
+         ? cannot score: it is not yet decided which chains are independently alive; play on",
     );
 }
 
@@ -118,7 +118,7 @@ fn rules_round_trip() {
 }
 
 #[test]
-fn playing_superko_and_the_end() {
+fn superko_and_the_end_of_the_game() {
     // A ko on 5x4, then the forbidden retake.
     check(
         "> rectangular_boardsize 5 4
@@ -199,7 +199,7 @@ fn scoring() {
          > gg-undo 2
          =
          > final_status_list what
-         ? syntax error: alive, dead or seki expected
+         ? syntax error: expected alive, dead or seki
          > undo
          =
          > gg-undo 3
@@ -214,7 +214,7 @@ fn scoring() {
 }
 
 #[test]
-fn single_settings_of_rules_are_changed() {
+fn single_rule_settings_can_be_changed() {
     check(
         "> kata-set-rule suicide false
          =
@@ -222,8 +222,8 @@ fn single_settings_of_rules_are_changed() {
          = {\"friendlyPassOk\":false,\"hasButton\":false,\"ko\":\"POSITIONAL\",\"scoring\":\"AREA\",\"suicide\":false,\
          \"tax\":\"NONE\",\"whiteHandicapBonus\":\"0\"}
          > kata-set-rule ko
-         ? syntax error: a setting and its value expected
+         ? syntax error: expected a setting and its value
          > kata-set-rule ko SIMPLE
-         ? unsupported rules: ko simple: KataGo voids a game that repeats itself; here chinese_practice ties it",
+         ? unsupported rules: ko simple: long cycles void the game in KataGo; chinese_practice makes them a tie",
     );
 }

@@ -3,7 +3,7 @@
 use crate::first_point::{check, session};
 
 #[test]
-fn administration() {
+fn administrative_commands() {
     check(
         "> protocol_version
          = 2
@@ -42,7 +42,7 @@ fn every_listed_command_is_known() {
 }
 
 #[test]
-fn setup_and_its_errors() {
+fn setup_commands_and_their_errors() {
     check(
         "> boardsize 5
          =
@@ -73,8 +73,8 @@ fn setup_and_its_errors() {
          > kata-set-rules Tromp-Taylor
          =
          > kata-set-rules japanese
-         ? the rules 'japanese' are not supported: its official text decides life by judgement, and KataGo's version \
-         plays clean-up phases; japanese2008 is the computable variant
+         ? the rules 'japanese' are not supported: their official text leaves the life of chains to judgment, and \
+         KataGo's version plays cleanup phases; japanese2008 is the computable variant
          > kata-set-rules aga
          =
          > kata-get-rules
@@ -125,7 +125,7 @@ fn handicap() {
 }
 
 #[test]
-fn clean_up_and_parameters() {
+fn cleanup_and_parameters() {
     check(
         "> boardsize 5
          =
@@ -144,7 +144,7 @@ fn clean_up_and_parameters() {
          > kata-set-param strength much
          ? strength takes a number
          > kata-get-param weakness
-         ? unknown parameter weakness; there are: strength
+         ? unknown parameter weakness; the parameters are: strength
          > kata-set-param strength
          ? syntax error: the value is missing
          > clear_cache
@@ -156,7 +156,7 @@ fn clean_up_and_parameters() {
 
 #[test]
 fn positions_are_set_without_history() {
-    // The engine expects every point to be Black's.
+    // The engine expects Black to own every point.
     check(
         "> boardsize 5
          =
@@ -165,7 +165,7 @@ fn positions_are_set_without_history() {
          > set_position w A1 b A2 b B1
          ? illegal position (the chain at A1 has no liberty)
          > set_position b A1 b A1
-         ? A1 is named twice
+         ? A1 is given twice
          > set_position b A1 w
          ? invalid color or coordinate
          > set_position b pass
@@ -204,7 +204,7 @@ fn positions_are_set_without_history() {
 }
 
 #[test]
-fn seeds_are_taken() {
+fn seeds_can_be_set() {
     check(
         "> get_random_seed
          = 0
@@ -218,7 +218,7 @@ fn seeds_are_taken() {
 }
 
 #[test]
-fn the_engine_hears_of_every_change_and_warns() {
+fn the_engine_receives_every_change_and_warns() {
     let mut session = session();
     let mut ask = |line: &str| session.handle(line).text.trim().to_owned();
     assert_eq!(ask("tengen-warnings"), "=");

@@ -1,4 +1,4 @@
-//! Are both programs of one mind about random games?
+//! Checks that both programs agree on random games.
 
 use board_game::board::{Board, Player};
 use board_game::games::go::{GoBoard, Move as TheirMove, Tile};
@@ -10,7 +10,7 @@ use crate::theirs;
 /// Plays random games on both boards and compares legal moves, stones, scores and ends; returns the turns taken.
 ///
 /// # Panics
-/// When they differ.
+/// If the two programs differ.
 pub fn compare(side: u8, games: usize) -> usize {
     let size = Size::square(side.into()).expect("a side from 1 to 19");
     let mut turns = 0;
@@ -22,7 +22,7 @@ pub fn compare(side: u8, games: usize) -> usize {
         while !ours.is_over() && ours.ply() < limit {
             same(&ours, &theirs);
             let legal: Vec<Move> = ours.legal_points().iter().map(Move::Play).collect();
-            // Passes are rare, so that games go on until captures, suicide and superko are common.
+            // Passes are rare, so that games last until captures, suicide and superko are common.
             let mv = match legal.is_empty() || random.below(20) == 0 {
                 true => Move::Pass,
                 false => legal[random.below(legal.len())],

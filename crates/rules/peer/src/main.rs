@@ -1,9 +1,8 @@
-//! The rules core beside the crate `board-game` 0.8.2 in one process: are they of one mind, and who is faster?
+//! Compares the rules core with the crate `board-game` 0.8.2 in one process: do they agree, and which is faster?
 //!
-//! Both play under Tromp-Taylor rules with positional superko and suicide, where their rules coincide. First random
-//! games are played on both at once and compared after every turn: the legal moves, the stones, the score. Then both
-//! play the workloads of `tengen bench rules` in turns of half a second of processor time, so that a busy machine slows
-//! both alike.
+//! Both play under Tromp-Taylor rules with positional superko and suicide, which both implement. First, random games
+//! are played on both and compared after every turn: legal moves, stones and score. Then both play the workloads of
+//! `tengen bench rules` in alternating slices of half a second of CPU time, so that a busy machine slows both equally.
 //!
 //! ```text
 //! cargo run --release --manifest-path crates/rules/peer/Cargo.toml --target-dir target/peer -- [SECONDS [GAMES]]
@@ -20,19 +19,19 @@ use std::time::Duration;
 use random::Random;
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long one side plays before the other has its turn.
+/// How long one side plays before the other takes over.
 const SLICE: Duration = Duration::from_millis(500);
 
-/// What games consist of.
+/// How the moves of a game are chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum Workload {
-    /// The first legal point from a random one on that is no own one-point eye.
+    /// The first legal point from a random one on that does not fill the player's own one-point eye.
     Light,
-    /// One of all legal moves, listed every turn.
+    /// A random legal move from a list made every turn.
     Scan,
 }
 
-/// One of the two programs.
+/// One of the two programs to compare.
 trait Side {
     /// Plays one game from the empty board and counts it; returns the turns taken and Black's margin in points.
     fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32);
@@ -48,7 +47,7 @@ struct Work {
 }
 
 impl Work {
-    fn go_on(&mut self, side: &mut dyn Side, workload: Workload, random: &mut Random) {
+    fn run_slice(&mut self, side: &mut dyn Side, workload: Workload, random: &mut Random) {
         let start = processor_time();
         while processor_time() - start < SLICE {
             let (turns, margin) = side.game(workload, random);
@@ -68,7 +67,7 @@ impl Work {
     }
 }
 
-/// Time this thread has had a processor: what else the machine does is not counted.
+/// The CPU time of this thread, which excludes the rest of the machine's work.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -96,7 +95,7 @@ fn main() {
             let (a, b) = (ours.turns_per_second() / 1e6, theirs.turns_per_second() / 1e6);
             println!("| {side}x{side} | {name} | {a:.2} | {b:.2} | {:.2} |", a / b);
             eprintln!(
-                "  turns a game {:.1} and {:.1}, mean margin {:.2} and {:.2}",
+                "  turns per game {:.1} and {:.1}, mean margin {:.2} and {:.2}",
                 ours.mean_turns(),
                 theirs.mean_turns(),
                 ours.margins as f64 / ours.games as f64,
@@ -106,14 +105,14 @@ fn main() {
     }
 }
 
-/// Lets both sides work for so many seconds each, in turns.
+/// Lets both sides play for this many seconds each, in alternating slices.
 fn race(side: u8, workload: Workload, seconds: f64) -> [Work; 2] {
     let mut sides: [Box<dyn Side>; 2] = [Box::new(ours::Ours::new(side)), Box::new(theirs::Theirs::new(side))];
     let mut work = [Work::default(), Work::default()];
     let mut randoms = [Random::new(1), Random::new(1)];
     while work.iter().any(|work| work.time.as_secs_f64() < seconds) {
         for i in 0..2 {
-            work[i].go_on(&mut *sides[i], workload, &mut randoms[i]);
+            work[i].run_slice(&mut *sides[i], workload, &mut randoms[i]);
         }
     }
     work

@@ -1,11 +1,11 @@
-//! Games by the rules core.
+//! Random games played by the rules core.
 
 use tengen_rules::{Position, Size, playout};
 
 use crate::random::Random;
 use crate::{Side, Workload};
 
-/// One board, used again and again.
+/// One board that is reused for all games.
 pub struct Ours {
     start: Position,
     position: Position,

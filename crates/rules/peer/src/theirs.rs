@@ -1,5 +1,5 @@
-//! The same games by the crate `board-game`, in the way that serves it best: the light games let `play` find out what is
-//! legal, and the set that keeps the history is used again.
+//! The same random games played by the crate `board-game`, in the way that is fastest for it: light games let `play`
+//! check legality, and the set that holds the history is reused.
 
 use board_game::board::{Board, BoardMoves, Player};
 use board_game::games::go::{FlatTile, GoBoard, Komi, Move, Rules, Tile};
@@ -8,7 +8,7 @@ use internal_iterator::InternalIterator;
 use crate::random::Random;
 use crate::{Side, Workload};
 
-/// One board, used again and again.
+/// One board that is reused for all games.
 pub struct Theirs {
     start: GoBoard,
     board: GoBoard,
@@ -16,10 +16,10 @@ pub struct Theirs {
     listed: Vec<Move>,
 }
 
-/// A point and what lies round it.
+/// A point and its neighbors.
 struct Point {
     tile: Tile,
-    beside: Vec<FlatTile>,
+    adjacent: Vec<FlatTile>,
     diagonal: Vec<FlatTile>,
 }
 
@@ -100,7 +100,7 @@ fn point(tile: Tile, side: u8) -> Point {
     };
     Point {
         tile,
-        beside: [(1, 0), (-1, 0), (0, 1), (0, -1)].into_iter().filter_map(at).collect(),
+        adjacent: [(1, 0), (-1, 0), (0, 1), (0, -1)].into_iter().filter_map(at).collect(),
         diagonal: [(1, 1), (-1, 1), (1, -1), (-1, -1)]
             .into_iter()
             .filter_map(at)
@@ -108,11 +108,11 @@ fn point(tile: Tile, side: u8) -> Point {
     }
 }
 
-/// All neighbours own, at most one enemy on a diagonal, none at the edge.
+/// Whether all neighbors belong to the player and at most one diagonal neighbor is an enemy stone, or none at the edge.
 #[inline]
 fn is_eye(board: &GoBoard, point: &Point, mover: Player) -> bool {
     let chains = board.chains();
-    if !point.beside.iter().all(|&tile| chains.stone_at(tile) == Some(mover)) {
+    if !point.adjacent.iter().all(|&tile| chains.stone_at(tile) == Some(mover)) {
         return false;
     }
     let enemy = Some(mover.other());

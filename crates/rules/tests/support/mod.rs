@@ -1,4 +1,4 @@
-//! What several test programs share: rule keys of the suites, boards as text, and the slow rules.
+//! Helpers for several test programs: rule keys of the suites, boards as text, and the slow rules.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 pub mod slow;
@@ -39,7 +39,7 @@ pub fn size_of(value: &Value) -> Size {
     Size::new(number(value, "width") as usize, number(value, "height") as usize).unwrap()
 }
 
-/// The rules behind a key such as `psk` or `ssk_ns`.
+/// The rules for a key such as `psk` or `ssk_ns`.
 pub fn rules_of(key: &str) -> Rules {
     let (ko, suicide) = match key.strip_suffix("_ns") {
         Some(ko) => (ko, Suicide::Forbidden),
@@ -70,7 +70,7 @@ pub fn color_of(letter: &str) -> Color {
     }
 }
 
-/// Reads `B C3` or `W pass`.
+/// Parses `B C3` or `W pass`.
 pub fn turn_of(size: Size, text: &str) -> (Color, Move) {
     let (color, mv) = text.split_once(' ').expect("color and move");
     (color_of(color), Move::parse(size, mv).unwrap())
@@ -93,7 +93,7 @@ pub fn rows_of(position: &Position) -> Vec<String> {
         .collect()
 }
 
-/// Black and white stones of a board given as rows.
+/// The black and white stones of a board given as rows.
 pub fn stones_of(rows: &[&str]) -> [PointSet; 2] {
     let size = Size::new(rows[0].len(), rows.len()).unwrap();
     let all: String = rows.concat();

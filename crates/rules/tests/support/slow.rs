@@ -1,10 +1,10 @@
-//! The rules word for word, with whole grids in lists and nothing clever; the oracle for the fast board.
+//! A literal implementation of the rules with whole grids in lists and no optimizations; the oracle for the fast board.
 
 use tengen_rules::{Color, GameEnd, IllegalMove, KoRule, LongCycle, Move, Rules, Size, Suicide};
 
 pub type Grid = Vec<Option<Color>>;
 
-/// What stood after one turn; the first entry is the start.
+/// The state after one turn; the first entry is the start.
 struct Entry {
     grid: Grid,
     mover: Option<Color>,
@@ -27,7 +27,7 @@ fn adjacent(size: Size, a: usize, b: usize) -> bool {
     ax.abs_diff(bx) + ay.abs_diff(by) == 1
 }
 
-/// The points that paths of `start`'s own color lead to, the start included, and whatever ends those paths.
+/// The points that paths of `start`'s own color lead to, including `start` and the points where those paths end.
 fn reached(size: Size, grid: &Grid, start: usize) -> Vec<usize> {
     let mut path = vec![start];
     let mut ends = Vec::new();
@@ -52,7 +52,7 @@ pub fn reaches(size: Size, grid: &Grid, start: usize, color: Option<Color>) -> b
     reached(size, grid, start).iter().any(|&q| grid[q] == color)
 }
 
-/// Empties every point of a color that does not reach empty; returns how many.
+/// Empties every point of a color that does not reach an empty point; returns their number.
 fn clear(size: Size, grid: &mut Grid, color: Color) -> usize {
     let before = grid.clone();
     let mut count = 0;
@@ -128,7 +128,7 @@ impl SlowGame {
         over
     }
 
-    /// The grid after a play, and how many stones of each color it removes.
+    /// The grid after a play and the number of stones of each color that it removes.
     fn grid_after(&self, p: usize, color: Color) -> (Grid, [usize; 2]) {
         let mut grid = self.grid().clone();
         let mut removed = [0; 2];
@@ -165,7 +165,7 @@ impl SlowGame {
         }
     }
 
-    /// The earliest i for which the ko rule refuses the grid.
+    /// The earliest turn i because of which the ko rule forbids the grid.
     fn repeated(&self, grid: &Grid, color: Color) -> Option<usize> {
         let button = self.last().button_taken;
         (0..self.record.len()).find(|&i| {
@@ -225,7 +225,7 @@ impl SlowGame {
         self.record.push(entry);
     }
 
-    /// Area of Black and White.
+    /// The area of Black and of White.
     pub fn area(&self) -> [usize; 2] {
         Color::ALL.map(|c| {
             let owns = |&p: &usize| match self.grid()[p] {

@@ -1,4 +1,4 @@
-//! What stays of a search when the game goes on?
+//! Keeping part of a search when the game continues.
 
 use tengen_rules::{Color, Komi, Position};
 
@@ -7,15 +7,15 @@ use crate::tree::{NO_NODE, NodeId, ROOT};
 use tengen_rng::Rng;
 
 impl Search {
-    /// Goes on to another position with what is known of it, and returns the visits that are kept: those of the subtree
-    /// that the moves played since lead to. They count towards `visits`. Everything is kept when the position is the same
-    /// as before, nothing when it is no continuation of it or its komi, rules or board differ; the search then starts over.
+    /// Moves the search to another position and returns the number of visits kept: those of the subtree reached by the
+    /// moves played since. They count toward `visits`. If the position is the same as before, everything is kept; if it
+    /// is not a continuation, or the komi, rules or board differ, nothing is kept and the search starts over.
     ///
-    /// Under [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel) the candidates are chosen anew from priors and noise; the values of a kept tree take
-    /// part in the halving, which shares out only the visits still to be made.
+    /// With [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel), the candidates are chosen again from priors and
+    /// noise. The halving uses the values of the kept tree, but distributes only the remaining visits.
     ///
     /// # Panics
-    /// When the game is over in `position`.
+    /// If the game is over in `position`.
     pub fn follow(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) -> u32 {
         let Some(node) = self.node_of(position, komi) else {
             self.restart(position, komi, visits, rng);
@@ -32,12 +32,12 @@ impl Search {
         self.done
     }
 
-    /// Whether this is the position searched, with this komi: [`follow`](Self::follow) would keep everything.
+    /// Whether this is the position and komi being searched, so that [`follow`](Self::follow) would keep everything.
     pub fn is_at(&self, position: &Position, komi: Komi) -> bool {
         self.node_of(position, komi) == Some(ROOT)
     }
 
-    /// The node of a position that continues the one searched.
+    /// The node of a position that continues the one being searched.
     fn node_of(&self, position: &Position, komi: Komi) -> Option<NodeId> {
         let known = self.position.moves();
         let same = self.waiting == Waiting::Nothing

@@ -1,4 +1,4 @@
-//! What does a search take from a prediction, fresh or from the cache?
+//! Reading the parts of a prediction that a search uses, from the network or the cache.
 
 use super::{Request, Search, Waiting};
 use crate::cache::EvaluationCache;
@@ -6,7 +6,7 @@ use crate::numeric;
 use crate::predictor::{PredictError, Prediction};
 
 impl Search {
-    /// Resolves what is waited for from the cache, or turns it into a request.
+    /// Evaluates the awaited position from the cache, or turns it into a request.
     pub(super) fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         let Some(kept) = cache.get(self.view.key, self.view.moves.len(), self.config.ownership) else {
             return Some(Request { key: self.view.key });
@@ -17,11 +17,11 @@ impl Search {
         self.predicted_ownership
             .extend_from_slice(kept.ownership.unwrap_or_default());
         let evaluation = kept.evaluation;
-        self.settle(evaluation);
+        self.finish_evaluation(evaluation);
         None
     }
 
-    /// Reads the priors of the legal moves out of a prediction.
+    /// Reads the priors of the legal moves from a prediction.
     pub(super) fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
         let (size, canvas, logits) = (self.frames.size(), prediction.canvas, prediction.policy_logits);
         let points = self.view.image_points.iter().map(|&point| usize::from(point));
@@ -43,7 +43,7 @@ impl Search {
         }
     }
 
-    /// Reads the ownership out of a prediction, where the settings ask for it and the network says it.
+    /// Reads the ownership from a prediction, if the settings request it and the network predicts it.
     pub(super) fn read_ownership(&mut self, prediction: Prediction<'_>) {
         self.predicted_ownership.clear();
         if self.config.ownership && !prediction.ownership.is_empty() {
@@ -54,12 +54,12 @@ impl Search {
         }
     }
 
-    /// Counts the ownership of the position waited for, turned back to the frame of the board.
+    /// Adds the ownership of the awaited position, mapped back to the orientation of the board.
     pub(super) fn add_ownership(&mut self) {
         if self.predicted_ownership.is_empty() {
             return;
         }
-        // The path holds one node for each ply between the root and the position.
+        // The path has one node for each ply between the root and the position.
         let below = matches!(self.waiting, Waiting::Leaf { .. });
         let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
         let originals = self.frames.originals(self.view.symmetry).iter();

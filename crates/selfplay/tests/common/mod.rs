@@ -1,4 +1,4 @@
-//! What the tests of self-play share.
+//! Helpers for the self-play tests.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
     }
 }
 
-/// A model that knows nothing.
+/// A model with uniform predictions.
 #[allow(dead_code, reason = "every test file uses its own part")]
 pub(crate) fn uniform() -> ModelUpdate {
     ModelUpdate {
@@ -41,7 +41,7 @@ pub(crate) fn config(boards: &[&str]) -> SelfPlayConfig {
     }
 }
 
-/// A run whose output is the same every time.
+/// A run with reproducible output.
 pub(crate) fn run(seed: u64) -> RunIdentity {
     RunIdentity {
         seed,

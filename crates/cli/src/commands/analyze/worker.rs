@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tengen_gtp::PositionAnalysis;
-use tengen_gtp::json::{Desk, Job, Query};
+use tengen_gtp::json::{Job, Query, QueryQueue};
 use tengen_rng as rng;
 use tengen_rules::Move;
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod};
@@ -29,7 +29,7 @@ const SEED: u64 = 1;
 
 /// Answers the queries of a queue.
 pub(super) struct Worker {
-    desk: Desk,
+    queue: QueryQueue,
     predictor: Box<dyn Predictor>,
     parallel: usize,
     started: BTreeMap<u64, StartedSearch>,
@@ -58,9 +58,9 @@ enum Input {
 
 impl Worker {
     /// A worker that searches this many positions in parallel.
-    pub(super) fn new(desk: Desk, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
+    pub(super) fn new(queue: QueryQueue, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
         Worker {
-            desk,
+            queue,
             predictor,
             parallel,
             started: BTreeMap::new(),
@@ -79,7 +79,7 @@ impl Worker {
             }
             let done = match input {
                 Input::Open => false,
-                Input::Ended => quit_at_once || self.desk.is_empty(),
+                Input::Ended => quit_at_once || self.queue.is_empty(),
                 Input::Disconnected => true,
             };
             if done || !self.search_slice() {
@@ -91,7 +91,7 @@ impl Worker {
     /// Takes the available lines; waits for one if there is nothing else to do.
     fn read(&mut self, lines: &Receiver<Vec<u8>>) -> Input {
         for number in 0..MOST_LINES {
-            let line = match number == 0 && self.desk.is_empty() {
+            let line = match number == 0 && self.queue.is_empty() {
                 true => lines.recv().map_err(|_| TryRecvError::Disconnected),
                 false => lines.try_recv(),
             };
@@ -108,9 +108,9 @@ impl Worker {
     /// Takes one line; false if the reader has disconnected.
     fn take(&mut self, line: &[u8]) -> bool {
         if line.len() >= LONGEST_LINE {
-            return write(&[self.desk.refuse_long_line(LONGEST_LINE)]);
+            return write(&[self.queue.reject_long_line(LONGEST_LINE)]);
         }
-        let handled = self.desk.handle(line);
+        let handled = self.queue.handle(line);
         if handled.clear_cache {
             self.cache.clear();
         }
@@ -122,7 +122,7 @@ impl Worker {
         if !write(&self.end_stopped()) {
             return false;
         }
-        let numbers = self.desk.most_urgent(self.parallel);
+        let numbers = self.queue.most_urgent(self.parallel);
         let mut slice: Vec<(u64, StartedSearch)> = numbers
             .into_iter()
             .map(|number| (number, self.started_search(number)))
@@ -137,7 +137,7 @@ impl Worker {
             .run(&mut searches, self.predictor.as_mut(), &mut self.cache);
         if let Err(error) = run {
             let reason = format!("the position could not be evaluated: {error}");
-            let lines = slice.iter().filter_map(|(number, _)| self.desk.fail(*number, &reason));
+            let lines = slice.iter().filter_map(|(number, _)| self.queue.fail(*number, &reason));
             return write(&lines.collect::<Vec<_>>());
         }
         let now = Instant::now();
@@ -153,7 +153,7 @@ impl Worker {
     fn started_search(&mut self, number: u64) -> StartedSearch {
         self.started
             .remove(&number)
-            .unwrap_or_else(|| StartedSearch::new(self.desk.job(number).expect("the desk has named the job")))
+            .unwrap_or_else(|| StartedSearch::new(self.queue.job(number).expect("the queue has named the job")))
     }
 
     /// The answer or report that a job owes after its latest visits, if any; keeps the search unless it is finished.
@@ -170,12 +170,12 @@ impl Worker {
     /// Finishes every job that was terminated.
     fn end_stopped(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some(number) = self.desk.most_urgent(1).into_iter().next()
-            && self.desk.job(number).is_some_and(|job| job.stopped)
+        while let Some(number) = self.queue.most_urgent(1).into_iter().next()
+            && self.queue.job(number).is_some_and(|job| job.stopped)
         {
             let line = match self.started.remove(&number) {
                 Some(started) => self.answer(number, &started.search, true),
-                None => self.desk.let_go(number),
+                None => self.queue.end_without_results(number),
             };
             lines.extend(line);
         }
@@ -192,8 +192,8 @@ impl Worker {
     }
 
     fn answer(&mut self, number: u64, search: &Search, for_good: bool) -> Option<String> {
-        let analysis = analysis(self.desk.job(number)?, search);
-        self.desk.answer(number, &analysis, for_good)
+        let analysis = analysis(self.queue.job(number)?, search);
+        self.queue.answer(number, &analysis, for_good)
     }
 }
 

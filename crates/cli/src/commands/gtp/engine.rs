@@ -170,7 +170,7 @@ impl Engine for TengenEngine {
         self.hopeless = [(0, 0); 2];
     }
 
-    fn circumstances(&mut self, size: Size, rules: Rules, komi: Komi) {
+    fn set_conditions(&mut self, size: Size, rules: Rules, komi: Komi) {
         let warnings = self.training.warnings(size, rules, komi);
         for news in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
             output::say(format!("warning: {news}"));
@@ -182,7 +182,7 @@ impl Engine for TengenEngine {
         self.warnings.clone()
     }
 
-    fn thinks_ahead(&self) -> bool {
+    fn ponders(&self) -> bool {
         self.options.ponder && self.can_analyze()
     }
 
@@ -267,7 +267,7 @@ impl Engine for TengenEngine {
         Ok(Some(expected))
     }
 
-    fn forget(&mut self) {
+    fn clear_cache(&mut self) {
         self.game_search.forget();
     }
 

@@ -1,4 +1,4 @@
-//! The desk where queries come in and answers go out.
+//! The queue of queries waiting for an answer.
 
 use std::sync::Arc;
 
@@ -7,84 +7,85 @@ use tengen_rules::{Komi, Position, Rules};
 
 use super::actions::{self, Action};
 use super::answer;
-use super::fields::{Complaint, Fields, shown};
-use super::query::{Asked, Query};
+use super::fields::{Fields, Problem, shown};
+use super::query::{ParsedQuery, Query};
 use super::settings::Settings;
 use crate::analysis::PositionAnalysis;
 
-/// Takes lines of KataGo's analysis protocol, keeps what is to be analyzed, and writes the answers.
+/// Takes lines of KataGo's analysis protocol, queues the positions to analyze, and writes the answers.
 ///
-/// Every job is answered once for good: by [`answer`](Desk::answer) with what was found, by [`fail`](Desk::fail) with an
-/// error, or by [`let_go`](Desk::let_go) where it was stopped before anything was done; it is gone then. Any bytes are
-/// answered; nothing panics.
+/// Every job gets exactly one final answer, which removes it: the result from [`answer`](QueryQueue::answer), an error
+/// from [`fail`](QueryQueue::fail), or an empty answer from
+/// [`end_without_results`](QueryQueue::end_without_results) if it was stopped before its search started. Any input gets
+/// an answer, and none causes a panic.
 ///
 /// ```
-/// use tengen_gtp::json::{Defaults, Desk, Identity};
-/// let mut desk = Desk::new(Identity::default(), Defaults::default());
+/// use tengen_gtp::json::{Defaults, QueryQueue, Identity};
+/// let mut queue = QueryQueue::new(Identity::default(), Defaults::default());
 /// let line = br#"{"id":"a","moves":[["B","C3"]],"rules":"tromp-taylor","boardXSize":5,"boardYSize":5}"#;
-/// assert!(desk.handle(line).replies.is_empty());
-/// let job = desk.most_urgent(1)[0];
-/// assert_eq!(desk.job(job).unwrap().turn, 1);
+/// assert!(queue.handle(line).replies.is_empty());
+/// let job = queue.most_urgent(1)[0];
+/// assert_eq!(queue.job(job).unwrap().turn, 1);
 /// ```
-pub struct Desk {
+pub struct QueryQueue {
     identity: Identity,
     defaults: Defaults,
     jobs: Vec<Job>,
     next_number: u64,
 }
 
-/// Who answers.
+/// How the engine identifies itself.
 #[derive(Clone, Debug, Default)]
 pub struct Identity {
     /// The version of the program.
     pub version: String,
     /// The name of the network.
     pub model: String,
-    /// Most positions that the network is asked about at once.
+    /// The largest number of positions in one batch for the network.
     pub batch: usize,
 }
 
-/// What holds where a query says nothing else.
+/// The values used for everything that a query does not specify.
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
-    /// How positions are searched and whose chances are told.
+    /// How positions are searched and from whose viewpoint they are reported.
     pub settings: Settings,
-    /// Points for White.
+    /// The points added to White's score.
     pub komi: Komi,
-    /// Rules that are followed whatever a query says; none to refuse what cannot be played here.
+    /// Rules that override those of every query; if `None`, queries with unsupported rules are rejected.
     pub rules: Option<Rules>,
 }
 
 /// One position to analyze.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its name, in the order of arrival.
+    /// The number that identifies the job, in order of arrival.
     pub number: u64,
-    /// The question.
+    /// The query that the job belongs to.
     pub query: Arc<Query>,
-    /// How many moves of the game were played.
+    /// The number of moves played before the position.
     pub turn: usize,
-    /// The position, in which the game goes on.
+    /// The position, in which the game is not over.
     pub position: Position,
-    /// Whether its analysis is to end with what it has.
+    /// Whether the analysis was asked to stop and report what it has.
     pub stopped: bool,
     priority: i64,
 }
 
-/// What a line brought.
+/// The outcome of one line of input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Handled {
-    /// Lines to write out at once, each without its end.
+    /// Lines to write immediately, each without its line ending.
     pub replies: Vec<String>,
-    /// Whether evaluations are to be forgotten.
+    /// Whether to clear the cache of evaluations.
     pub clear_cache: bool,
 }
 
-impl Desk {
-    /// A desk without jobs.
-    pub fn new(identity: Identity, defaults: Defaults) -> Desk {
-        Desk {
+impl QueryQueue {
+    /// An empty queue.
+    pub fn new(identity: Identity, defaults: Defaults) -> QueryQueue {
+        QueryQueue {
             identity,
             defaults,
             jobs: Vec::new(),
@@ -92,7 +93,7 @@ impl Desk {
         }
     }
 
-    /// Takes one line, without or with its end; one that holds nothing but blanks asks nothing.
+    /// Handles one line, with or without its line ending; a blank line is ignored.
     pub fn handle(&mut self, line: &[u8]) -> Handled {
         if line.trim_ascii().is_empty() {
             return Handled::default();
@@ -104,33 +105,37 @@ impl Desk {
         };
         match self.take(&object) {
             Ok(handled) => handled,
-            Err(complaint) => Handled {
-                replies: vec![complain("error", Fields(&object).text("id").ok().flatten(), complaint)],
+            Err(problem) => Handled {
+                replies: vec![problem_line(
+                    "error",
+                    Fields(&object).text("id").ok().flatten(),
+                    problem,
+                )],
                 ..Handled::default()
             },
         }
     }
 
-    /// Refuses a line that was too long to be read whole.
-    pub fn refuse_long_line(&self, most_bytes: usize) -> String {
-        complain(
+    /// The error for a line that was too long to be read.
+    pub fn reject_long_line(&self, max_bytes: usize) -> String {
+        problem_line(
             "error",
             None,
-            Complaint {
+            Problem {
                 field: None,
-                message: format!("expected lines of fewer than {most_bytes} bytes; this one was not read"),
+                message: format!("expected lines of fewer than {max_bytes} bytes; ignored a longer line"),
             },
         )
     }
 
-    fn take(&mut self, object: &Map<String, Value>) -> Result<Handled, Complaint> {
+    fn take(&mut self, object: &Map<String, Value>) -> Result<Handled, Problem> {
         let fields = Fields(object);
         fields.required("id", "a string that names the query")?;
         let id = fields.text("id")?.unwrap_or_default().to_owned();
         if object.contains_key("action") {
             return self.act(object.clone());
         }
-        let asked = Asked::read(id.clone(), object, &self.defaults)?;
+        let asked = ParsedQuery::read(id.clone(), object, &self.defaults)?;
         let query = Arc::new(asked.query);
         for (turn, priority, position) in asked.positions {
             self.jobs.push(Job {
@@ -146,21 +151,21 @@ impl Desk {
         let warnings = asked.warnings.into_iter();
         Ok(Handled {
             replies: warnings
-                .map(|warning| complain("warning", Some(&id), warning))
+                .map(|warning| problem_line("warning", Some(&id), warning))
                 .collect(),
             clear_cache: false,
         })
     }
 
-    fn act(&mut self, mut object: Map<String, Value>) -> Result<Handled, Complaint> {
+    fn act(&mut self, mut object: Map<String, Value>) -> Result<Handled, Problem> {
         let action = actions::read(&mut object, &self.identity)?;
         if let Action::Terminate { id, turns } = &action {
-            let meant = |job: &Job| {
+            let selected = |job: &Job| {
                 id.as_ref().is_none_or(|id| *id == job.query.id)
                     && turns.as_ref().is_none_or(|turns| turns.contains(&(job.turn as i64)))
             };
-            let meant = self.jobs.iter_mut().filter(|job| meant(job));
-            meant.for_each(|job| job.stopped = true);
+            let selected = self.jobs.iter_mut().filter(|job| selected(job));
+            selected.for_each(|job| job.stopped = true);
         }
         Ok(Handled {
             replies: vec![Value::Object(object).to_string()],
@@ -168,40 +173,41 @@ impl Desk {
         })
     }
 
-    /// Whether nothing is left to do.
+    /// Whether no jobs are left.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// A job that was not answered for good yet.
+    /// A job that has not received its final answer yet.
     pub fn job(&self, number: u64) -> Option<&Job> {
         self.jobs.iter().find(|job| job.number == number)
     }
 
-    /// The numbers of at most `count` jobs that come first: stopped ones, then those of the highest priority, then the oldest.
+    /// The numbers of the `count` most urgent jobs: stopped jobs first, then by priority, then by age.
     pub fn most_urgent(&self, count: usize) -> Vec<u64> {
         let mut order: Vec<&Job> = self.jobs.iter().collect();
         order.sort_by_key(|job| (!job.stopped, std::cmp::Reverse(job.priority), job.number));
         order.iter().take(count).map(|job| job.number).collect()
     }
 
-    /// The line for what a search has found so far, or for good, which ends the job; none where there is no such job.
-    pub fn answer(&mut self, number: u64, analysis: &PositionAnalysis, for_good: bool) -> Option<String> {
-        let line = answer::answer(self.job(number)?, analysis, !for_good).to_string();
-        if for_good {
+    /// The answer with a search's results so far, or its final results, which remove the job; `None` if there is no
+    /// such job.
+    pub fn answer(&mut self, number: u64, analysis: &PositionAnalysis, is_final: bool) -> Option<String> {
+        let line = answer::answer(self.job(number)?, analysis, !is_final).to_string();
+        if is_final {
             self.remove(number);
         }
         Some(line)
     }
 
-    /// The line that ends a job on which nothing was done.
-    pub fn let_go(&mut self, number: u64) -> Option<String> {
-        let line = answer::nothing(self.job(number)?).to_string();
+    /// The final answer to a job that was stopped before its search started, which removes it.
+    pub fn end_without_results(&mut self, number: u64) -> Option<String> {
+        let line = answer::no_results(self.job(number)?).to_string();
         self.remove(number);
         Some(line)
     }
 
-    /// The line that ends a job that could not be done.
+    /// The final answer to a job that failed, which removes it.
     pub fn fail(&mut self, number: u64, reason: &str) -> Option<String> {
         let job = self.job(number)?;
         let line =
@@ -217,16 +223,16 @@ impl Desk {
 
 fn refusal(message: String) -> Handled {
     Handled {
-        replies: vec![complain("error", None, Complaint { field: None, message })],
+        replies: vec![problem_line("error", None, Problem { field: None, message })],
         ..Handled::default()
     }
 }
 
-/// A line with an error or a warning.
-fn complain(kind: &str, id: Option<&str>, complaint: Complaint) -> String {
+/// A reply with an error or a warning.
+fn problem_line(kind: &str, id: Option<&str>, problem: Problem) -> String {
     let mut object = Map::new();
-    object.insert(kind.to_owned(), Value::String(complaint.message));
-    let known = [("field", complaint.field), ("id", id.map(str::to_owned))];
+    object.insert(kind.to_owned(), Value::String(problem.message));
+    let known = [("field", problem.field), ("id", id.map(str::to_owned))];
     for (key, value) in known {
         if let Some(value) = value {
             object.insert(key.to_owned(), Value::String(value));

@@ -1,12 +1,12 @@
-//! How does the text after `gtp:` become a program and its arguments?
+//! Splitting the text after `gtp:` into a program and its arguments.
 
 use std::fmt;
 
 /// A program and its arguments.
 ///
-/// Parsed like a shell would split it, and no more: white space separates, `'…'` keeps everything, `"…"` keeps everything
-/// but understands `\"` and `\\`, a backslash outside quotes keeps the next character. Nothing is expanded: no
-/// variables, no wildcards, no pipes.
+/// The text is split like in a shell: whitespace separates words, `'…'` keeps everything, `"…"` keeps everything except
+/// the escapes `\"` and `\\`, and a backslash outside quotes keeps the next character. Nothing is expanded: no
+/// variables, wildcards or pipes.
 ///
 /// ```
 /// let command: tengen_gtp::CommandLine = "gnugo --mode gtp --name 'GNU Go'".parse().unwrap();
@@ -15,23 +15,23 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommandLine {
-    /// The program: a path, or a name that is looked for on `PATH`.
+    /// The program: a path, or a name to look up on `PATH`.
     pub program: String,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
 }
 
-/// Why a command line could not be split.
+/// The reason why a command line cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
-    /// There is no word in it.
+    /// The text has no program.
     #[error("the command line of the engine is empty")]
     Empty,
     /// A quote is never closed.
-    #[error("the command line of the engine opens a {0} quote and never closes it")]
+    #[error("the command line of the engine has an unclosed {0} quote")]
     OpenQuote(char),
-    /// It ends in a single backslash.
-    #[error("the command line of the engine ends in a lone backslash")]
+    /// The text ends with a single backslash.
+    #[error("the command line of the engine ends with a lone backslash")]
     LoneBackslash,
 }
 
@@ -51,7 +51,7 @@ impl std::str::FromStr for CommandLine {
     }
 }
 
-/// Writes the command line so that parsing it again gives the same words.
+/// Formats the command line so that parsing it again gives the same words.
 impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quoted(&self.program))?;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_cannot_be_split() {
+    fn invalid_command_lines_are_rejected() {
         let error = |text: &str| text.parse::<CommandLine>().expect_err("an error");
         assert_eq!(error(""), CommandLineError::Empty);
         assert_eq!(error("  "), CommandLineError::Empty);
@@ -144,7 +144,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(text in "\\PC{0,40}") {
+        fn any_text_parses_without_panic(text in "\\PC{0,40}") {
             let _ = text.parse::<CommandLine>();
         }
     }

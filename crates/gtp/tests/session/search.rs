@@ -1,17 +1,17 @@
-//! Moves, clocks, live analysis, and thinking in the opponent's time.
+//! Moves, clocks, live analysis, and pondering.
 
 use crate::first_point::{FirstPoint, check, session};
 use tengen_gtp::{Next, Pondered, Session};
 
 #[test]
-fn clocks_become_budgets() {
+fn clocks_determine_time_budgets() {
     let mut session = session();
     let budget_after = |session: &mut Session<FirstPoint>, lines: &[&str]| {
         for line in lines {
             assert!(session.handle(line).text.starts_with('='), "{line}");
         }
         let _ = session.handle("genmove b");
-        session.engine().budgets.pop().expect("a move was asked for")
+        session.engine().budgets.pop().expect("a move was requested")
     };
     let near = |found: Option<f64>, seconds: f64| {
         let expected = seconds * 0.9 - 0.05;
@@ -22,7 +22,7 @@ fn clocks_become_budgets() {
     };
     assert_eq!(budget_after(&mut session, &[]), None);
     near(budget_after(&mut session, &["time_settings 100 0 0"]), 10.0);
-    // The engine says that it took 20 seconds.
+    // The engine reports that it took 20 seconds.
     near(budget_after(&mut session, &[]), 8.0);
     near(budget_after(&mut session, &["time_left b 50.5 0"]), 5.05);
     near(budget_after(&mut session, &["time_left b 30 3"]), 10.0);
@@ -41,19 +41,19 @@ fn clocks_become_budgets() {
          > time_settings 10 x 0
          ? overtime not a number
          > kgs-time_settings hourglass
-         ? syntax error: none, absolute, canadian, byoyomi or fischer expected
+         ? syntax error: expected none, absolute, canadian, byoyomi or fischer
          > time_left b nan 0
          ? time not a number",
     );
 }
 
 #[test]
-fn a_watched_move_is_reported_in_the_form_clients_read() {
+fn moves_with_reports_have_the_format_that_clients_expect() {
     let mut session = session();
     let mut pieces = Vec::new();
     let next = session.handle_to("7 kata-genmove_analyze b 10", &mut |text| pieces.push(text.to_owned()));
     assert_eq!(next, Next::Read);
-    assert_eq!(pieces.len(), 3, "each report comes as soon as it is known: {pieces:?}");
+    assert_eq!(pieces.len(), 3, "each report is sent immediately: {pieces:?}");
     assert!(pieces[0].starts_with("=7\ninfo move pass visits 1 winrate 0.5") && pieces[0].ends_with(" pv pass\n"));
     assert!(pieces[1].starts_with("info move pass ") && pieces[1].contains(" lcb 0.25"));
     assert_eq!(pieces[2], "play A9\n\n");
@@ -93,14 +93,14 @@ fn analysis_runs_until_the_next_line() {
 }
 
 #[test]
-fn quitting() {
+fn quit_ends_the_session() {
     let reply = session().handle("3 quit");
     assert_eq!(reply.text, "=3 \n\n");
     assert_eq!(reply.next, Next::Quit);
 }
 
 #[test]
-fn the_network_is_asked_without_a_search() {
+fn raw_network_output_needs_no_search() {
     let mut session = session();
     let mut ask = |line: &str| session.handle(line).text;
     ask("rectangular_boardsize 2 1");
@@ -120,7 +120,7 @@ fn the_network_is_asked_without_a_search() {
 }
 
 #[test]
-fn time_in_moves_is_added_up() {
+fn time_used_for_moves_is_summed() {
     check(
         "> cputime
          = 0.000
@@ -134,15 +134,19 @@ fn time_in_moves_is_added_up() {
 }
 
 #[test]
-fn the_engine_thinks_on_about_its_opponents_turn_only() {
+fn the_engine_ponders_only_on_the_opponents_turn() {
     let mut session = session();
     let ponders = |session: &mut Session<FirstPoint>, line: &str| {
         let next = session.handle(line).next;
-        assert_eq!(session.think_ahead().is_some(), next == Next::Ponder, "{line}");
+        assert_eq!(
+            session.ponder_opponents_turn().is_some(),
+            next == Next::Ponder,
+            "{line}"
+        );
         next == Next::Ponder
     };
-    assert!(!ponders(&mut session, "genmove b"), "it is off");
-    session.engine().thinks_ahead = true;
+    assert!(!ponders(&mut session, "genmove b"), "pondering is off");
+    session.engine().ponders = true;
     assert!(ponders(&mut session, "name"), "after its move");
     assert_eq!(
         session.engine().pondered.pop().map(|moves| moves.len()),
@@ -157,7 +161,7 @@ fn the_engine_thinks_on_about_its_opponents_turn_only() {
         "until it is stopped"
     );
     assert!(ponders(&mut session, "genmove b") && !ponders(&mut session, "clear_board"));
-    assert!(!ponders(&mut session, "reg_genmove b"), "an opinion is no move");
+    assert!(!ponders(&mut session, "reg_genmove b"), "reg_genmove does not play");
     assert!(ponders(&mut session, "genmove b") && !ponders(&mut session, "kata-analyze 10"));
     assert_eq!(session.ponder(), Some(Pondered::More));
     assert!(!ponders(&mut session, "quit"));

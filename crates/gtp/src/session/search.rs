@@ -1,4 +1,4 @@
-//! Asking the engine: moves, and live analysis.
+//! Commands that search: moves, live analysis and pondering.
 
 use super::{Args, Outcome, Session, body, style_of};
 use crate::analysis::{AnalysisStyle, AnalyzeRequest, gtp_move};
@@ -6,26 +6,25 @@ use crate::engine::{Engine, EngineError, Genmove, Pondered, Turn, Watcher};
 use crate::line::Request;
 use tengen_rules::{Color, Move};
 
-/// Which kind of answer is wanted.
+/// What a move is requested for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    /// A move to be played.
+enum Purpose {
+    /// To play it.
     Move,
-    /// A move to be played, with everything dead captured before a pass.
+    /// To play it, capturing all dead stones before passing.
     Cleanup,
-    /// A move to be looked at only.
-    Opinion,
+    /// Only to report it, for `reg_genmove`.
+    Regression,
 }
 
 impl<E: Engine> Session<E> {
-    /// Thinks a moment about the position under analysis; `None` when no analysis is going on, or when the engine has failed
-    /// and the analysis has ended.
+    /// Searches the position under analysis for a moment; `None` if no analysis is running or the engine has failed.
     pub fn ponder(&mut self) -> Option<Pondered> {
         self.on_analysis(|engine, turn, request| engine.ponder(turn, request))
     }
 
-    /// One line of report with its newline on the position under analysis, empty when there is nothing to report. `None` when no
-    /// analysis is going on, or when the engine has failed.
+    /// A report on the position under analysis as one line with its newline, empty if there is nothing to report.
+    /// `None` if no analysis is running or the engine has failed.
     pub fn report(&mut self) -> Option<String> {
         let size = self.game.size();
         self.on_analysis(|engine, turn, request| {
@@ -42,7 +41,7 @@ impl<E: Engine> Session<E> {
         self.on_turn(color, |engine, turn| ask(engine, turn, &request))?.ok()
     }
 
-    /// Asks the engine about a turn that it will not play; `None` where the game is tied by a cycle.
+    /// Asks the engine about a turn that it will not play; `None` if a long cycle has tied the game.
     fn on_turn<T>(&mut self, color: Color, ask: impl FnOnce(&mut E, &Turn<'_>) -> T) -> Option<T> {
         let position = self.game.position_for(color);
         if position.is_over() {
@@ -58,16 +57,16 @@ impl<E: Engine> Session<E> {
         Some(ask(&mut self.engine, &turn))
     }
 
-    /// Whether the engine has just moved and thinks on about the opponent's turn.
-    pub(super) fn may_think_ahead(&self) -> bool {
+    /// Whether the engine has just moved and may search during the opponent's turn.
+    pub(super) fn may_ponder(&self) -> bool {
         let idle = self.analyzing.is_none() && !self.quit;
-        idle && self.engine.thinks_ahead() && self.ahead == Some(self.game.turns().len()) && !self.game.is_over()
+        idle && self.engine.ponders() && self.pondering_after == Some(self.game.turns().len()) && !self.game.is_over()
     }
 
-    /// Thinks a moment about the turn of the opponent, after a reply with [`Next::Ponder`](super::Next::Ponder). `None` when there is
-    /// nothing to think about, or when the engine has failed.
-    pub fn think_ahead(&mut self) -> Option<Pondered> {
-        if !self.may_think_ahead() {
+    /// Searches the opponent's turn for a moment, after a reply with [`Next::Ponder`](super::Next::Ponder). `None` if
+    /// there is nothing to search or the engine has failed.
+    pub fn ponder_opponents_turn(&mut self) -> Option<Pondered> {
+        if !self.may_ponder() {
             return None;
         }
         let &(color, _) = self.game.turns().last()?;
@@ -76,7 +75,7 @@ impl<E: Engine> Session<E> {
             .ok()
     }
 
-    /// `kata-raw-nn` with a symmetry from 0 to 7, or `all` that the board has.
+    /// `kata-raw-nn` with a symmetry from 0 to 7, or `all` symmetries of the board.
     pub(super) fn raw_network(&mut self, args: &Args<'_>) -> Outcome {
         let size = self.game.size();
         let symmetries = match args.word(0) {
@@ -99,25 +98,26 @@ impl<E: Engine> Session<E> {
 
     pub(super) fn genmove(&mut self, args: &Args<'_>) -> Outcome {
         let color = args.color(0)?;
-        let answer = self.think(color, Wanted::Move, None)?;
+        let answer = self.search(color, Purpose::Move, None)?;
         self.play_answer(color, &answer)
     }
 
     pub(super) fn genmove_cleanup(&mut self, args: &Args<'_>) -> Outcome {
         let color = args.color(0)?;
-        let answer = self.think(color, Wanted::Cleanup, None)?;
+        let answer = self.search(color, Purpose::Cleanup, None)?;
         self.play_answer(color, &answer)
     }
 
     pub(super) fn reg_genmove(&mut self, args: &Args<'_>) -> Outcome {
         let color = args.color(0)?;
-        let answer = self.think(color, Wanted::Opinion, None)?;
+        let answer = self.search(color, Purpose::Regression, None)?;
         Ok(answer
             .mv
             .map_or_else(|| "resign".to_owned(), |mv| gtp_move(self.game.size(), mv)))
     }
 
-    /// A move with reports on the way: `=`, lines of reports, `play` and the move. It runs to its end whatever comes in.
+    /// A move with reports during the search: `=`, lines of reports, `play` and the move. Further input does not
+    /// interrupt it.
     pub(super) fn watched_genmove(&mut self, request: &Request, id: &str, out: &mut dyn FnMut(&str)) {
         let size = self.game.size();
         let asked = match AnalyzeRequest::parse(style_of(&request.name), &request.args, size) {
@@ -141,38 +141,38 @@ impl<E: Engine> Session<E> {
             request: &asked,
             report: &mut tell,
         };
-        let answer = self.think(color, Wanted::Move, Some(watcher));
+        let answer = self.search(color, Purpose::Move, Some(watcher));
         let played = answer.and_then(|answer| {
             answer.analysis.as_ref().inspect(|analysis| tell(analysis));
             self.play_answer(color, &answer)
         });
         match played {
             Ok(mv) => report(format!("play {mv}\n\n")),
-            // A report has begun and cannot be turned into an error any more: it ends without a move.
+            // The reply has already begun as a success, so it ends without a move.
             Err(_) if begun => out("\n"),
             Err(message) => out(&format!("?{id} {}\n\n", body(&message))),
         }
     }
 
-    fn think(&mut self, color: Color, wanted: Wanted, watcher: Option<Watcher<'_>>) -> Result<Genmove, String> {
+    fn search(&mut self, color: Color, purpose: Purpose, watcher: Option<Watcher<'_>>) -> Result<Genmove, String> {
         let position = self.game.position_for(color);
         if position.is_over() {
-            // A long cycle has tied the game: there is nothing to think about.
+            // A long cycle has tied the game, so there is nothing to search.
             return Ok(Genmove::plain(Move::Pass));
         }
         let turn = Turn {
             position: &position,
             komi: self.game.komi(),
             clock: &self.clock,
-            will_be_played: wanted != Wanted::Opinion,
-            cleanup: wanted == Wanted::Cleanup,
+            will_be_played: purpose != Purpose::Regression,
+            cleanup: purpose == Purpose::Cleanup,
         };
         let answer = self
             .engine
             .genmove(&turn, watcher)
             .map_err(|error: EngineError| error.to_string())?;
-        self.thought += answer.seconds;
-        if wanted != Wanted::Opinion {
+        self.seconds_used += answer.seconds;
+        if purpose != Purpose::Regression {
             self.clock.spend(color, answer.seconds);
         }
         Ok(answer)
@@ -186,7 +186,7 @@ impl<E: Engine> Session<E> {
         self.game
             .play(color, mv)
             .map_err(|error| format!("the engine chose an {error}"))?;
-        self.ahead = Some(self.game.turns().len());
+        self.pondering_after = Some(self.game.turns().len());
         self.resigned = None;
         Ok(gtp_move(self.game.size(), mv))
     }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_is_spelled_as_gtp_wants() {
+    fn passes_are_written_in_gtp_notation() {
         let size = tengen_rules::Size::square(9).expect("a size");
         assert_eq!(gtp_move(size, Move::Pass).to_ascii_lowercase(), "pass");
     }
