@@ -212,7 +212,7 @@ impl Folder {
             return Ok(Some(begun));
         }
         Err(usage(format!(
-            "{} is another match: {differences}; repeat its command to continue it, or choose a new folder",
+            "{} contains another match: {differences}; repeat its command to continue it, or choose a new folder",
             self.store.location()
         )))
     }

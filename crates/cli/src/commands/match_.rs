@@ -36,7 +36,7 @@ PLAYER is one of
   model:PATH         a model folder or a .safetensors file (or just its path)
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  gtp:COMMAND        any engine that speaks GTP; quote the command to add options
+  gtp:COMMAND        any engine that speaks GTP; with options, quote it
   random             random plays that spare the player's own eyes
   uniform            a search that knows the rules and nothing else
 with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5

@@ -136,7 +136,7 @@ impl Summary {
     /// The summary as text.
     pub(crate) fn in_words(&self) -> String {
         let mut lines = vec![
-            format!("\nResults of the run {} on {}", self.name, self.size),
+            format!("\nResults of the run {} on the {} board", self.name, self.size),
             String::new(),
             format!(
                 "  {} games, {} positions, {} network evaluations, {} training steps",
@@ -158,8 +158,8 @@ impl Summary {
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
-            "  On the empty board at komi {} it plays {} ({} visits); Black's value is {:+.2} (-1 loses, +1 wins), the \
-             expected margin {:+.1} points before komi",
+            "  On the empty board at komi {} it plays {} ({} visits);\n  Black's value is {:+.2} (-1 loses, +1 wins), \
+             the expected margin {:+.1} points before komi",
             first.komi, first.mv, first.visits, first.value, first.board_margin
         ));
         lines.push(String::new());

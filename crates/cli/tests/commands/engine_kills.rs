@@ -111,7 +111,9 @@ fn a_match_resumes_after_every_kind_of_end() {
     let ended = stopped(&words, &engine, &out, Signal::TERM, (6, 3));
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("the same command goes on from the "),
+        ended
+            .stderr
+            .contains("run the same command again to continue after the "),
         "{}",
         ended.stderr
     );

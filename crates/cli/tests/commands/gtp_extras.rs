@@ -139,11 +139,7 @@ fn hopeless_games_are_resigned() {
     );
     engine.tell(&["clear_board", "kata-set-param resign 0.4:1"]);
     assert!(engine.ask("kata-genmove_analyze b 100").ends_with("\nplay resign"));
-    assert!(
-        engine
-            .ask("kata-set-param finish true")
-            .starts_with("? a game that may be resigned")
-    );
+    assert!(engine.ask("kata-set-param finish true").starts_with("? resign is set"));
     assert_ne!(
         engine.tell(&["kgs-genmove_cleanup b"]),
         "= resign",

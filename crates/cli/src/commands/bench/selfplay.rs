@@ -19,7 +19,8 @@ use tengen_selfplay::{CounterValues, Counters, Group, GroupSetup, PredictorFacto
 /// per second are only meaningful after several game lengths.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen bench selfplay --network b6c96 --size 9 --visits 32 --threads 2 --dtype bf16
+  tengen bench selfplay --network b6c96 --size 9 --visits 32 --threads 2 \\
+      --dtype bf16
   tengen bench selfplay --network b10c128 --size 9 --device cuda --dtype bf16 \\
       --games 1024 --json")]
 pub(crate) struct Args {

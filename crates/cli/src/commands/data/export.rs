@@ -28,7 +28,8 @@ use tengen_store::{Create, Store};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data export data/runs/demo --out data/demo-positions
-  tengen data export data/runs/demo --what games --format sgf --out data/demo-sgf
+  tengen data export data/runs/demo --what games --format sgf \\
+      --out data/demo-sgf
   tengen data export data/runs/demo --format npz --full-search --distinct \\
       --split 0.8,0.1,0.1 --out data/demo-npz
   tengen data export data/imported --of imported --what games \\
@@ -59,8 +60,8 @@ pub(crate) struct Args {
     /// Take only this many games or positions, chosen uniformly at random
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Close a part at the first game that brings it to this many rows [default: 1048576 for parquet, 32768 for npz,
-    /// 1000 for sgf]
+    /// Close a part at the first game that brings it to this many rows [default: 1,048,576 for parquet, 32,768 for npz,
+    /// 1,000 for sgf]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows_per_part: Option<u64>,
     #[command(flatten)]

@@ -82,7 +82,7 @@ fn print_store(stats: &StoreStats) {
     if stats.quarantined > 0 {
         output::result(format!(
             "skipped {} in quarantine",
-            output::counted(stats.quarantined as u64, "damaged shard")
+            output::counted(stats.quarantined, "damaged shard")
         ));
     }
 }

@@ -137,7 +137,7 @@ impl TengenEngine {
 
     /// Whether to resign, because this turn completes the required number of hopeless turns in a row. The win
     /// probability is that after the chosen move.
-    fn gives_up(&mut self, turn: &Turn<'_>, analysis: &PositionAnalysis, mv: Move) -> bool {
+    fn should_resign(&mut self, turn: &Turn<'_>, analysis: &PositionAnalysis, mv: Move) -> bool {
         let Some(resign) = self.options.resign.filter(|_| turn.will_be_played && !turn.cleanup) else {
             return false;
         };
@@ -197,7 +197,7 @@ impl Engine for TengenEngine {
         };
         if analysis
             .as_ref()
-            .is_some_and(|analysis| self.gives_up(turn, analysis, mv))
+            .is_some_and(|analysis| self.should_resign(turn, analysis, mv))
         {
             return Ok(Genmove {
                 mv: None,

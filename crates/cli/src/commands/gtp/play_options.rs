@@ -123,16 +123,14 @@ impl PlayOptions {
                 let resign: Option<Resign> =
                     or_none(value).ok_or_else(|| wrong("PROBABILITY:TURNS such as 0.05:3 or none"))?;
                 if resign.is_some() && self.finish {
-                    return Err(
-                        "finish = true plays games to the end; set it to false before setting resign".to_owned(),
-                    );
+                    return Err("finish is true and excludes resign; set finish to false first".to_owned());
                 }
                 self.resign = resign;
             }
             "finish" => {
                 let finish = value.parse().map_err(|_| wrong("true or false"))?;
                 if finish && self.resign.is_some() {
-                    return Err("resign is set, so games may not be finished; set resign to none first".to_owned());
+                    return Err("resign is set and excludes finish; set resign to none first".to_owned());
                 }
                 self.finish = finish;
             }

@@ -10,7 +10,7 @@ use tengen_rules::{Position, Rules, Size};
 /// counts are the usual regression test of a rules core.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen rules perft --size 3x3 --depth 5          1, 10, 91, 738, 5281, 33384
+  tengen rules perft --size 3x3 --depth 5   # 1, 10, 91, 738, 5281, 33384
   tengen rules perft --size 2x2 --depth 6 --json")]
 pub(crate) struct Perft {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
@@ -50,8 +50,8 @@ pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
 /// states of one border, so 9x9 takes seconds to minutes; swapping width and height gives the same count.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen rules positions --size 3x3          12675
-  tengen rules positions --size 7x7 --json   {\"count\":\"83677847847984287628595\",…}")]
+  tengen rules positions --size 3x3   # 12675
+  tengen rules positions --size 7x7 --json")]
 pub(crate) struct Positions {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, value_parser = arguments::size)]
@@ -67,8 +67,8 @@ pub(crate) struct Positions {
 /// many: 1x4 has 2,098,407,841 and takes half a minute; 2x2 has 386,356,909,593 and takes an hour or more.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen rules games --size 1x3          907
-  tengen rules games --size 1x2 --json   {\"count\":\"9\",…}")]
+  tengen rules games --size 1x3   # 907
+  tengen rules games --size 1x2 --json")]
 pub(crate) struct Games {
     /// The board: 1x3 is one wide and three high
     #[arg(long, value_parser = arguments::size)]

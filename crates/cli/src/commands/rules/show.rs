@@ -12,7 +12,7 @@ use tengen_rules::{Color, Komi, Move, Position, Rules, Size, format_point};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules show --size 5 --moves \"C3 C4 D4 pass\"
-  tengen rules show --size 2 --moves \"A1 B1 B2\"     White may not play A2 or B1
+  tengen rules show --size 2 --moves \"A1 B1 B2\"   # White may not play A2 or B1
   tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high

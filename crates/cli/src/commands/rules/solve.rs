@@ -17,9 +17,9 @@ const MOST_POINTS: usize = 16;
 /// the bounds proved so far.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen rules solve --size 2x2                    Black is ahead by 1
+  tengen rules solve --size 2x2   # Black is ahead by 1
   tengen rules solve --size 3x3 --json
-  tengen rules solve --size 3x3 --moves \"A1 B2\"    the same after two moves")]
+  tengen rules solve --size 3x3 --moves \"A1 B2\"   # after two moves")]
 pub(crate) struct Args {
     /// The board: 3 is 3x3, 1x5 is 1 wide and 5 high
     #[arg(long, value_parser = arguments::size)]
