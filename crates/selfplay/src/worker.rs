@@ -9,8 +9,10 @@ use tengen_search::{PredictError, Predictor};
 
 use crate::counters::Counters;
 use crate::gate::Gate;
+use crate::generator::GeneratorError;
 use crate::group::{FinishedGame, Group};
 use crate::model::ModelUpdate;
+use crate::panic::catch_panic;
 use crate::snapshot::GroupSnapshot;
 
 /// What the workers and their owner share.
@@ -60,7 +62,7 @@ pub(crate) struct WorkerEnd {
     pub(crate) groups: Vec<GroupSnapshot>,
     /// Finished games that found no place in the channel.
     pub(crate) games: Vec<FinishedGame>,
-    pub(crate) error: Option<PredictError>,
+    pub(crate) result: Result<(), GeneratorError>,
 }
 
 /// Stops everybody when the worker ends for whatever reason, a panic among them.
@@ -88,17 +90,24 @@ struct InUse {
 }
 
 impl Worker {
-    /// Plays until told to stop or until the predictor fails.
+    /// Plays until told to stop or until the predictor fails or something panics. Its games are kept in any case: a
+    /// group that a panic interrupts holds every game as it was after its last move.
     pub(crate) fn run(mut self) -> WorkerEnd {
         let shared = self.shared.clone();
         let _stop = StopOnDrop(&shared);
+        let worker = self.number;
         let mut unsent = Vec::new();
-        let error = self.play(&mut unsent).err();
-        let groups = self.groups.iter().map(Group::snapshot).collect();
+        let result = match catch_panic(|| self.play(&mut unsent)) {
+            Ok(played) => played.map_err(|error| GeneratorError::Predict { worker, error }),
+            Err(message) => Err(GeneratorError::Panicked { worker, message }),
+        };
+        for group in &mut self.groups {
+            unsent.extend(group.take_finished());
+        }
         WorkerEnd {
-            groups,
+            groups: self.groups.iter().map(Group::snapshot).collect(),
             games: unsent,
-            error,
+            result,
         }
     }
 
