@@ -8,6 +8,7 @@
 //! What a process knows beyond the store is in its checkpoint; everything else is found again from the store alone, so
 //! a run goes on after any end.
 
+mod failures;
 mod finish;
 mod gating;
 pub(crate) mod ledger;
@@ -21,6 +22,7 @@ mod status;
 mod summary;
 mod training;
 
+pub(crate) use failures::Failures;
 pub(crate) use finish::finish;
 pub(crate) use gating::{Gating, left_over};
 pub(crate) use ledger::Ledger;

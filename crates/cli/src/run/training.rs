@@ -12,7 +12,7 @@ use tengen_records::{CheckpointFiles, GamesOf, ModelEntry, SampleSource, ShardIn
 use tengen_rules::Komi;
 use tengen_search::rng;
 use tengen_selfplay::FairKomi;
-use tengen_trainer::{Losses, Trainer};
+use tengen_trainer::{Losses, Trainer, TrainerError};
 
 /// File of a checkpoint that says what the loop, not the trainer, has to remember.
 const LEDGER_FILE: &str = "ledger.json";
@@ -40,6 +40,8 @@ pub(crate) struct Training {
     checkpointed: Instant,
     /// Whether it was said that the window does not fit.
     warned: bool,
+    /// Whether the last step was completed. One that diverged or panicked leaves weights of no use.
+    sound: bool,
 }
 
 impl Training {
@@ -76,6 +78,7 @@ impl Training {
             parent: store.list_models()?.pop().map(|model| model.id),
             checkpointed: Instant::now(),
             warned: false,
+            sound: true,
         };
         training.take_in(listing.shards)?;
         Ok((training, ledger))
@@ -144,7 +147,10 @@ impl Training {
             .draw_samples(self.config.training.batch, seed, self.config.pace.symmetry);
         let samples = samples.context("the window holds no position to train on")?;
         let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
-        Ok(self.trainer.step(&batch)?)
+        self.sound = false;
+        let losses = self.trainer.step(&batch);
+        self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));
+        Ok(losses?)
     }
 
     /// Looks into the store for games that others have published, merged or pruned, and goes on with what is there.
@@ -233,8 +239,21 @@ impl Training {
         }
     }
 
+    /// Writes a checkpoint at the end of a process, whatever ended it.
+    ///
+    /// # Errors
+    /// When the store fails, or the last step left nothing worth keeping: the next start then goes on from the
+    /// checkpoint before.
+    pub(crate) fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.sound,
+            "the last step has spoiled the weights, so the checkpoint before counts"
+        );
+        self.checkpoint(ledger)
+    }
+
     /// Writes a checkpoint now and lets the oldest go.
-    pub(crate) fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+    fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
             .checkpoint()
