@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Train a network from zero: self-play, training and gate side by side, until the budget is spent
 ///
 /// Everything the run makes goes into its store. The same command again goes on where the last one stopped, also after
-/// kill -9. Ctrl-C once ends cleanly, twice at once.
+/// kill -9. Ctrl-C once ends cleanly, twice at once; both with exit code 130.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen run configs/5x5.toml
@@ -40,7 +40,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping: publishing games and writing a checkpoint…")?;
-    let again = std::env::args().collect::<Vec<_>>().join(" ");
     let summary = run::run(&config, &location, &args.device, args.scratch.as_deref(), &interrupt)?;
     match summary {
         Some(summary) if args.json => crate::output::json(&summary),
@@ -49,8 +48,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         None => {
-            crate::output::say(format!("Stopped. To go on: {again}"));
-            Ok(())
+            crate::output::say(format!("Stopped. To go on: {}", this_command()));
+            interrupt.outcome()
         }
     }
+}
+
+/// The command line of this process, quoted for a shell.
+fn this_command() -> String {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    shlex::try_join(words.iter().map(String::as_str)).expect("arguments hold no NUL")
 }

@@ -134,7 +134,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         model: model.model_id,
         shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
     };
-    print(&done, args.json)
+    print(&done, args.json)?;
+    match done.games < args.games {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
 }
 
 fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {

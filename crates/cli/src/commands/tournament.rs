@@ -101,7 +101,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if interrupt.requested() && store.is_some() {
         say("stopped; the same command goes on with the games that are missing");
     }
-    Ok(())
+    match standing.stopped {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
 }
 
 impl Args {

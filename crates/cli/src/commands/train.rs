@@ -107,6 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Ok(())
     });
     bar.finish_and_clear();
+    let stopped = last.is_none_or(|last| training.steps() < last) && interrupt.requested();
     let made = training.steps() - first;
     if made > 0 {
         failures.catch("the last checkpoint", || training.last_checkpoint(&clock.read(0)));
@@ -126,7 +127,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         ownership_loss: losses.map(|losses| losses.ownership),
         model,
     };
-    print(&done, args.json)
+    print(&done, args.json)?;
+    match stopped {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
 }
 
 fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {

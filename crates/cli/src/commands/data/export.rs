@@ -139,15 +139,19 @@ pub(super) fn with_progress(
     };
     let dataset = export(&mut watch);
     bar.finish_and_clear();
-    dataset.map_err(usage_or_failure)
+    dataset.or_else(|error| usage_or_failure(error, &interrupt))
 }
 
-/// Options that cannot be had together are wrong use, all else is a failure.
-pub(super) fn usage_or_failure(error: DatasetError) -> anyhow::Error {
-    match error {
+/// Options that cannot be had together are wrong use, a signal is no failure, all else is.
+pub(super) fn usage_or_failure<T>(error: DatasetError, interrupt: &Interrupt) -> anyhow::Result<T> {
+    Err(match error {
         DatasetError::Options(reason) => output::usage(reason),
+        DatasetError::Stopped => {
+            output::say(error.to_string());
+            interrupt.outcome().err().unwrap_or_else(|| error.into())
+        }
         other => other.into(),
-    }
+    })
 }
 
 /// Says what was written.

@@ -124,7 +124,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         true => output::json(&done)?,
         false => print(&done),
     }
-    verdict(&done)
+    verdict(&done)?;
+    interrupt.outcome()
 }
 
 /// The store, if there is one or is to be one, and whether its folder was made now. A dry run makes none and compares with
