@@ -253,6 +253,25 @@ fn games_that_the_store_refuses_go_into_the_spool() {
 }
 
 #[test]
+fn games_that_neither_store_nor_spool_takes_are_counted() {
+    let place = Place::new();
+    let settings = ["loop.candidate_every_steps=200", "loop.spool_mib=0"];
+    let run = Running::start(place.command("run", &settings)).until("published 1");
+    let blocked = place.path("games/v1/kind=selfplay/gen=g000001");
+    std::fs::write(&blocked, "not a folder").expect("it is not there yet");
+    let said = run.fails("the publisher failed");
+    std::fs::remove_file(&blocked).expect("removable");
+    let (_, lost) = said
+        .split_once("\nalso: publishing the last games failed: ")
+        .expect("a sentence");
+    let (lost, _) = lost.split_once(" games are lost: ").expect("a number");
+    let lost: u64 = lost.replace(',', "").parse().expect("a number");
+    let (begun, in_flight) = place.in_flight();
+    assert!(lost > 0);
+    assert_eq!(place.published() + lost + in_flight, begun);
+}
+
+#[test]
 fn a_trainer_that_fails_leaves_a_checkpoint_of_its_last_step() {
     let place = Place::new();
     let run = Running::start(place.command("run", &[])).until("published 1");
