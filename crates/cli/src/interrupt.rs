@@ -1,37 +1,95 @@
-//! Ctrl-C: the first one asks for a clean stop, the second stops at once.
+//! Ctrl-C: the first signal asks for a clean end, a second one ends the process at once.
+//!
+//! A command that a signal stopped before its work was done exits with 128 plus the number of the signal, as shells
+//! report it: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after SIGHUP. A command whose work was done by then
+//! exits with 0, and one that failed while it stopped with 1.
 
 use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A second signal within this time of the first does not count: GNU `timeout` signals the process and then its whole
+/// group, and a terminal that closes may send several signals.
+const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
 /// Whether a stop has been requested. Clones share the flag.
 #[derive(Clone, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt {
+    requested: Arc<AtomicBool>,
+    /// The number of the first signal.
+    signal: Arc<AtomicI32>,
+}
+
+/// A signal stopped the command before its work was done. Not a failure: it stopped cleanly and has said so, and the
+/// program exits with this code.
+#[derive(Debug)]
+pub(crate) struct Interrupted(pub(crate) u8);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stopped by signal {}", self.0 - 128)
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first signal prints `first_words` on stderr and sets the flag; the
-    /// second ends the process with exit code 130, which harms nothing that is already published.
+    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first one prints `first_words` on stderr and sets the flag; the next
+    /// one ends the process: nothing published is harmed by that.
     pub(crate) fn listen(first_words: &'static str) -> anyhow::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        let flag = interrupt.clone();
-        ctrlc::set_handler(move || {
-            if flag.0.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-            crate::output::say(format!("\n{first_words} (press again to stop at once)"));
-        })
-        .context("cannot listen for Ctrl-C")?;
+        let listener = interrupt.clone();
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        thread
+            .spawn(move || listener.serve(signals, first_words))
+            .context("cannot listen for Ctrl-C")?;
         Ok(interrupt)
+    }
+
+    fn serve(&self, mut signals: Signals, first_words: &'static str) {
+        let mut first: Option<Instant> = None;
+        for signal in signals.forever() {
+            match first {
+                None => {
+                    first = Some(Instant::now());
+                    self.signal.store(signal, Ordering::SeqCst);
+                    self.requested.store(true, Ordering::SeqCst);
+                    // On a thread of its own: a terminal that takes no text must not keep the next signal from ending
+                    // the process.
+                    std::thread::spawn(move || {
+                        crate::output::say(format!("\n{first_words} (press again to stop at once)"))
+                    });
+                }
+                Some(at) if at.elapsed() < SAME_SIGNAL => {}
+                // Without destructors and exit handlers: those of libtorch would break threads that are still computing.
+                Some(_) => signal_hook::low_level::exit(128 + signal),
+            }
+        }
     }
 
     /// The flag itself, for code that only reads it.
     #[cfg(feature = "torch")]
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.requested)
     }
 
     /// Whether a stop has been requested.
     pub(crate) fn requested(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.requested.load(Ordering::SeqCst)
+    }
+
+    /// What a command returns that was stopped before its work was done, once it has printed what there is.
+    ///
+    /// # Errors
+    /// [`Interrupted`] after a signal.
+    pub(crate) fn outcome(&self) -> anyhow::Result<()> {
+        match self.requested() {
+            true => Err(Interrupted(128 + self.signal.load(Ordering::SeqCst) as u8).into()),
+            false => Ok(()),
+        }
     }
 }

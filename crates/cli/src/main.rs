@@ -29,6 +29,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Train Go networks from zero by self-play under strict Tromp-Taylor rules.
 #[derive(Parser)]
 #[command(name = "tengen", version, max_term_width = 110)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by a signal before it was done: 130 after Ctrl-C, \
+143 after SIGTERM, 129 after SIGHUP. The first signal ends a command cleanly, a second one at once."
+)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,
@@ -43,6 +47,9 @@ fn main() -> ExitCode {
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {
+                return ExitCode::from(*code);
+            }
             output::print_error(&error);
             match error.downcast_ref::<output::UsageError>() {
                 Some(_) => ExitCode::from(2),

@@ -43,6 +43,8 @@ pub(crate) fn start_logging(verbose: u8) {
         .with_ansi(interactive())
         .with_target(false)
         .with_writer(|| AroundBars)
+        // It would report that stderr is gone on stderr, and panic over that.
+        .log_internal_errors(false)
         .init();
 }
 

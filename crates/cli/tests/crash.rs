@@ -189,7 +189,7 @@ fn ctrl_c_keeps_the_games_in_progress() {
     let mut child = run_until(&store, "checkpoint at", 1);
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::INT).expect("a signal");
-    assert!(child.wait().expect("it ends").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let in_flight = store.join("in_flight.json");
     assert!(in_flight.is_file(), "games in progress are kept");
     let first = check(&store);

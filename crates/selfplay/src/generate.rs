@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_channel::Sender;
 use tengen_records::GameRecord;
+use tengen_search::{PredictError, Predictor};
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
 use crate::game::RunIdentity;
-use crate::generator::{GeneratorError, panic_message};
+use crate::generator::GeneratorError;
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::model::ModelUpdate;
+use crate::panic::catch_panic;
 
 /// The settings of a call of [`generate`].
 #[derive(Clone, Debug)]
@@ -35,12 +37,12 @@ pub struct GenerateSetup {
 /// for any number of threads, and long games are not excluded, as they would be if the first N games to end were taken.
 /// The price is that a group's batches shrink as its last games end.
 ///
-/// Setting `stop` ends generation early; until then, only whole groups are passed on. Returns the number of games
-/// passed on.
+/// Setting `stop` ends it early. Every group that was finished by then is handed over, and no part of another. Returns
+/// the games handed over.
 ///
 /// # Errors
-/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] if a
-/// worker failed.
+/// [`GeneratorError::Config`] before the first game, [`GeneratorError::Predict`] and [`GeneratorError::Panicked`] when
+/// a worker failed, the first of them in order of the workers; all finished groups are handed over first.
 pub fn generate(
     config: &SelfPlayConfig,
     setup: &GenerateSetup,
@@ -77,12 +79,15 @@ pub fn generate(
                 next += 1;
             }
         }
-        for (worker, handle) in workers.into_iter().enumerate() {
-            handle.join().map_err(|panic| GeneratorError::Panicked {
-                worker,
-                message: panic_message(&*panic),
-            })??;
+        // A group before these was given up.
+        for games in early.into_values() {
+            handed_over += games.len() as u64;
+            sink(games);
         }
+        let ends = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("a worker catches its own panics"));
+        ends.collect::<Vec<_>>().into_iter().collect::<Result<(), _>>()?;
         Ok(handed_over)
     })
 }
@@ -109,10 +114,21 @@ impl Job<'_> {
             .max(1)
     }
 
-    /// Plays groups until none is left.
+    /// Plays until no group is left. Once a worker has failed, none begins another group.
     fn work(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), GeneratorError> {
-        let failed = |error| GeneratorError::Predict { worker, error };
-        let mut predictor = (self.model.predictor)(worker).map_err(failed)?;
+        let result = match catch_panic(|| self.play_groups(worker, results)) {
+            Ok(played) => played.map_err(|error| GeneratorError::Predict { worker, error }),
+            Err(message) => Err(GeneratorError::Panicked { worker, message }),
+        };
+        if result.is_err() {
+            self.next_group.store(u64::MAX / 2, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Plays one group after another until none is left.
+    fn play_groups(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), PredictError> {
+        let mut predictor = (self.model.predictor)(worker)?;
         loop {
             let number = self.next_group.fetch_add(1, Ordering::Relaxed);
             let begun = number.saturating_mul(self.games_per_group());
@@ -120,13 +136,9 @@ impl Job<'_> {
                 return Ok(());
             }
             let quota = self.games_per_group().min(self.setup.games - begun);
-            match self.play_group(number, quota, &mut predictor) {
-                Ok(Some(games)) => drop(results.send((number, games))),
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    self.next_group.store(u64::MAX / 2, Ordering::Relaxed);
-                    return Err(failed(error));
-                }
+            match self.play_group(number, quota, &mut predictor)? {
+                Some(games) => drop(results.send((number, games))),
+                None => return Ok(()),
             }
         }
     }
@@ -136,8 +148,8 @@ impl Job<'_> {
         &self,
         number: u64,
         quota: u64,
-        predictor: &mut dyn tengen_search::Predictor,
-    ) -> Result<Option<Vec<GameRecord>>, tengen_search::PredictError> {
+        predictor: &mut dyn Predictor,
+    ) -> Result<Option<Vec<GameRecord>>, PredictError> {
         let setup = GroupSetup {
             run: self.setup.run.clone(),
             session: self.setup.session,

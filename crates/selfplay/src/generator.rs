@@ -71,7 +71,7 @@ pub enum GeneratorError {
         /// The error of the predictor.
         error: PredictError,
     },
-    /// A worker panicked; its games in flight are lost.
+    /// A worker panicked.
     #[error("self-play worker {worker} panicked: {message}")]
     Panicked {
         /// The worker's number.
@@ -178,21 +178,11 @@ impl Generator {
             snapshot: Snapshot::new(Vec::new()),
             result: Ok(()),
         };
-        for (worker, handle) in std::mem::take(&mut self.workers).into_iter().enumerate() {
-            let error = match handle.join() {
-                Ok(end) => {
-                    stopped.snapshot.groups.extend(end.groups);
-                    stopped.games.extend(end.games);
-                    end.error.map(|error| GeneratorError::Predict { worker, error })
-                }
-                Err(panic) => Some(GeneratorError::Panicked {
-                    worker,
-                    message: panic_message(&*panic),
-                }),
-            };
-            if let (Some(error), Ok(())) = (error, &stopped.result) {
-                stopped.result = Err(error);
-            }
+        for handle in std::mem::take(&mut self.workers) {
+            let end = handle.join().expect("a worker catches its own panics");
+            stopped.snapshot.groups.extend(end.groups);
+            stopped.games.extend(end.games);
+            stopped.result = stopped.result.and(end.result);
         }
         stopped.games.extend(self.games.try_iter());
         stopped
@@ -220,11 +210,4 @@ fn distribute(in_flight: Option<&Snapshot>, groups: &mut [Group]) -> Result<(), 
         groups[number % count].adopt(std::slice::from_ref(game))?;
     }
     Ok(())
-}
-
-/// The message of a panic, or `no message` if it has none.
-pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }

@@ -151,7 +151,12 @@ impl Group {
         self.batch.predict(predictor)?;
         self.absorb()?;
         Counters::add(&self.counters.cache_hits, self.cache.hits() - hits_before);
-        Ok(std::mem::take(&mut self.finished))
+        Ok(self.take_finished())
+    }
+
+    /// Games that ended in a step that then failed, so that it could not return them.
+    pub(crate) fn take_finished(&mut self) -> Vec<FinishedGame> {
+        std::mem::take(&mut self.finished)
     }
 
     /// Advances every game to its next request and collects the requests in the batch, encoded in these planes.

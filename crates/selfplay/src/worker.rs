@@ -8,9 +8,11 @@ use crossbeam_channel::{SendTimeoutError, Sender};
 use tengen_search::{PredictError, Predictor};
 
 use crate::counters::Counters;
+use crate::generator::GeneratorError;
 use crate::group::{FinishedGame, Group};
 use crate::lead::Lead;
 use crate::model::ModelUpdate;
+use crate::panic::catch_panic;
 use crate::snapshot::GroupSnapshot;
 
 /// The state shared by the workers and their owner.
@@ -60,7 +62,7 @@ pub(crate) struct WorkerEnd {
     pub(crate) groups: Vec<GroupSnapshot>,
     /// Finished games that did not fit into the channel.
     pub(crate) games: Vec<FinishedGame>,
-    pub(crate) error: Option<PredictError>,
+    pub(crate) result: Result<(), GeneratorError>,
 }
 
 /// Stops all workers when this worker ends for any reason, including a panic.
@@ -88,17 +90,24 @@ struct InUse {
 }
 
 impl Worker {
-    /// Plays until stopped or until the predictor fails.
+    /// Plays until told to stop or until the predictor fails or something panics. Its games are kept in any case: a
+    /// group that a panic interrupts holds every game as it was after its last move.
     pub(crate) fn run(mut self) -> WorkerEnd {
         let shared = self.shared.clone();
         let _stop = StopOnDrop(&shared);
+        let worker = self.number;
         let mut unsent = Vec::new();
-        let error = self.play(&mut unsent).err();
-        let groups = self.groups.iter().map(Group::snapshot).collect();
+        let result = match catch_panic(|| self.play(&mut unsent)) {
+            Ok(played) => played.map_err(|error| GeneratorError::Predict { worker, error }),
+            Err(message) => Err(GeneratorError::Panicked { worker, message }),
+        };
+        for group in &mut self.groups {
+            unsent.extend(group.take_finished());
+        }
         WorkerEnd {
-            groups,
+            groups: self.groups.iter().map(Group::snapshot).collect(),
             games: unsent,
-            error,
+            result,
         }
     }
 

@@ -4,13 +4,14 @@ mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{config, run, scripted, uniform};
+use tengen_encoding::InputBatch;
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Rules;
-use tengen_search::{PredictError, Predictor, ScriptedPredictor};
+use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor};
 use tengen_selfplay::{
     Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity,
     SelfPlayConfig, Snapshot, generate,
@@ -199,7 +200,112 @@ fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
     assert!(error.to_string().contains("broken driver"), "{error}");
 }
 
-/// Games end when settled if and only if the settings say so.
+/// The predictor of the first worker works for a number of calls and until another worker is at work; then it fails or
+/// panics. The others do not.
+struct Mortal {
+    inner: ScriptedPredictor,
+    calls: Option<u32>,
+    panics: bool,
+    others_play: Arc<AtomicBool>,
+}
+
+impl Predictor for Mortal {
+    fn predict(&mut self, batch: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        match &mut self.calls {
+            None => self.others_play.store(true, Ordering::SeqCst),
+            Some(0) => {
+                while !self.others_play.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                assert!(!self.panics, "broken driver");
+                return Err(PredictError::Failed("no device".to_owned()));
+            }
+            Some(calls) => *calls -= 1,
+        }
+        self.inner.predict(batch, out)
+    }
+
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+}
+
+fn mortal(calls: u32, panics: bool) -> ModelUpdate {
+    let others_play = Arc::new(AtomicBool::new(false));
+    ModelUpdate {
+        predictor: Arc::new(move |worker| {
+            Ok(Box::new(Mortal {
+                inner: ScriptedPredictor::new(1),
+                calls: (worker == 0).then_some(calls),
+                panics,
+                others_play: others_play.clone(),
+            }) as Box<dyn Predictor>)
+        }),
+        ..scripted(1)
+    }
+}
+
+#[test]
+fn a_worker_that_fails_or_panics_in_mid_game_loses_no_game() {
+    for panics in [false, true] {
+        let generator = start(2, 0, mortal(300, panics), u64::MAX, None);
+        let mut games = Vec::new();
+        while let Ok(game) = generator.games().recv_timeout(WAIT) {
+            games.push(game);
+        }
+        let stopped = generator.stop();
+        games.extend(stopped.games);
+        match stopped.result.unwrap_err() {
+            GeneratorError::Panicked { worker: 0, message } if panics => assert_eq!(message, "broken driver"),
+            GeneratorError::Predict { worker: 0, .. } if !panics => {}
+            other => panic!("{other}"),
+        }
+        let begun: u64 = stopped.snapshot.groups.iter().map(|group| group.next_index).sum();
+        assert_eq!(
+            games.len() as u64 + 4 * 8,
+            begun,
+            "every game begun is finished or in flight"
+        );
+        assert_eq!(stopped.snapshot.games(), 4 * 8);
+
+        // What is kept can be played on.
+        let generator = start(2, 1, scripted(1), u64::MAX, Some(&stopped.snapshot));
+        let mut resumed = HashSet::new();
+        while resumed.len() < 32 {
+            let game = generator.games().recv_timeout(WAIT).unwrap();
+            game.record.validate().unwrap();
+            if game.address.session == 0 {
+                resumed.insert(game.address);
+            }
+        }
+        assert!(
+            games.iter().all(|game| !resumed.contains(&game.address)),
+            "no game comes twice"
+        );
+    }
+}
+
+#[test]
+fn generate_hands_over_every_finished_group_before_it_reports_a_failure() {
+    for panics in [false, true] {
+        let counters = Arc::new(Counters::new());
+        let setup = GenerateSetup {
+            run: run(1),
+            session: 0,
+            games: 400,
+            threads: 2,
+        };
+        let (stop, mut groups) = (AtomicBool::new(false), Vec::new());
+        let sink = |games: Vec<GameRecord>| groups.push(games.len());
+        let error = generate(&config(&["3x3"]), &setup, &mortal(5, panics), &counters, &stop, sink).unwrap_err();
+        assert!(!error.to_string().is_empty());
+        // The worker that fails finishes no group; the other one finishes what it has begun.
+        assert!(!groups.is_empty(), "{error}");
+        assert!(groups.iter().all(|&games| games == 32), "whole groups only: {groups:?}");
+    }
+}
+
+/// Games end as soon as they are settled where that is asked for, and only there.
 #[test]
 fn settled_games_end_if_configured() {
     let ends = |wanted: bool, threads: usize| {

@@ -72,11 +72,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         .champion()?
         .map(|(_, promotion)| promotion.model_id.to_string());
     if args.json {
-        return crate::output::json(&Done { champion, verdicts });
+        crate::output::json(&Done { champion, verdicts })?;
+        return interrupt.outcome();
     }
-    if verdicts.is_empty() {
+    if verdicts.is_empty() && !interrupt.requested() {
         say("no model is waiting for the gate");
     }
     crate::output::result(format!("champion: {}", champion.as_deref().unwrap_or("none")));
-    Ok(())
+    interrupt.outcome()
 }

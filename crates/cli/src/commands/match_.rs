@@ -179,9 +179,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             ));
         }
     }
-    if args.json {
-        return output::json(&result);
+    match args.json {
+        true => output::json(&result)?,
+        false => table::print(&result, args.markdown),
     }
-    table::print(&result, args.markdown);
-    Ok(())
+    match result.stopped {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Train a network from zero: self-play, training and gating side by side until the budget is spent
 ///
 /// Everything the run produces goes into its store. Run the same command again to resume where it stopped, even after
-/// kill -9. Ctrl-C stops cleanly; a second Ctrl-C stops at once.
+/// kill -9. Ctrl-C stops cleanly; a second Ctrl-C stops at once. Both exit with 130.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen run configs/5x5.toml
@@ -41,7 +41,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping: publishing games and writing a checkpoint…")?;
-    let again = std::env::args().collect::<Vec<_>>().join(" ");
     let summary = run::run(&config, &location, &args.device, args.scratch.as_deref(), &interrupt)?;
     match summary {
         Some(summary) if args.json => crate::output::json(&summary),
@@ -50,8 +49,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         None => {
-            crate::output::say(format!("Stopped. To resume: {again}"));
-            Ok(())
+            crate::output::say(format!("Stopped. To resume: {}", this_command()));
+            interrupt.outcome()
         }
     }
+}
+
+/// The command line of this process, quoted for a shell.
+fn this_command() -> String {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    shlex::try_join(words.iter().map(String::as_str)).expect("arguments hold no NUL")
 }

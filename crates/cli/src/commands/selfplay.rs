@@ -3,7 +3,7 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, counted, say, thousands};
-use crate::run::{Opened, Outbox, selfplay};
+use crate::run::{Failures, Opened, Outbox, selfplay};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -90,31 +90,43 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         generation: model.generation,
         sequence: 0,
         shards: Vec::new(),
-        error: None,
     };
     let stop = AtomicBool::new(false);
     let ended = AtomicBool::new(false);
+    let failures = Failures::default();
+    // Whoever fails, self-play stops and hands over the groups that are finished.
+    let or_stop = |done: Option<()>| done.unwrap_or_else(|| stop.store(true, Ordering::SeqCst));
     let games = std::thread::scope(|scope| {
-        scope.spawn(|| watch(args.games, &counters, &interrupt, &stop, &ended));
-        let games = generate(&run.config.selfplay, &setup, &model, &counters, &stop, |games| {
-            if sink.publish(&games).is_err() {
-                stop.store(true, Ordering::SeqCst);
-            }
+        scope.spawn(|| {
+            or_stop(failures.catch("the progress display", || {
+                watch(args.games, &counters, &interrupt, &stop, &ended);
+                Ok(())
+            }));
+        });
+        let publish = |games: Vec<GameRecord>| or_stop(failures.catch("publishing", || sink.publish(&games)));
+        let games = failures.catch("self-play", || {
+            Ok(generate(
+                &run.config.selfplay,
+                &setup,
+                &model,
+                &counters,
+                &stop,
+                publish,
+            )?)
         });
         ended.store(true, Ordering::SeqCst);
         games
-    })?;
+    });
+    failures.catch("publishing the last games", || sink.outbox.close());
     if let Some(words) = sink.outbox.in_words() {
         say(format!(
             "{words}; the next `tengen selfplay` or `tengen run` on this store publishes them"
         ));
     }
-    if let Some(error) = sink.error {
-        return Err(error).context("cannot publish self-play games");
-    }
+    failures.into_result()?;
     let counts = counters.values();
     let done = Done {
-        games,
+        games: games.unwrap_or_default(),
         finished: counts.games,
         unfinished: counts.unfinished,
         positions: sink.shards.iter().map(ShardInfo::positions).sum(),
@@ -123,8 +135,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         model: model.model_id,
         shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
     };
-    if args.json {
-        return crate::output::json(&done);
+    print(&done, args.json)?;
+    match done.games < args.games {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
+}
+
+fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return crate::output::json(done);
     }
     crate::output::result(format!(
         "{} ({} unfinished), {}, {} in {:.1} s with {}",
@@ -168,18 +188,11 @@ struct Sink<'a> {
     generation: u32,
     sequence: u64,
     shards: Vec<ShardInfo>,
-    error: Option<anyhow::Error>,
 }
 
 impl Sink<'_> {
-    fn publish(&mut self, games: &[GameRecord]) -> Result<(), ()> {
-        self.try_publish(games).map_err(|error| {
-            self.error.get_or_insert(error);
-        })
-    }
-
     /// Stores the games; waits here while neither store nor spool accepts them.
-    fn try_publish(&mut self, games: &[GameRecord]) -> anyhow::Result<()> {
+    fn publish(&mut self, games: &[GameRecord]) -> anyhow::Result<()> {
         let collection = Collection::SelfPlay {
             generation: self.generation,
         };

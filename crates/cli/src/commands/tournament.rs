@@ -118,7 +118,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if interrupt.requested() && store.is_some() {
         say("stopped; run the same command again to play the missing games");
     }
-    Ok(())
+    match standing.stopped {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
 }
 
 impl Args {

@@ -3,8 +3,8 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, counted, thousands};
-use crate::run::Training;
 use crate::run::ledger::Clock;
+use crate::run::{Failures, Training};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -83,35 +83,41 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let (began, mut looked) = (Instant::now(), Instant::now());
     let mut generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let (mut losses, mut model) = (None, None);
-    while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
-        if args.follow && looked.elapsed() >= LOOK_EVERY {
-            looked = Instant::now();
-            training.look()?;
-        }
-        if !(training.may_step() || args.steps.is_some()) {
-            if !args.follow {
-                break;
+    let failures = Failures::default();
+    failures.catch("training", || {
+        while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
+            if args.follow && looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                training.look()?;
             }
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
+            if !(training.may_step() || args.steps.is_some()) {
+                if !args.follow {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+            let now = training.step()?;
+            bar.inc(1);
+            bar.set_message(format!("loss {:.3}", now.total));
+            losses = Some(now);
+            if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
+                generation += 1;
+                model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
+            }
+            training.checkpoint_if_due(|| clock.read(0))?;
         }
-        let now = training.step()?;
-        bar.inc(1);
-        bar.set_message(format!("loss {:.3}", now.total));
-        losses = Some(now);
-        if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
-            generation += 1;
-            model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
-        }
-        training.checkpoint_if_due(|| clock.read(0))?;
-    }
+        Ok(())
+    });
     bar.finish_and_clear();
+    let stopped = last.is_none_or(|last| training.steps() < last) && interrupt.requested();
     let made = training.steps() - first;
     if made > 0 {
-        training.checkpoint(&clock.read(0))?;
-        if !args.follow {
-            model = Some(training.publish(generation + 1, &clock.read(0))?.0.to_string());
-        }
+        failures.catch("the last checkpoint", || training.last_checkpoint(&clock.read(0)));
+    }
+    failures.into_result()?;
+    if made > 0 && !args.follow {
+        model = Some(training.publish(generation + 1, &clock.read(0))?.0.to_string());
     }
     let done = Done {
         steps: training.steps(),
@@ -124,8 +130,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         ownership_loss: losses.map(|losses| losses.ownership),
         model,
     };
-    if args.json {
-        return crate::output::json(&done);
+    print(&done, args.json)?;
+    match stopped {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
+}
+
+fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return crate::output::json(done);
     }
     let loss = done
         .total_loss
@@ -133,7 +147,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let model = done.model.as_deref().unwrap_or("none");
     crate::output::result(format!(
         "{} made, {} in total, {loss}, {} samples/s; new model: {model}",
-        counted(made, "step"),
+        counted(done.steps_made, "step"),
         thousands(done.steps),
         thousands(done.samples_per_second as u64)
     ));

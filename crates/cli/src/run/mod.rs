@@ -8,6 +8,7 @@
 //! The only state outside the store is in the trainer's memory and goes into checkpoints; everything else is derived
 //! from the store, so a run can resume after any kind of end.
 
+mod failures;
 mod finish;
 mod gating;
 pub(crate) mod ledger;
@@ -21,6 +22,7 @@ mod status;
 mod summary;
 mod training;
 
+pub(crate) use failures::Failures;
 pub(crate) use finish::finish;
 pub(crate) use gating::{Gating, left_over};
 pub(crate) use ledger::Ledger;

@@ -57,8 +57,13 @@ impl Outbox {
     /// # Errors
     /// If the store fails permanently, or is unreachable for longer than the patience and no more shards can wait.
     pub(crate) fn send(&mut self, shard: SealedShard) -> anyhow::Result<Vec<ShardInfo>> {
-        self.pending.push_back(shard);
+        self.hold(shard);
         self.flush()
+    }
+
+    /// Takes a shard without trying to publish it.
+    pub(crate) fn hold(&mut self, shard: SealedShard) {
+        self.pending.push_back(shard);
     }
 
     /// Tries to publish the waiting shards; returns those that have now reached the store.
@@ -98,7 +103,44 @@ impl Outbox {
         Ok(published)
     }
 
-    /// Whether every shard is in the store or in the spool.
+    /// Publishes what waits, at the end of the process; what the store does not take goes into the spool, whatever the
+    /// reason.
+    ///
+    /// # Errors
+    /// When the store refuses for good, and when games are lost because neither store nor spool takes them.
+    pub(crate) fn close(&mut self) -> anyhow::Result<()> {
+        let Err(refused) = self.publish(&mut Vec::new()) else {
+            self.away = None;
+            return Ok(());
+        };
+        let stowed = self.stow();
+        if self.pending.is_empty() {
+            if !refused.may_pass() {
+                return Err(refused).with_context(|| self.failure());
+            }
+            let now = Instant::now();
+            self.away.get_or_insert(Away {
+                since: now,
+                ask_next: now,
+            });
+            return Ok(());
+        }
+        let games: u64 = self.pending.drain(..).map(|shard| shard.info.games()).sum();
+        let reason = match stowed {
+            Ok(_) => "loop.spool_mib bounds it".to_owned(),
+            Err(error) => format!("{error:#}"),
+        };
+        Err(refused).with_context(|| {
+            format!(
+                "{} games are lost: {} does not take them, nor does the spool {} ({reason})",
+                thousands(games),
+                self.store.location(),
+                self.folder.display()
+            )
+        })
+    }
+
+    /// Whether every shard is in the store or safe in the spool.
     pub(crate) fn is_safe(&self) -> bool {
         self.pending.is_empty()
     }

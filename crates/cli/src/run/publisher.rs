@@ -66,17 +66,38 @@ impl Publisher {
     /// See [`Outbox::send`].
     pub(crate) fn publish(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let mut shards = self.outbox.flush()?;
-        while let Some((generation, games)) = self.waiting.pop_first() {
-            let collection = Collection::SelfPlay { generation };
-            let shard = SealedShard::new(&collection, &self.worker, self.sequence, &games)?;
-            self.sequence += 1;
+        while let Some(shard) = self.seal()? {
             shards.extend(self.outbox.send(shard)?);
         }
-        self.positions = 0;
         Ok(shards)
     }
 
-    /// Whether every game added so far is in the store or on this machine's disk.
+    /// Publishes everything gathered, at the end of the process, or leaves it in the spool.
+    ///
+    /// # Errors
+    /// As [`Outbox::close`].
+    pub(crate) fn close(&mut self) -> anyhow::Result<()> {
+        while let Some(shard) = self.seal()? {
+            self.outbox.hold(shard);
+        }
+        self.outbox.close()
+    }
+
+    /// Makes a shard of the games gathered for the oldest generation.
+    fn seal(&mut self) -> anyhow::Result<Option<SealedShard>> {
+        let Some((&generation, games)) = self.waiting.first_key_value() else {
+            self.positions = 0;
+            return Ok(None);
+        };
+        let collection = Collection::SelfPlay { generation };
+        let shard = SealedShard::new(&collection, &self.worker, self.sequence, games)?;
+        // Only now: a game that cannot be written must not be lost without a word.
+        self.waiting.remove(&generation);
+        self.sequence += 1;
+        Ok(Some(shard))
+    }
+
+    /// Whether every game taken is in the store or safe on this machine's disk.
     pub(crate) fn is_safe(&self) -> bool {
         self.waiting.is_empty() && self.outbox.is_safe()
     }

@@ -6,7 +6,9 @@ use tengen_model::Weights;
 use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_records::now_ms;
 use tengen_search::{PredictError, Predictor};
-use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};
+use tengen_selfplay::{
+    Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot, SnapshotError,
+};
 
 /// File of the games in progress at the last clean stop.
 const IN_FLIGHT: &str = "in_flight.json";
@@ -50,13 +52,21 @@ pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyho
         channel_capacity: CHANNEL,
         first_limit,
     };
-    let in_flight = take_in_flight(run)?;
-    Ok(Generator::start(
-        &run.config.selfplay,
-        setup,
-        model,
-        in_flight.as_ref(),
-    )?)
+    let config = &run.config.selfplay;
+    let Some(in_flight) = take_in_flight(run)? else {
+        return Ok(Generator::start(config, setup, model, None)?);
+    };
+    match Generator::start(config, setup.clone(), model.clone(), Some(&in_flight)) {
+        Err(GeneratorError::Snapshot(error)) => {
+            give_up_in_flight(&error);
+            Ok(Generator::start(config, setup, model, None)?)
+        }
+        Err(error) => {
+            keep_in_flight(run, &in_flight)?;
+            Err(error.into())
+        }
+        started => Ok(started?),
+    }
 }
 
 /// The identity shared by all games of the run.
@@ -96,8 +106,12 @@ fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     match Snapshot::from_bytes(&bytes) {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => {
-            tracing::warn!("discarding the games in progress at the last stop: {error}");
+            give_up_in_flight(&error);
             Ok(None)
         }
     }
+}
+
+fn give_up_in_flight(error: &SnapshotError) {
+    tracing::warn!("the games in flight of the last stop are given up: {error}");
 }

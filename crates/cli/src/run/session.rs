@@ -9,12 +9,11 @@ use crate::run::publisher::Publisher;
 use crate::run::screen::Screen;
 use crate::run::status::Status;
 use crate::run::training::Training;
-use crate::run::{Opened, Outbox, selfplay};
+use crate::run::{Failures, Opened, selfplay};
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use tengen_model::Weights;
 use tengen_records::GameRecord;
@@ -40,6 +39,8 @@ struct Shared<'a> {
     metrics: &'a Metrics,
     status: &'a Mutex<Status>,
     stop: AtomicBool,
+    /// What the threads died of.
+    failures: Failures,
     /// Generation of the newest model.
     generation: AtomicU32,
     /// Searched positions of the games published by this process, counted as the generator counts them.
@@ -70,6 +71,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         training.positions()
     );
     let mut screen = Screen::open(&title);
+    let mut publisher = Publisher::new(outbox, &run.config.pace);
     let shared = Shared {
         run,
         generator: &generator,
@@ -77,108 +79,81 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         metrics: &metrics,
         status: &status,
         stop: AtomicBool::new(false),
+        failures: Failures::default(),
         generation: AtomicU32::new(generation),
         published: AtomicU64::new(0),
     };
 
-    let ended = run_threads(&shared, training, outbox, &mut screen, interrupt);
+    let spent = run_threads(&shared, &mut training, &mut publisher, &mut screen, interrupt);
     screen.close();
-    // However the threads ended, publish the games played and save the training progress.
-    let evaluations = generator.counters().evaluations;
+    // Whatever ended the threads, and whatever fails now: all that was played and learned is kept as far as it can be.
+    let (failures, generation) = (shared.failures, shared.generation.into_inner());
+    let ledger = clock.read(generator.counters().evaluations);
     let stopped = generator.stop();
-    let mut ends = ended?;
-    training = ends.training;
     for game in stopped.games {
-        ends.publisher.add(ends.generation, game.record);
+        publisher.add(generation, game.record);
     }
-    let rest = ends.publisher.publish()?;
-    if let Some(words) = ends.publisher.trouble() {
+    failures.catch("self-play", || Ok(stopped.result?));
+    failures.catch("publishing the last games", || publisher.close());
+    if let Some(words) = publisher.trouble() {
         say(format!("{words}; the next start publishes them"));
     }
-    ends.unread.extend(rest);
-    training.take_in(ends.unread)?;
-    selfplay::keep_in_flight(run, &stopped.snapshot)?;
-    training.checkpoint(&clock.read(evaluations))?;
-    stopped.result?;
-    Ok(ends.spent)
+    failures.catch("keeping the games in flight", || {
+        selfplay::keep_in_flight(run, &stopped.snapshot)
+    });
+    failures.catch("the last checkpoint", || training.last_checkpoint(&ledger));
+    failures.into_result()?;
+    Ok(spent == Some(true))
 }
 
-/// The state that the threads leave behind.
-struct Ends {
-    training: Training,
-    publisher: Publisher,
-    /// Shards published after the trainer's last look.
-    unread: Vec<ShardInfo>,
-    generation: u32,
-    spent: bool,
-}
-
+/// Runs all threads until one of them ends. Returns whether the budget is spent, unless looking for that has failed.
 fn run_threads(
     shared: &Shared<'_>,
-    training: Training,
-    outbox: Outbox,
+    training: &mut Training,
+    publisher: &mut Publisher,
     screen: &mut Screen,
     interrupt: &Interrupt,
-) -> anyhow::Result<Ends> {
+) -> Option<bool> {
     let (to_trainer, shards) = crossbeam_channel::unbounded();
     let (to_gate, candidates) = crossbeam_channel::unbounded();
     std::thread::scope(|scope| {
-        let publisher = spawn(scope, shared, "publisher", || publish(shared, outbox, &to_trainer));
-        let trainer = spawn(scope, shared, "trainer", || train(shared, training, &shards, &to_gate));
-        let gate = spawn(scope, shared, "gate", || gate(shared, &candidates));
-        let reporter = spawn(scope, shared, "reporter", || report(shared));
-        let spent = watch(shared, screen, interrupt);
-        shared.stop.store(true, Ordering::SeqCst);
-        let (publisher, training, gate) = (join(publisher), join(trainer), join(gate));
-        let (publisher, training, spent) = (publisher?, training?, spent?);
-        gate?;
-        join(reporter)?;
-        let generation = shared.generation.load(Ordering::SeqCst);
-        Ok(Ends {
-            training,
-            publisher,
-            unread: shards.try_iter().collect(),
-            generation,
-            spent,
-        })
+        spawn(scope, shared, "publisher", move || {
+            publish(shared, publisher, &to_trainer)
+        });
+        spawn(scope, shared, "trainer", move || {
+            train(shared, training, &shards, &to_gate)
+        });
+        spawn(scope, shared, "gate", move || gate(shared, &candidates));
+        spawn(scope, shared, "reporter", move || report(shared));
+        shared.part("screen", || watch(shared, screen, interrupt))
     })
 }
 
-/// Starts a named thread; when it ends, for any reason, all threads stop.
-fn spawn<'scope, T: Send + 'scope>(
+/// Starts a named thread whose end, good or bad, is an end for all. What it works on is lent, so that it outlives it.
+fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     shared: &'scope Shared<'_>,
-    name: &str,
-    body: impl FnOnce() -> anyhow::Result<T> + Send + 'scope,
-) -> ScopedJoinHandle<'scope, anyhow::Result<T>> {
-    let stop_all = StopOnDrop(&shared.stop);
+    name: &'static str,
+    body: impl FnOnce() -> anyhow::Result<()> + Send + 'scope,
+) {
     let thread = std::thread::Builder::new().name(name.to_owned());
-    let started = thread.spawn_scoped(scope, move || {
-        let _stop_all = stop_all;
-        body()
-    });
-    started.expect("the system can start a handful of threads")
-}
-
-/// Sets the stop flag when its thread ends, even by a panic.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
-fn join<T>(thread: ScopedJoinHandle<'_, anyhow::Result<T>>) -> anyhow::Result<T> {
-    let name = thread.thread().name().unwrap_or("a thread").to_owned();
-    match thread.join() {
-        Ok(end) => end.with_context(|| format!("the {name} stopped")),
-        Err(_) => anyhow::bail!("the {name} broke down; its message stands above"),
+    let started = thread.spawn_scoped(scope, move || shared.part(name, body));
+    if let Err(error) = started {
+        shared.part::<()>(name, || Err(error.into()));
     }
 }
 
 impl Shared<'_> {
+    /// Does one thread's part until it ends; then all stop.
+    fn part<T>(&self, name: &str, body: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
+        let end = self.failures.catch(&format!("the {name}"), body);
+        self.stop.store(true, Ordering::SeqCst);
+        end
+    }
+
     fn stopping(&self) -> bool {
+        #[cfg(test)]
+        tests::panic_where_wanted(self);
         self.stop.load(Ordering::SeqCst)
     }
 
@@ -236,9 +211,8 @@ fn step_name(generation: u32, step: u64) -> String {
 }
 
 /// The publisher's thread.
-fn publish(shared: &Shared<'_>, outbox: Outbox, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<Publisher> {
+fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<()> {
     let games: &Receiver<FinishedGame> = shared.generator.games();
-    let mut publisher = Publisher::new(outbox, &shared.run.config.pace);
     let mut searched = 0;
     while !shared.stopping() {
         match games.recv_timeout(publisher.patience().min(TICK)) {
@@ -262,7 +236,7 @@ fn publish(shared: &Shared<'_>, outbox: Outbox, to_trainer: &Sender<ShardInfo>) 
             to_trainer.send(shard).ok();
         }
     }
-    Ok(publisher)
+    Ok(())
 }
 
 /// The positions of a game that self-play's counters include.
@@ -277,28 +251,28 @@ fn searched_positions(game: &GameRecord) -> u64 {
 /// The trainer's thread.
 fn train(
     shared: &Shared<'_>,
-    mut training: Training,
+    training: &mut Training,
     shards: &Receiver<ShardInfo>,
     to_gate: &Sender<Candidate>,
-) -> anyhow::Result<Training> {
+) -> anyhow::Result<()> {
     tengen_network::set_threads(shared.run.config.training.threads);
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
-        shared.move_gate(&training);
+        shared.move_gate(training);
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {
             let losses = training.step()?;
             shared.status().add_step(&losses);
-            after_step(shared, &mut training, to_gate)?;
+            after_step(shared, training, to_gate)?;
         } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
             training.take_in(vec![shard])?;
         }
-        shared.status().note(&training);
+        shared.status().note(training);
         training.checkpoint_if_due(ledger)?;
     }
-    Ok(training)
+    Ok(())
 }
 
 /// Hands weights to self-play and models to the gate when due.
@@ -429,6 +403,98 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
         }
         if spent >= 1.0 || interrupt.requested() || shared.stopping() {
             return Ok(spent >= 1.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RunConfig;
+    use crate::players::DeviceArgs;
+    use std::path::Path;
+    use tengen_store::GamesOf;
+
+    /// The thread that is to panic, and the training step from which it does.
+    static WANTED: Mutex<Option<(&str, u64)>> = Mutex::new(None);
+
+    const THREADS: [&str; 5] = ["publisher", "trainer", "gate", "reporter", "screen"];
+
+    pub(super) fn panic_where_wanted(shared: &Shared<'_>) {
+        let wanted = *WANTED.lock().expect("no panic inside");
+        let Some((thread, step)) = wanted else { return };
+        let here = std::thread::current().name().unwrap_or_default().to_owned();
+        // The main thread watches the screen; in a test it is called by the test's name.
+        let is_here = here == thread || (thread == "screen" && !THREADS.contains(&here.as_str()));
+        assert!(!is_here || shared.status().steps < step, "struck by lightning");
+    }
+
+    /// A tiny network on 3x3 that writes no checkpoint by itself.
+    fn config() -> RunConfig {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        let settings = [
+            "network.blocks=1",
+            "network.channels=8",
+            "selfplay.boards=[{size=\"3x3\"}]",
+            "selfplay.games_per_group=8",
+            "training.batch=32",
+            "loop.workers=2",
+            "loop.start_positions=100",
+            "loop.lead_positions=500",
+            "loop.shard_seconds=0.1",
+            "loop.candidate_every_steps=1000000",
+            "loop.checkpoint_seconds=100000",
+            "budget.minutes=0",
+        ];
+        RunConfig::load(&path, &settings.map(str::to_owned)).expect("a configuration")
+    }
+
+    #[test]
+    fn a_panic_in_any_thread_is_reported_and_loses_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let location = folder.path().join("store").display().to_string();
+        let run = Opened::open(&config(), &location, &DeviceArgs::default(), Some(folder.path())).expect("a run");
+        run.first_model().expect("a first model");
+        let (mut steps, mut begun) = (0, 0);
+        for thread in THREADS {
+            *WANTED.lock().expect("no panic inside") = Some((thread, steps + 20));
+            let error = work(&run, &Interrupt::default()).expect_err("a thread that panics");
+            assert_eq!(error.to_string(), format!("the {thread} panicked: struck by lightning"));
+
+            // The checkpoint is of the last step made, and every game begun is published or in flight.
+            let (step, _) = run
+                .store
+                .checkpoints()
+                .latest()
+                .expect("readable")
+                .expect("a checkpoint");
+            assert!(step >= steps + 20, "{thread}: {step} after {steps}");
+            steps = step;
+            let in_flight = run
+                .store
+                .files()
+                .get("in_flight.json")
+                .expect("readable")
+                .expect("games in flight");
+            let in_flight: serde_json::Value = serde_json::from_slice(&in_flight).expect("JSON");
+            let groups = in_flight["groups"].as_array().expect("groups");
+            begun += groups
+                .iter()
+                .filter_map(|group| group["next_index"].as_u64())
+                .sum::<u64>();
+            let waiting: usize = groups
+                .iter()
+                .filter_map(|group| group["games"].as_array())
+                .map(Vec::len)
+                .sum();
+            let published = run
+                .store
+                .games()
+                .list(&GamesOf::SelfPlay)
+                .expect("a listing")
+                .published()
+                .games;
+            assert_eq!(published + waiting as u64, begun, "{thread}");
         }
     }
 }

@@ -15,7 +15,7 @@ use tengen_rules::Komi;
 use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesOf, ShardInfo, Store};
-use tengen_trainer::{Losses, Trainer};
+use tengen_trainer::{Losses, Trainer, TrainerError};
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";
@@ -43,6 +43,8 @@ pub(crate) struct Training {
     checkpointed: Instant,
     /// Whether the warning about an oversized window was printed.
     warned: bool,
+    /// Whether the last step was completed. One that diverged or panicked leaves weights of no use.
+    sound: bool,
 }
 
 impl Training {
@@ -79,6 +81,7 @@ impl Training {
             parent: store.models().list()?.pop().map(|model| model.to_string()),
             checkpointed: Instant::now(),
             warned: false,
+            sound: true,
         };
         training.take_in(listing.shards)?;
         Ok((training, ledger))
@@ -147,7 +150,10 @@ impl Training {
             .draw_samples(self.config.training.batch, seed, self.config.pace.symmetry);
         let samples = samples.context("the window has no positions to train on")?;
         let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
-        Ok(self.trainer.step(&batch)?)
+        self.sound = false;
+        let losses = self.trainer.step(&batch);
+        self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));
+        Ok(losses?)
     }
 
     /// Checks the store for games that others have published, merged or pruned, and updates the window.
@@ -236,8 +242,21 @@ impl Training {
         }
     }
 
-    /// Writes a checkpoint now and deletes the oldest ones.
-    pub(crate) fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+    /// Writes a checkpoint at the end of a process, whatever ended it.
+    ///
+    /// # Errors
+    /// When the store fails, or the last step left nothing worth keeping: the next start then goes on from the
+    /// checkpoint before.
+    pub(crate) fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.sound,
+            "the last step has spoiled the weights, so the checkpoint before counts"
+        );
+        self.checkpoint(ledger)
+    }
+
+    /// Writes a checkpoint now and lets the oldest go.
+    fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
             .checkpoint()

@@ -206,7 +206,7 @@ fn ctrl_c_publishes_the_finished_games() {
     std::thread::sleep(Duration::from_millis(700));
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     let stopped = answer(child.wait_with_output().unwrap());
-    assert_eq!(stopped.code, 0, "{}", stopped.stderr);
+    assert_eq!(stopped.code, 130, "{}", stopped.stderr);
     assert!(
         stopped.stderr.contains("run the same command again"),
         "{}",

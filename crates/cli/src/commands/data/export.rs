@@ -148,15 +148,19 @@ pub(super) fn with_progress(
     };
     let dataset = export(&mut watch);
     bar.finish_and_clear();
-    dataset.map_err(usage_or_failure)
+    dataset.or_else(|error| usage_or_failure(error, &interrupt))
 }
 
-/// Turns errors about contradictory options into usage errors; all others stay failures.
-pub(super) fn usage_or_failure(error: DatasetError) -> anyhow::Error {
-    match error {
+/// Contradictory options are a usage error, a signal is not a failure, and everything else is one.
+pub(super) fn usage_or_failure<T>(error: DatasetError, interrupt: &Interrupt) -> anyhow::Result<T> {
+    Err(match error {
         DatasetError::Options(reason) => output::usage(reason),
+        DatasetError::Stopped => {
+            output::say(error.to_string());
+            interrupt.outcome().err().unwrap_or_else(|| error.into())
+        }
         other => other.into(),
-    }
+    })
 }
 
 /// Prints what was written.

@@ -126,7 +126,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         true => output::json(&done)?,
         false => print(&done),
     }
-    verdict(&done)
+    verdict(&done)?;
+    interrupt.outcome()
 }
 
 /// Opens the store and says whether its folder was just created. A dry run never creates a store, but compares with its

@@ -1,6 +1,6 @@
 //! `tengen data sample`: random games or positions of a store, shown or written as a small dataset.
 
-use super::export::{Format, Row, report, with_progress};
+use super::export::{Format, Row, report, usage_or_failure, with_progress};
 use super::filters::Filters;
 use crate::commands::rules::show::{color_name, diagram, rows};
 use crate::interrupt::Interrupt;
@@ -97,7 +97,8 @@ fn draw(store: &Store, wanted: (What, u64), filter: &DatasetFilter) -> anyhow::R
         });
         replayed.expect("the store has replayed this game");
     };
-    sample(&store, wanted, filter, &mut |_| !interrupt.requested(), &mut show)?;
+    let drawn = sample(&store, wanted, filter, &mut |_| !interrupt.requested(), &mut show);
+    drawn.or_else(|error| usage_or_failure(error, &interrupt))?;
     Ok((objects, texts))
 }
 

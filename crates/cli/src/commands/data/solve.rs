@@ -80,5 +80,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let dataset = solve_dataset(&args.out, &options, &mut watch);
     bar.finish_and_clear();
-    report(&dataset.map_err(usage_or_failure)?, args.json)
+    report(
+        &dataset.or_else(|error| usage_or_failure(error, &interrupt))?,
+        args.json,
+    )
 }

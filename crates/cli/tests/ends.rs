@@ -1,0 +1,483 @@
+//! How a command ends that cannot go on or is told to stop: it keeps what it has, says what happened, and its exit code
+//! tells how it ended. Real processes meet real damage and real signals.
+#![cfg(feature = "torch")]
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tengen_model::Weights;
+use tengen_store::{Create, GamesOf, Promotion, Store};
+
+/// A tiny network on 3x3 that writes no checkpoint before its end.
+const SETTINGS: [&str; 12] = [
+    "network.blocks=1",
+    "network.channels=8",
+    "selfplay.boards=[{size=\"3x3\"}]",
+    "selfplay.games_per_group=8",
+    "loop.workers=2",
+    "loop.start_positions=200",
+    "loop.lead_positions=500",
+    "loop.shard_seconds=0.1",
+    "loop.candidate_every_steps=40",
+    "loop.checkpoint_seconds=100000",
+    "training.batch=32",
+    "budget.minutes=0",
+];
+
+/// A store and a spool of their own.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join("store").join(name)
+    }
+
+    fn store(&self) -> Store {
+        Store::open(self.path("").to_str().expect("UTF-8"), Create::Never).expect("a store")
+    }
+
+    fn spool(&self) -> PathBuf {
+        self.0.path().join("scratch/spool")
+    }
+
+    /// A command on the store, under its configuration and these settings.
+    fn command(&self, name: &str, settings: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        command.args([name, "-v", "--json", "--store"]).arg(self.path(""));
+        command.arg("--scratch").arg(self.0.path().join("scratch"));
+        match name {
+            "run" => command.arg(config),
+            _ => command.arg("--config").arg(config),
+        };
+        for set in SETTINGS.iter().chain(settings) {
+            command.args(["--set", set]);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs until so many steps are made; the run must succeed.
+    fn run_to(&self, steps: u64) -> Value {
+        let output = self
+            .command("run", &[&format!("budget.steps={steps}")])
+            .output()
+            .expect("starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("a summary")
+    }
+
+    /// Puts a file where a folder is, in one step; a second call puts the folder back.
+    fn swap(&self, folder: &str) {
+        let aside = self.0.path().join("aside");
+        if !aside.exists() {
+            std::fs::write(&aside, "not a folder").expect("writable");
+        }
+        renameat_with(CWD, &aside, CWD, self.path(folder), RenameFlags::EXCHANGE).expect("both are there");
+    }
+
+    fn published(&self) -> u64 {
+        games_of(&self.store())
+    }
+
+    fn spooled(&self) -> u64 {
+        let spool = self.spool();
+        match spool.is_dir() {
+            true => games_of(&Store::open(spool.to_str().expect("UTF-8"), Create::Always).expect("a spool")),
+            false => 0,
+        }
+    }
+
+    /// Games begun by the one process that played here, and those of them that are in flight.
+    fn in_flight(&self) -> (u64, u64) {
+        let kept = std::fs::read(self.path("in_flight.json")).expect("games in flight are kept");
+        let kept: Value = serde_json::from_slice(&kept).expect("JSON");
+        let groups = kept["groups"].as_array().expect("groups");
+        let begun = groups
+            .iter()
+            .map(|group| group["next_index"].as_u64().expect("a number"))
+            .sum();
+        let games = groups
+            .iter()
+            .map(|group| group["games"].as_array().expect("games").len())
+            .sum::<usize>();
+        (begun, games as u64)
+    }
+
+    /// Demands that every game begun is published, spooled or in flight, and returns the step of the checkpoint.
+    #[track_caller]
+    fn holds_everything(&self) -> u64 {
+        let (begun, in_flight) = self.in_flight();
+        assert!(in_flight > 0);
+        assert_eq!(self.published() + self.spooled() + in_flight, begun);
+        let (step, _) = self
+            .store()
+            .checkpoints()
+            .latest()
+            .expect("readable")
+            .expect("a checkpoint");
+        step
+    }
+}
+
+fn games_of(store: &Store) -> u64 {
+    let shards = store.games().list_all(&GamesOf::SelfPlay).expect("a listing");
+    shards
+        .iter()
+        .map(|shard| store.games().read(shard).expect("whole").len() as u64)
+        .sum()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A process and what it has said so far.
+struct Running {
+    child: Child,
+    log: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        let mut child = command.spawn().expect("the program starts");
+        let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let said = String::new();
+        Running { child, log, said }
+    }
+
+    /// Reads on until a line has these words.
+    #[track_caller]
+    fn until(mut self, words: &str) -> Running {
+        loop {
+            let before = self.said.len();
+            let read = self.log.read_line(&mut self.said).expect("the log is text");
+            assert!(read > 0, "it ended before {words:?}:\n{}", self.said);
+            if self.said[before..].contains(words) {
+                return self;
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a signal");
+    }
+
+    /// Waits for the end.
+    fn end(mut self) -> Output {
+        self.log.read_to_string(&mut self.said).expect("the log is text");
+        let mut output = self.child.wait_with_output().expect("it ends");
+        output.stderr = self.said.into_bytes();
+        output
+    }
+
+    /// Waits for an end by an error. The last thing said is the first error.
+    #[track_caller]
+    fn fails(self, error: &str) -> String {
+        let output = self.end();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let last = said.rfind("\nerror: ").unwrap_or_else(|| panic!("no error in {said}"));
+        assert!(said[last..].starts_with(&format!("\nerror: {error}")), "{said}");
+        said
+    }
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !holds() {
+        assert!(Instant::now() < deadline, "not within 120 s: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_gate_that_fails_costs_nothing_else() {
+    let place = Place::new();
+    let run = Running::start(place.command("run", &["gate.always_promote=true"]));
+    wait_until("a promotion", || place.path("promotions/000001.json").exists());
+    let first = std::fs::read(place.path("promotions/000000.json")).expect("the first promotion");
+    std::fs::write(place.path("promotions/000000.json"), "nonsense").expect("writable");
+    let said = run.fails("the gate failed");
+    assert!(said.contains("promotions/000000.json"), "{said}");
+    let step = place.holds_everything();
+    assert!(step >= 40, "{step}");
+
+    std::fs::write(place.path("promotions/000000.json"), first).expect("writable");
+    assert!(place.run_to(step + 10)["steps"].as_u64() >= Some(step + 10));
+    assert!(!place.path("in_flight.json").exists() || place.in_flight().1 > 0);
+}
+
+#[test]
+fn what_fails_at_the_end_is_said_and_hides_neither_the_first_error_nor_the_rest() {
+    let place = Place::new();
+    let run = Running::start(place.command("run", &["gate.always_promote=true"]));
+    wait_until("a promotion", || place.path("promotions/000001.json").exists());
+    std::fs::write(place.path("checkpoints"), "not a folder").expect("there is no checkpoint yet");
+    std::fs::write(place.path("promotions/000000.json"), "nonsense").expect("writable");
+    let said = run.fails("the gate failed");
+    assert!(said.contains("\nalso: the last checkpoint failed: "), "{said}");
+    let (begun, in_flight) = place.in_flight();
+    assert_eq!(place.published() + in_flight, begun);
+}
+
+#[test]
+fn games_that_the_store_refuses_go_into_the_spool() {
+    let place = Place::new();
+    let run = Running::start(place.command("run", &["loop.candidate_every_steps=200"])).until("published 1");
+    // Where the folder of the next generation is to be.
+    let blocked = place.path("games/v1/kind=selfplay/gen=g000001");
+    std::fs::write(&blocked, "not a folder").expect("it is not there yet");
+    let said = run.fails("the publisher failed");
+    assert!(said.contains("cannot publish games into"), "{said}");
+    std::fs::remove_file(&blocked).expect("removable");
+    assert!(place.holds_everything() >= 200);
+    let (published, spooled) = (place.published(), place.spooled());
+    assert!(spooled > 0);
+
+    place.run_to(400);
+    assert!(place.published() > published + spooled);
+    assert_eq!(place.spooled(), 0);
+}
+
+#[test]
+fn games_that_neither_store_nor_spool_takes_are_counted() {
+    let place = Place::new();
+    let settings = ["loop.candidate_every_steps=200", "loop.spool_mib=0"];
+    let run = Running::start(place.command("run", &settings)).until("published 1");
+    let blocked = place.path("games/v1/kind=selfplay/gen=g000001");
+    std::fs::write(&blocked, "not a folder").expect("it is not there yet");
+    let said = run.fails("the publisher failed");
+    std::fs::remove_file(&blocked).expect("removable");
+    let (_, lost) = said
+        .split_once("\nalso: publishing the last games failed: ")
+        .expect("a sentence");
+    let (lost, _) = lost.split_once(" games are lost: ").expect("a number");
+    let lost: u64 = lost.replace(',', "").parse().expect("a number");
+    let (begun, in_flight) = place.in_flight();
+    assert!(lost > 0);
+    assert_eq!(place.published() + lost + in_flight, begun);
+}
+
+#[test]
+fn a_trainer_that_fails_leaves_a_checkpoint_of_its_last_step() {
+    let place = Place::new();
+    let run = Running::start(place.command("run", &[])).until("published 1");
+    place.swap("models");
+    run.fails("the trainer failed");
+    place.swap("models");
+    assert_eq!(
+        place.holds_everything(),
+        40,
+        "the step of the model that could not be published"
+    );
+    place.run_to(60);
+}
+
+/// A champion whose weights are too large to be computed with fails at the first call of the network.
+#[test]
+fn a_worker_that_fails_costs_nothing() {
+    let place = Place::new();
+    place.run_to(20);
+    let (begun, _) = place.in_flight();
+    let store = place.store();
+    let (number, champion) = store.models().champion().expect("readable").expect("a champion");
+    let mut model = store.models().load(&champion.model_id).expect("readable");
+    let mut weights = model.weights.to_safetensors();
+    let header = u64::from_le_bytes(weights[..8].try_into().expect("eight bytes")) as usize;
+    for value in weights[8 + header..].chunks_exact_mut(4) {
+        value.copy_from_slice(&1e30_f32.to_le_bytes());
+    }
+    let generation = champion.generation + 100;
+    model.weights = Weights::from_safetensors(&weights).expect("the same tensors");
+    let id = store.models().publish(generation, &model).expect("writable");
+    let promotion = Promotion::now(&id, None, champion.verdict);
+    store.models().promote(number + 1, &promotion).expect("writable");
+
+    let run = Running::start(place.command("run", &["loop.champions_only=true"]));
+    let said = run.fails("self-play failed");
+    assert!(
+        said.contains("self-play worker") && said.contains("not finite"),
+        "{said}"
+    );
+    let (begun_now, in_flight) = place.in_flight();
+    assert_eq!(place.published() + in_flight, begun + begun_now);
+    let (step, _) = store.checkpoints().latest().expect("readable").expect("a checkpoint");
+    assert!(step >= 20, "{step}");
+}
+
+#[test]
+fn self_play_by_itself_spools_what_the_store_refuses() {
+    let place = Place::new();
+    let games = place.path("games");
+    let play = |games: &str| {
+        let mut command = place.command("selfplay", &[]);
+        command.args(["--games", games, "--threads", "2"]);
+        command
+    };
+    let run = Running::start(play("20000"));
+    wait_until("a shard", || games.is_dir() && place.published() > 0);
+    place.swap("games");
+    let said = run.fails("publishing failed");
+    assert!(said.contains("cannot publish games into"), "{said}");
+    place.swap("games");
+    let (published, spooled) = (place.published(), place.spooled());
+    assert!(spooled > 0);
+    let output = play("8").output().expect("starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!((place.published(), place.spooled()), (published + spooled + 8, 0));
+}
+
+#[test]
+fn training_by_itself_leaves_a_checkpoint_of_its_last_step() {
+    let place = Place::new();
+    let output = place
+        .command("selfplay", &[])
+        .args(["--games", "200"])
+        .output()
+        .expect("starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let settings = [
+        "loop.reuse=1000000",
+        "loop.candidate_every_steps=300",
+        "loop.checkpoint_seconds=0.01",
+    ];
+    let mut train = place.command("train", &settings);
+    train.arg("--follow");
+    let run = Running::start(train).until("checkpoint at step");
+    place.swap("models");
+    run.fails("training failed");
+    place.swap("models");
+    let (step, _) = place
+        .store()
+        .checkpoints()
+        .latest()
+        .expect("readable")
+        .expect("a checkpoint");
+    assert!(step > 0 && step.is_multiple_of(300), "{step}");
+}
+
+#[test]
+fn a_run_goes_on_when_nobody_reads_its_log_any_more() {
+    let place = Place::new();
+    let run = Running::start(place.command("run", &["budget.steps=60"])).until("published 1");
+    drop(run.log);
+    let output = run.child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{:?}", output.status);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert!(summary["steps"].as_u64() >= Some(60));
+}
+
+#[test]
+fn a_signal_stops_a_run_cleanly_and_the_line_it_prints_goes_on() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let place = Place::new();
+        let run = Running::start(place.command("run", &[])).until("gate begins");
+        run.signal(signal);
+        // As GNU `timeout` does: the process, then its group.
+        run.signal(signal);
+        let output = run.end();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let step = place.holds_everything();
+        assert!(step > 0);
+        let again = said
+            .lines()
+            .find_map(|line| line.strip_prefix("Stopped. To go on: "))
+            .expect("a line");
+        let pasted = format!("{again} --set budget.steps={}", step + 5);
+        let output = Command::new("sh").args(["-c", &pasted]).output().expect("a shell");
+        assert!(output.status.success(), "{pasted}\n{}", text(&output.stderr));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+        assert!(summary["steps"].as_u64() >= Some(step + 5));
+    }
+}
+
+#[test]
+fn stages_that_are_stopped_print_what_they_have_done() {
+    let place = Place::new();
+    let mut play = place.command("selfplay", &[]);
+    play.args(["--games", "1000000"]);
+    let run = Running::start(play);
+    wait_until("a shard", || place.path("games").is_dir() && place.published() > 0);
+    run.signal(Signal::INT);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(done["games"], place.published());
+
+    let mut train = place.command("train", &["loop.checkpoint_seconds=0.01"]);
+    train.arg("--follow");
+    let run = Running::start(train).until("checkpoint at step");
+    run.signal(Signal::TERM);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (step, _) = place
+        .store()
+        .checkpoints()
+        .latest()
+        .expect("readable")
+        .expect("a checkpoint");
+    assert_eq!(done["steps"], step);
+
+    let mut gate = place.command("gate", &[]);
+    gate.arg("--follow");
+    let run = Running::start(gate);
+    wait_until("it listens", || listens(&run.child));
+    run.signal(Signal::HUP);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(129), "{}", text(&output.stderr));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(done["champion"].is_string());
+}
+
+/// Whether a process catches SIGINT by now.
+fn listens(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
+}
+
+/// The second signal comes while libtorch computes in several threads.
+#[test]
+fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
+    let place = Place::new();
+    let settings = ["selfplay.boards=[{size=\"5x5\"}]", "budget.steps=5"];
+    // The gate comes after the budget and is followed by the matches.
+    let run = Running::start(place.command("run", &settings)).until("gate ended");
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    for number in 0..12 {
+        let run = Running::start(place.command("run", &settings));
+        wait_until("it listens", || listens(&run.child));
+        std::thread::sleep(Duration::from_millis(500 + 50 * number));
+        run.signal(Signal::INT);
+        // Every second time late enough to count as a second signal.
+        std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 30 } else { 320 }));
+        let _ = kill_process(Pid::from_child(&run.child), Signal::INT);
+        let output = run.end();
+        let said = text(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(130),
+            "try {number}: {:?}\n{said}",
+            output.status
+        );
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
