@@ -441,6 +441,6 @@ mod tests {
         assert!(settled("rules=aga").expect("counts area").selfplay.end_when_settled);
         let error = settled("rules=japanese2008").expect_err("counts territory");
         let error = format!("{error:#}");
-        assert!(error.contains("selfplay.end_when_settled: expected false"), "{error}");
+        assert!(error.contains("selfplay.end_when_settled is true: expected false"), "{error}");
     }
 }

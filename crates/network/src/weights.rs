@@ -43,7 +43,7 @@ impl Weights {
     /// # Errors
     /// When a field of `config` is out of its range.
     pub fn random(config: &NetworkConfig, seed: u64) -> Result<Weights, WeightsError> {
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let parameters = parameters(config);
         let values = parameters
             .iter()
@@ -62,7 +62,7 @@ impl Weights {
     /// # Errors
     /// [`WeightsError::Shape`] when a list has another length than its parameter, or one is missing.
     pub fn from_values(config: &NetworkConfig, values: Vec<Vec<f32>>) -> Result<Weights, WeightsError> {
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let parameters = parameters(config);
         for (number, parameter) in parameters.iter().enumerate() {
             let found = values.get(number).map_or(0, Vec::len);
@@ -139,7 +139,7 @@ impl Weights {
         check_versions(&metadata)?;
         let metadata: Metadata = serde_json::from_str(&metadata).map_err(|_| WeightsError::NotOurs)?;
         let config = metadata.architecture;
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let mut tensors: HashMap<String, NamedTensor> = tensors
             .into_iter()
             .map(|tensor| (tensor.name.clone(), tensor))

@@ -80,7 +80,7 @@ pub use policy::compact_policy;
 pub use prune::PrunePlan;
 pub use record::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError};
 pub use run_files::{MatchFile, RunInfo};
-pub use sample_config::{CachePlace, SampleConfig, SampleConfigError, SymmetryMode};
+pub use sample_config::{CachePlace, SampleConfig, SymmetryMode};
 pub use samples::{SampleError, SampleSource, WindowLoad};
 pub use schema::{FORMAT, FormatVersion, ParseFormatVersionError};
 pub use sgf::{

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
+use tengen_rules::SettingError;
 use tengen_search::PredictError;
 use thiserror::Error;
 
-use crate::config::{ConfigError, SelfPlayConfig, Settings};
+use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};
 use crate::game::RunIdentity;
 use crate::gate::Gate;
@@ -58,7 +59,7 @@ pub struct Stopped {
 pub enum GeneratorError {
     /// A setting cannot be used.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] SettingError),
     /// The games in flight of the last stop cannot be gone on with.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),

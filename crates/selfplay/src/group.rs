@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tengen_records::{GameRecord, PlaneSet};
-use tengen_rules::Komi;
+use tengen_rules::{Komi, SettingError};
 use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step, rng};
 
-use crate::config::{ConfigError, SelfPlayConfig, Settings};
+use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
 use crate::game::{Game, GameAddress, Progress, RunIdentity, Terms};
 use crate::model::ModelUpdate;
@@ -76,13 +76,13 @@ impl Group {
     /// A group that has not begun a game yet.
     ///
     /// # Errors
-    /// [`ConfigError`] when a setting cannot be used.
+    /// [`SettingError`] when a setting cannot be used.
     pub fn new(
         config: &SelfPlayConfig,
         setup: GroupSetup,
         model: ModelUpdate,
         counters: Arc<Counters>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, SettingError> {
         Ok(Self::with_settings(
             Arc::new(Settings::for_rules(config, setup.run.rules)?),
             setup,

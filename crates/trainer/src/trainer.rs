@@ -5,8 +5,9 @@ use tengen_network::{
     DeviceChoice, DeviceError, Mode, Network, NetworkConfig, NetworkInputs, ThreadLimit, Weights, WeightsError,
 };
 use tengen_records::{PlaneSet, TrainingBatch};
+use tengen_rules::SettingError;
 
-use crate::config::{TrainerConfig, TrainerConfigError};
+use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::targets::Targets;
@@ -195,7 +196,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
 pub enum TrainerError {
     /// A setting is out of its range.
     #[error(transparent)]
-    Config(#[from] TrainerConfigError),
+    Config(#[from] SettingError),
     /// The network's description or its weights are wrong.
     #[error(transparent)]
     Weights(#[from] WeightsError),
