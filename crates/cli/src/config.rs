@@ -361,6 +361,7 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use std::path::PathBuf;
+    use toml::Table;
 
     fn folder() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs")
@@ -369,6 +370,48 @@ mod tests {
     fn configs() -> Vec<PathBuf> {
         let files = std::fs::read_dir(folder()).expect("configs/ exists");
         files.map(|file| file.expect("readable").path()).collect()
+    }
+
+    fn text_of(file: &str) -> String {
+        std::fs::read_to_string(folder().join(file)).expect("readable")
+    }
+
+    fn table_of(file: &str) -> Table {
+        toml::from_str(&text_of(file)).expect("TOML")
+    }
+
+    /// Every key of a file, also those of lines such as `#key = value`, with whether a comment explains it: behind the
+    /// value or on the line above.
+    fn stated(text: &str) -> Vec<(String, bool)> {
+        let (mut section, mut above, mut found) = ("", "", Vec::new());
+        for line in text.lines() {
+            if let Some(header) = line.strip_prefix('[') {
+                section = header.split(']').next().unwrap_or_default();
+            } else if let Some((name, value)) = line.trim_start_matches('#').split_once(" = ")
+                && !name.contains(' ')
+            {
+                let explained = above.starts_with("# ") || value.contains(" # ");
+                found.push((keys::join(section, name), explained));
+            }
+            above = line;
+        }
+        found
+    }
+
+    /// The table without one of its keys.
+    fn without(table: &Table, path: &str) -> Table {
+        let (mut table, mut parts) = (table.clone(), path.split('.').rev());
+        let name = parts.next().expect("a name");
+        let mut here = &mut table;
+        for section in parts.rev() {
+            here = here[section].as_table_mut().expect("a section");
+        }
+        here.remove(name).expect("a key");
+        table
+    }
+
+    fn effective(table: &Table) -> Result<String, Fault> {
+        fault::read(table).map(|config| toml::to_string(&config).expect("TOML"))
     }
 
     /// The message of a load that fails.
@@ -384,9 +427,53 @@ mod tests {
     #[test]
     fn shipped_configs_load() {
         let configs = configs();
-        assert!(configs.len() >= 4, "{configs:?}");
+        assert!(configs.len() >= 5, "{configs:?}");
         for path in configs {
             RunConfig::load(&path, &[]).unwrap_or_else(|error| panic!("{error:?}"));
+        }
+    }
+
+    #[test]
+    fn all_keys_explains_every_key_and_no_other() {
+        let stated = stated(&text_of("all-keys.toml"));
+        let mut named: Vec<&str> = stated.iter().map(|(key, _)| key.as_str()).collect();
+        let mut known: Vec<&str> = keys::leaves().collect();
+        named.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(named, known);
+        let unexplained: Vec<_> = stated.iter().filter(|(_, explained)| !explained).collect();
+        assert!(unexplained.is_empty(), "{unexplained:?}");
+    }
+
+    #[test]
+    fn all_keys_holds_the_defaults() {
+        let table = table_of("all-keys.toml");
+        let whole = effective(&table).expect("loads");
+        let mut required = Vec::new();
+        for (key, _) in stated(&text_of("all-keys.toml")) {
+            match keys::look_up(&table, &key).map(|_| effective(&without(&table, &key))) {
+                Some(Ok(without)) => assert_eq!(without, whole, "{key} differs from its default"),
+                Some(Err(_)) => required.push(key),
+                // Off unless given.
+                None => assert!(keys::default_of(&key).is_none(), "{key} has a default"),
+            }
+        }
+        let in_required = toml::from_str::<Table>(keys::REQUIRED).expect("TOML");
+        let other = required.iter().find(|key| keys::look_up(&in_required, key).is_none());
+        assert_eq!(other, None, "keys without a default");
+    }
+
+    #[test]
+    fn experiments_state_what_differs_from_the_defaults_and_explain_it() {
+        for path in configs().iter().filter(|path| !path.ends_with("all-keys.toml")) {
+            let file = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            let table = table_of(file);
+            let whole = effective(&table).expect("loads");
+            for (key, explained) in stated(&text_of(file)) {
+                assert!(explained, "{file}: no comment at {key}");
+                let without = effective(&without(&table, &key));
+                assert_ne!(without, Ok(whole.clone()), "{file}: {key} is at its default");
+            }
         }
     }
 

@@ -116,10 +116,10 @@ fn diff_has_a_line_for_every_key_that_differs() {
 
 #[test]
 fn check_says_which_configurations_can_be_used() {
-    let files = ["5x5.toml", "7x7.toml", "9x9.toml", "19x19.toml"].map(shipped);
+    let files = ["5x5.toml", "7x7.toml", "9x9.toml", "19x19.toml", "all-keys.toml"].map(shipped);
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let good = tengen(&[&["config", "check"], &files[..]].concat());
-    assert_eq!((good.code, good.stdout.lines().count()), (0, 4), "{}", good.stderr);
+    assert_eq!((good.code, good.stdout.lines().count()), (0, 5), "{}", good.stderr);
     let first = good.stdout.lines().next().unwrap();
     assert!(
         first.contains("5x5.toml: ok, name 5x5, boards 5x5, network b4c32, id "),
