@@ -21,7 +21,7 @@ use tengen_trainer::TrainerConfig;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunConfig {
-    /// What people call the experiment: letters, digits, `-`, `_` and `.`, for the store's folder is named after it.
+    /// What people call the experiment: letters, digits, `-`, `_` and `.`, as the store's folder is named after it.
     pub(crate) name: String,
     /// Every random choice of the run derives from it; 0 to 2^63 - 1.
     #[serde(default = "one")]
@@ -78,10 +78,11 @@ fn one() -> u64 {
 pub(crate) struct LoopConfig {
     /// Self-play threads; 0 means one for each core. On a GPU 2 to 4 feed it.
     pub(crate) workers: usize,
-    /// Groups of lockstep games each worker plays in turn; 1 on a CPU, 2 or more on a GPU.
+    /// Groups of lockstep games each worker plays in turn, 1 to 1024; 1 on a CPU, 2 or more on a GPU.
     pub(crate) groups_per_worker: usize,
     /// More visits for self-play's full searches as it goes on: pairs of (self-play positions made, visits from then
-    /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn fastest.
+    /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn
+    /// fastest.
     pub(crate) later_visits: Vec<(u64, u32)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
     pub(crate) symmetry: SymmetryMode,
@@ -96,8 +97,8 @@ pub(crate) struct LoopConfig {
     pub(crate) shard_seconds: f64,
     /// A shard is published when it holds this many positions.
     pub(crate) shard_positions: u64,
-    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops when
-    /// they are more and the trainer is too far behind.
+    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops
+    /// when they are more and the trainer is too far behind.
     pub(crate) spool_mib: u64,
     /// Seconds the run waits for a store that is away or full before it ends.
     pub(crate) patience_seconds: f64,
@@ -151,7 +152,8 @@ pub(crate) struct BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without limits.
+    /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without
+    /// limits.
     pub(crate) fn spent(&self, ledger: &Ledger, games: u64, steps: u64) -> f64 {
         let shares = [
             (ledger.elapsed_seconds, self.minutes * 60.0),
@@ -458,6 +460,9 @@ mod tests {
                 None => assert!(keys::default_of(&key).is_none(), "{key} has a default"),
             }
         }
+        // Keys that are off unless given can be given as the file shows them.
+        let given = text_of("all-keys.toml").replace("\n#", "\n").replace("\n ", "\n# ");
+        effective(&toml::from_str(&given).expect("TOML")).expect("loads");
         let in_required = toml::from_str::<Table>(keys::REQUIRED).expect("TOML");
         let other = required.iter().find(|key| keys::look_up(&in_required, key).is_none());
         assert_eq!(other, None, "keys without a default");
@@ -648,7 +653,8 @@ mod tests {
             ),
             (
                 "training.learning_rate=fast",
-                "--set training.learning_rate=fast: training.learning_rate is \"fast\": expected a number, such as 0.003",
+                "--set training.learning_rate=fast: training.learning_rate is \"fast\": expected a number, such as \
+                 0.003",
             ),
             (
                 "training.learning_rate=0",

@@ -8,20 +8,20 @@ use tengen_rules::{SettingError, above, check_setting};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainerConfig {
-    /// Positions per training step (usual 128; 256 for 9x9 and larger). Larger steps are steadier, fewer, and faster per
-    /// position.
+    /// Positions per training step (usual 128; 256 for 9x9 and larger). Larger steps are steadier, fewer, and faster
+    /// per position.
     pub batch: usize,
     /// The rule that turns gradients into steps (usual `adamw`).
     pub optimizer: Optimizer,
-    /// Learning rate after the warm-up (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger learns
-    /// faster until it no longer settles.
+    /// Learning rate after the warm-up, above 0 (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd).
+    /// Larger learns faster until it no longer settles.
     pub learning_rate: f64,
     /// Steps in which the learning rate rises from zero (usual 100). More are safer at a large learning rate.
     pub warmup_steps: u64,
     /// The learning rate after the warm-up (usual `constant`).
     pub schedule: Schedule,
-    /// Steps, counted from zero, over which the cosine schedule falls (usual: the length of the run). Unused by
-    /// `constant`.
+    /// Steps, counted from zero, over which the cosine schedule falls, 1 or more (usual: the length of the run). Unused
+    /// by `constant`.
     pub decay_steps: u64,
     /// Share of the learning rate that is left when the cosine schedule has fallen (usual 0.1). Unused by `constant`.
     pub final_share: f64,
@@ -37,15 +37,16 @@ pub struct TrainerConfig {
     /// Longest gradient allowed, as the Euclidean norm over all weights (usual 5; 0: no limit). Larger lets rare bad
     /// batches move the network further.
     pub clip_norm: f64,
-    /// Memory of the moving average of weights that is played and published, 0 to 1 (usual 0.97 on small boards, 0.999 in
-    /// long runs). Larger is steadier and older.
+    /// Memory of the moving average of weights that is played and published, 0 to 1 (usual 0.97 on small boards, 0.999
+    /// in long runs). Larger is steadier and older.
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
     /// Number format of the tower's convolutions (usual `fp32` on a CPU up to 32 channels, else `bf16`); weights,
     /// normalisation, heads and losses are fp32 in either case.
     pub precision: Precision,
-    /// Threads of one libtorch operation on the CPU (usual 1 beside self-play workers; all cores when training alone).
+    /// Threads of one libtorch operation on the CPU, 1 to 4096 (usual 1 beside self-play workers; all cores when
+    /// training alone).
     pub threads: usize,
 }
 

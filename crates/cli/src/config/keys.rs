@@ -83,8 +83,8 @@ pub(crate) fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The table with the default of every key that it leaves out. A section that is given in part keeps the other defaults of
-/// the whole; keys without a default stay out.
+/// The table with the default of every key that it leaves out. A section that is given in part keeps the other defaults
+/// of the whole; keys without a default stay out.
 pub(super) fn with_defaults(table: &Table) -> Table {
     let mut filled = OPTIONAL.clone();
     overlay(&mut filled, table);
@@ -154,7 +154,7 @@ pub(super) fn put(table: &mut Table, path: &str, value: Value) {
     }
 }
 
-/// The keys that an unknown one may mean, best guess first: the same name elsewhere, its initials, or a likely misspelling.
+/// The keys that an unknown one may mean: the same name elsewhere, the name of these initials, or a likely misspelling.
 pub(super) fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();

@@ -97,7 +97,7 @@ pub(super) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error
     usage(format!("{}: {fault}", given.join(" ")))
 }
 
-/// The value is TOML where it can be read as such, else text. Keys that take text take everything as text, so that names
+/// The value is TOML where it can be read as such, else text. Keys that take text take everything as text, so names
 /// such as `7` need no quotes.
 fn value_of(key: &str, text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok();

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 /// Check configurations without running them
 ///
-/// Prints a line for each: `ok` with name, boards, network and id (the id that stores give the configuration), or what is
-/// wrong with it. Exits with 1 if one cannot be used.
+/// Prints a line for each: `ok` with name, boards, network and id (the id that stores give the configuration), or what
+/// is wrong with it. Exits with 1 if one cannot be used.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen config check configs/*.toml

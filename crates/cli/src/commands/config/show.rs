@@ -2,7 +2,7 @@
 
 use crate::output;
 
-/// Print the whole effective configuration as TOML: the file's values, the overrides, and the defaults of all other keys
+/// Print the whole effective configuration as TOML: the values given and the defaults of all other keys
 ///
 /// The output is a config file itself. Keys that are off unless given, such as selfplay.komi.fixed_fair, are printed
 /// only when they are set; configs/all-keys.toml explains every key.
