@@ -1,23 +1,27 @@
-//! One TOML file is a whole experiment: reading it, `--set` overrides, and errors that name the nearest known key.
+//! One TOML file is a whole experiment: reading it, `--set` overrides, and errors that name key, value and remedy.
+
+mod fault;
+pub(crate) mod keys;
+mod overrides;
 
 use crate::output::usage;
 use crate::run::Ledger;
-use anyhow::{Context, bail};
-use serde::de::DeserializeOwned;
+use anyhow::{Context, anyhow};
+use fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tengen_evaluator::GateConfig;
 use tengen_model::NetworkConfig;
-use tengen_rules::{Rules, Size};
+use tengen_rules::{Rules, SettingError, Size, above, check_setting};
 use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
 
-/// Everything that defines a run. Unknown keys are refused.
+/// Everything that defines a run. Unknown keys are refused. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunConfig {
-    /// What people call the experiment.
+    /// What people call the experiment: letters, digits, `-`, `_` and `.`, as the store's folder is named after it.
     pub(crate) name: String,
     /// Every random choice of the run derives from it; 0 to 2^63 - 1.
     #[serde(default = "one")]
@@ -74,10 +78,11 @@ fn one() -> u64 {
 pub(crate) struct LoopConfig {
     /// Self-play threads; 0 means one for each core. On a GPU 2 to 4 feed it.
     pub(crate) workers: usize,
-    /// Groups of lockstep games each worker plays in turn; 1 on a CPU, 2 or more on a GPU.
+    /// Groups of lockstep games each worker plays in turn, 1 to 1024; 1 on a CPU, 2 or more on a GPU.
     pub(crate) groups_per_worker: usize,
     /// More visits for self-play's full searches as it goes on: pairs of (self-play positions made, visits from then
-    /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn fastest.
+    /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn
+    /// fastest.
     pub(crate) later_visits: Vec<(u64, u32)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
     pub(crate) symmetry: SymmetryMode,
@@ -92,8 +97,8 @@ pub(crate) struct LoopConfig {
     pub(crate) shard_seconds: f64,
     /// A shard is published when it holds this many positions.
     pub(crate) shard_positions: u64,
-    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops when
-    /// they are more and the trainer is too far behind.
+    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops
+    /// when they are more and the trainer is too far behind.
     pub(crate) spool_mib: u64,
     /// Seconds the run waits for a store that is away or full before it ends.
     pub(crate) patience_seconds: f64,
@@ -147,7 +152,8 @@ pub(crate) struct BudgetConfig {
 }
 
 impl BudgetConfig {
-    /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without limits.
+    /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without
+    /// limits.
     pub(crate) fn spent(&self, ledger: &Ledger, games: u64, steps: u64) -> f64 {
         let shares = [
             (ledger.elapsed_seconds, self.minutes * 60.0),
@@ -165,29 +171,98 @@ impl BudgetConfig {
     }
 }
 
+impl LoopConfig {
+    /// Checks every setting's range.
+    fn validate(&self) -> Result<(), SettingError> {
+        check_setting("loop.workers", self.workers, 0..=4096)?;
+        check_setting("loop.groups_per_worker", self.groups_per_worker, 1..=1024)?;
+        self.check_later_visits()?;
+        check_setting("loop.reuse", self.reuse, above(0.0, 1e6))?;
+        check_setting("loop.lead_positions", self.lead_positions, 1..)?;
+        check_setting("loop.shard_seconds", self.shard_seconds, above(0.0, 1e9))?;
+        check_setting("loop.shard_positions", self.shard_positions, 1..)?;
+        check_setting("loop.spool_mib", self.spool_mib, 0..=1 << 30)?;
+        check_setting("loop.patience_seconds", self.patience_seconds, 0.0..=1e9)?;
+        check_setting("loop.weights_every_steps", self.weights_every_steps, 1..)?;
+        check_setting("loop.candidate_every_steps", self.candidate_every_steps, 1..)?;
+        check_setting("loop.checkpoint_seconds", self.checkpoint_seconds, 0.0..=1e9)?;
+        check_setting("loop.checkpoints_kept", self.checkpoints_kept, 1..)
+    }
+
+    /// Checks that every entry has visits and more positions than the one before it.
+    fn check_later_visits(&self) -> Result<(), SettingError> {
+        let mut before = None;
+        for (number, &(positions, visits)) in self.later_visits.iter().enumerate() {
+            let refuse = |expected: String| {
+                let key = format!("loop.later_visits[{number}]");
+                Err(SettingError::new(key, format!("[{positions}, {visits}]"), expected))
+            };
+            match before {
+                _ if visits == 0 => return refuse("[positions, visits] with 1 visit or more".to_owned()),
+                Some((earlier, of)) if positions <= earlier => {
+                    return refuse(format!("more positions than [{earlier}, {of}], the entry before it"));
+                }
+                _ => before = Some((positions, visits)),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.
+    ///
+    /// # Errors
+    /// Wrong use for an override that cannot be used, and for a store in place of the file; all else is about the file.
     pub(crate) fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
+        refuse_store(path)?;
         let text = std::fs::read_to_string(path).with_context(|| {
             format!(
                 "cannot read the config {}; configs/5x5.toml is an example",
                 path.display()
             )
         })?;
-        // On its own first, so that errors keep their line.
-        let config: RunConfig = parse(&text).with_context(|| format!("in {}", path.display()))?;
-        let config = match overrides.is_empty() {
-            true => config,
-            false => {
-                let mut table: toml::Table = toml::from_str(&text)?;
-                for assignment in overrides {
-                    set(&mut table, assignment)?;
-                }
-                parse(&toml::to_string(&table)?).context("after the --set overrides")?
-            }
+        let in_file = |fault: &Fault| match line_of(&text, &fault.key) {
+            Some(line) => anyhow!("{}, line {line}: {fault}", path.display()),
+            None => anyhow!("{}: {fault}", path.display()),
         };
-        config.check().with_context(|| format!("in {}", path.display()))?;
-        Ok(config)
+        let table: toml::Table =
+            toml::from_str(&text).map_err(|error| anyhow!("{}: {}", path.display(), error.to_string().trim_end()))?;
+        let config = fault::read(&table).map_err(|fault| in_file(&fault))?;
+        config.override_with(table, overrides, in_file)
+    }
+
+    /// Applies `--set key=value` overrides to a configuration that does not come from a file.
+    ///
+    /// # Errors
+    /// Wrong use for an override that cannot be used; otherwise what the configuration itself has wrong.
+    pub(crate) fn with_overrides(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
+        self.override_with(self.table()?, overrides, |fault| anyhow!("{fault}"))
+    }
+
+    /// Applies overrides to the table that the configuration was read from, and checks the result.
+    fn override_with(
+        &self,
+        mut table: toml::Table,
+        overrides: &[String],
+        refuse: impl Fn(&Fault) -> anyhow::Error,
+    ) -> anyhow::Result<RunConfig> {
+        let assignments = overrides::parse(overrides)?;
+        let mut config = self.clone();
+        for assignment in &assignments {
+            config = assignment.apply(&mut table)?;
+        }
+        let Err(fault) = config.check() else { return Ok(config) };
+        match assignments.iter().find(|assignment| assignment.concerns(&fault.key)) {
+            Some(assignment) => Err(assignment.refuse(&fault)),
+            None if self.check().is_ok() => Err(overrides::refuse(&assignments, &fault)),
+            None => Err(refuse(&fault)),
+        }
+    }
+
+    /// The effective configuration as TOML with every key, except those that are only written when they are set.
+    pub(crate) fn table(&self) -> anyhow::Result<toml::Table> {
+        Ok(toml::from_str(&toml::to_string(self)?)?)
     }
 
     /// The visits of self-play's full searches once `positions` were made.
@@ -214,141 +289,205 @@ impl RunConfig {
         Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
     }
 
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self) -> Result<(), Fault> {
+        self.check_name()?;
+        check_setting("seed", self.seed, 0..=i64::MAX as u64)?;
+        let rules = self.rules.check_for_machines();
+        rules.map_err(|error| Fault::new("rules", format!("rules: {error}")))?;
         self.network.validate()?;
         self.selfplay.validate()?;
         self.selfplay.check_rules(self.rules)?;
-        self.training.validate()?;
+        check_setting("selfplay.search.visits", self.selfplay.search.visits, 1..)?;
+        self.window.validate()?;
         self.samples.validate()?;
-        self.gate.validate().map_err(anyhow::Error::msg)?;
-        let rules = self.rules.check_for_machines();
-        rules.with_context(|| format!("rules = \"{}\"", self.rules))?;
-        let pace = &self.pace;
-        let above_0 = f64::MIN_POSITIVE..1e9;
-        let broken = [
-            (self.seed >= 1 << 63, "seed must be below 2^63"),
-            (
-                self.selfplay.search.visits == 0,
-                "selfplay.search.visits must be at least 1",
-            ),
-            (pace.groups_per_worker == 0, "loop.groups_per_worker must be at least 1"),
-            (
-                pace.later_visits.iter().any(|v| v.1 == 0),
-                "loop.later_visits: a search needs at least 1 visit",
-            ),
-            (
-                !pace.later_visits.is_sorted_by_key(|v| v.0),
-                "loop.later_visits must ascend",
-            ),
-            (!above_0.contains(&pace.reuse), "loop.reuse must be above 0"),
-            (pace.lead_positions == 0, "loop.lead_positions must be at least 1"),
-            (
-                !above_0.contains(&pace.shard_seconds),
-                "loop.shard_seconds must be above 0",
-            ),
-            (
-                !(0.0..1e9).contains(&pace.checkpoint_seconds),
-                "loop.checkpoint_seconds must be 0 or more",
-            ),
-            (
-                !(0.0..1e9).contains(&pace.patience_seconds),
-                "loop.patience_seconds must be 0 or more",
-            ),
-            (pace.spool_mib > 1 << 30, "loop.spool_mib must be at most 2^30"),
-            (
-                !(0.0..=1.0).contains(&self.window.fraction),
-                "window.fraction must be 0 to 1",
-            ),
-            (pace.workers > 4096, "loop.workers must be at most 4096"),
-            (
-                !(0.0..1e9).contains(&self.budget.minutes),
-                "budget.minutes must be 0 or more",
-            ),
-            (pace.shard_positions == 0, "loop.shard_positions must be at least 1"),
-            (
-                pace.weights_every_steps == 0,
-                "loop.weights_every_steps must be at least 1",
-            ),
-            (
-                pace.candidate_every_steps == 0,
-                "loop.candidate_every_steps must be at least 1",
-            ),
-            (pace.checkpoints_kept == 0, "loop.checkpoints_kept must be at least 1"),
-        ];
-        match broken.iter().find(|(broken, _)| *broken) {
-            Some((_, reason)) => bail!("{reason}"),
-            None => Ok(()),
+        self.training.validate()?;
+        self.pace.validate()?;
+        self.gate.validate()?;
+        check_setting("budget.minutes", self.budget.minutes, 0.0..=1e9)?;
+        Ok(())
+    }
+
+    /// The name becomes part of paths, so it must not lead out of the folder of runs.
+    fn check_name(&self) -> Result<(), SettingError> {
+        let name = &self.name;
+        let is_good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        match (1..=100).contains(&name.len())
+            && name.chars().all(is_good)
+            && !name.starts_with('.')
+            && !name.contains("..")
+        {
+            true => Ok(()),
+            false => {
+                let expected = "1 to 100 letters, digits, `-`, `_` and `.`, with no `.` in front and no `..`";
+                Err(SettingError::new("name", format!("{name:?}"), expected))
+            }
         }
     }
 }
 
-/// Parses TOML into `T`; an unknown key's error also names the nearest known one.
-fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let message = error.to_string();
-        match nearest_known(&message) {
-            Some(known) => anyhow::anyhow!("{}\ndid you mean `{known}`?", message.trim_end()),
-            None => anyhow::anyhow!("{}", message.trim_end()),
-        }
-    })
-}
-
-/// The known key nearest to the unknown one in serde's "unknown field `x`, expected one of `a`, `b`".
-fn nearest_known(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("unknown field `")?;
-    let mut quoted = rest.split('`').step_by(2).map(str::to_owned);
-    let unknown = quoted.next()?;
-    let distance = |known: &String| strsim::damerau_levenshtein(&unknown, known);
-    quoted
-        .filter(|known| !known.is_empty() && distance(known) <= 3)
-        .min_by_key(distance)
-}
-
-/// Sets `a.b=value` in a table; the value is TOML where it parses as such, else a string.
-fn set(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
-    let Some((path, value)) = assignment.split_once('=') else {
+/// Wrong use: a folder or an address where a config file is expected.
+fn refuse_store(path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    if path.join("run.json").is_file() || path.to_string_lossy().contains("://") {
         return Err(usage(format!(
-            "--set takes KEY=VALUE, such as budget.minutes=10; found {assignment:?}"
+            "{shown} is a store, but a config file is expected: name a file here and the store with --store {shown}; \
+             `tengen config show {shown} > run.toml` writes the configuration of its run to a file"
         )));
-    };
-    let value = match toml::from_str::<toml::Table>(&format!("v = {value}")) {
-        Ok(mut parsed) => parsed
-            .remove("v")
-            .unwrap_or_else(|| toml::Value::String(value.to_owned())),
-        Err(_) => toml::Value::String(value.to_owned()),
-    };
-    let mut keys: Vec<&str> = path.trim().split('.').collect();
-    let last = keys.pop().unwrap_or_default();
-    let mut here = table;
-    for key in keys {
-        let entry = here
-            .entry(key)
-            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        here = match entry {
-            toml::Value::Table(inner) => inner,
-            _ => return Err(usage(format!("--set {path}: `{key}` is a value, not a section"))),
-        };
     }
-    here.insert(last.to_owned(), value);
+    if path.is_dir() {
+        return Err(usage(format!(
+            "{shown} is a folder, but a config file is expected, such as configs/5x5.toml"
+        )));
+    }
     Ok(())
+}
+
+/// The line, counted from 1, of a key in TOML text, or of the innermost section around it that is there.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let root = toml::de::DeTable::parse(text).ok()?;
+    let root = toml::de::DeValue::Table(root.into_inner());
+    let (mut here, mut start) = (&root, None);
+    for part in keys::parts(key) {
+        let next = match here {
+            toml::de::DeValue::Array(_) => part.parse::<usize>().ok().and_then(|place| here.get(place)),
+            _ => here.get(part),
+        };
+        let Some(next) = next else { break };
+        start = Some(next.span().start);
+        here = next.get_ref();
+    }
+    Some(1 + text[..start?].matches('\n').count())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
+    use toml::Table;
 
-    fn configs() -> Vec<std::path::PathBuf> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
-        let files = std::fs::read_dir(folder).expect("configs/ exists");
+    fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs")
+    }
+
+    fn configs() -> Vec<PathBuf> {
+        let files = std::fs::read_dir(folder()).expect("configs/ exists");
         files.map(|file| file.expect("readable").path()).collect()
+    }
+
+    fn text_of(file: &str) -> String {
+        std::fs::read_to_string(folder().join(file)).expect("readable")
+    }
+
+    fn table_of(file: &str) -> Table {
+        toml::from_str(&text_of(file)).expect("TOML")
+    }
+
+    /// Every key of a file, also those of lines such as `#key = value`, with whether a comment explains it: behind the
+    /// value or on the line above.
+    fn stated(text: &str) -> Vec<(String, bool)> {
+        let (mut section, mut above, mut found) = ("", "", Vec::new());
+        for line in text.lines() {
+            if let Some(header) = line.strip_prefix('[') {
+                section = header.split(']').next().unwrap_or_default();
+            } else if let Some((name, value)) = line.trim_start_matches('#').split_once(" = ")
+                && !name.contains(' ')
+            {
+                let explained = above.starts_with("# ") || value.contains(" # ");
+                found.push((keys::join(section, name), explained));
+            }
+            above = line;
+        }
+        found
+    }
+
+    /// The table without one of its keys.
+    fn without(table: &Table, path: &str) -> Table {
+        let (mut table, mut parts) = (table.clone(), path.split('.').rev());
+        let name = parts.next().expect("a name");
+        let mut here = &mut table;
+        for section in parts.rev() {
+            here = here[section].as_table_mut().expect("a section");
+        }
+        here.remove(name).expect("a key");
+        table
+    }
+
+    fn effective(table: &Table) -> Result<String, Fault> {
+        fault::read(table).map(|config| toml::to_string(&config).expect("TOML"))
+    }
+
+    /// The message of a load that fails.
+    #[track_caller]
+    fn message(overrides: &[&str]) -> String {
+        let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
+        let error = RunConfig::load(&folder().join("5x5.toml"), &overrides).expect_err("refused");
+        let wrong_use = error.is::<crate::output::UsageError>();
+        assert!(wrong_use, "an override is wrong use: {error:#}");
+        format!("{error:#}")
     }
 
     #[test]
     fn shipped_configs_load() {
         let configs = configs();
-        assert!(configs.len() >= 4, "{configs:?}");
+        assert!(configs.len() >= 5, "{configs:?}");
         for path in configs {
             RunConfig::load(&path, &[]).unwrap_or_else(|error| panic!("{error:?}"));
+        }
+    }
+
+    #[test]
+    fn all_keys_explains_every_key_and_no_other() {
+        let stated = stated(&text_of("all-keys.toml"));
+        let mut named: Vec<&str> = stated.iter().map(|(key, _)| key.as_str()).collect();
+        let mut known: Vec<&str> = keys::leaves().collect();
+        named.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(named, known);
+        let unexplained: Vec<_> = stated.iter().filter(|(_, explained)| !explained).collect();
+        assert!(unexplained.is_empty(), "{unexplained:?}");
+    }
+
+    #[test]
+    fn all_keys_holds_the_defaults() {
+        let table = table_of("all-keys.toml");
+        let whole = effective(&table).expect("loads");
+        let mut required = Vec::new();
+        for (key, _) in stated(&text_of("all-keys.toml")) {
+            match keys::look_up(&table, &key).map(|_| effective(&without(&table, &key))) {
+                Some(Ok(without)) => assert_eq!(without, whole, "{key} differs from its default"),
+                Some(Err(_)) => required.push(key),
+                // Off unless given.
+                None => assert!(keys::default_of(&key).is_none(), "{key} has a default"),
+            }
+        }
+        // Keys that are off unless given can be given as the file shows them.
+        let given = text_of("all-keys.toml").replace("\n#", "\n").replace("\n ", "\n# ");
+        effective(&toml::from_str(&given).expect("TOML")).expect("loads");
+        let in_required = toml::from_str::<Table>(keys::REQUIRED).expect("TOML");
+        let other = required.iter().find(|key| keys::look_up(&in_required, key).is_none());
+        assert_eq!(other, None, "keys without a default");
+    }
+
+    #[test]
+    fn experiments_state_what_differs_from_the_defaults_and_explain_it() {
+        for path in configs().iter().filter(|path| !path.ends_with("all-keys.toml")) {
+            let file = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            let table = table_of(file);
+            let whole = effective(&table).expect("loads");
+            for (key, explained) in stated(&text_of(file)) {
+                assert!(explained, "{file}: no comment at {key}");
+                let without = effective(&without(&table, &key));
+                assert_ne!(without, Ok(whole.clone()), "{file}: {key} is at its default");
+            }
+        }
+    }
+
+    #[test]
+    fn the_effective_configuration_is_a_config_file() {
+        for path in configs() {
+            let config = RunConfig::load(&path, &[]).expect("loads");
+            let again = fault::read(&config.table().expect("TOML")).expect("loads");
+            assert_eq!(again.id().expect("TOML"), config.id().expect("TOML"));
         }
     }
 
@@ -356,18 +495,20 @@ mod tests {
     #[test]
     fn odd_values_are_refused_or_bearable() {
         let odd = "-1 0 1 9223372036854775807 -9223372036854775808 -0.5 1e300 inf nan true 'x' '' [] {}";
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let table: toml::Table = toml::from_str(&text).expect("TOML");
-        let of_section = |(section, value): (&String, &toml::Value)| match value.as_table() {
-            Some(inner) => inner.keys().map(|key| format!("{section}.{key}")).collect(),
-            None => vec![section.clone()],
-        };
+        let path = folder().join("5x5.toml");
         let mut taken = 0;
-        for key in table.iter().flat_map(of_section) {
+        for key in keys::all().iter().map(|key| &key.path) {
             for value in odd.split(' ') {
                 match RunConfig::load(&path, &[format!("{key}={value}")]) {
-                    Err(error) => assert!(!format!("{error:#}").is_empty()),
+                    Err(error) => {
+                        let message = format!("{error:#}");
+                        assert!(message.starts_with(&format!("--set {key}={value}: ")), "{message}");
+                        for foreign in [
+                            "f64", "f32", "u64", "u32", "usize", "struct", "variant", "sequence", "TOML",
+                        ] {
+                            assert!(!message.contains(foreign), "{message}");
+                        }
+                    }
                     Ok(config) => {
                         taken += 1;
                         let _ = (config.sizes(), config.id(), config.budget.is_limited());
@@ -379,68 +520,285 @@ mod tests {
         assert!(taken > 100, "{taken}");
     }
 
-    /// Every key a config can hold stands, with a comment, in the shipped files.
     #[test]
-    fn shipped_configs_state_every_key() {
-        fn keys(prefix: &str, table: &toml::Table, into: &mut Vec<String>) {
-            for (key, value) in table {
-                match value {
-                    toml::Value::Table(inner) => keys(&format!("{prefix}{key}."), inner, into),
-                    _ => into.push(format!("{prefix}{key}")),
-                }
-            }
-        }
-        for path in configs() {
-            let text = std::fs::read_to_string(&path).expect("readable");
-            // This key is written only when it is true.
-            let on = "network.pass_alive_inputs=true".to_owned();
-            let config = RunConfig::load(&path, &[on]).expect("loads");
-            let (mut known, mut stated) = (Vec::new(), Vec::new());
-            keys("", &toml::Table::try_from(&config).expect("a table"), &mut known);
-            keys("", &toml::from_str(&text).expect("TOML"), &mut stated);
-            let missing: Vec<_> = known.iter().filter(|key| !stated.contains(key)).collect();
-            assert!(missing.is_empty(), "{} leaves out {missing:?}", path.display());
-            for line in text.lines().filter(|line| line.contains('=') && !line.starts_with('#')) {
-                assert!(line.contains('#'), "{}: no comment at: {line}", path.display());
-            }
-        }
-    }
-
-    #[test]
-    fn unknown_keys_name_the_nearest() {
-        let error = parse::<BudgetConfig>("minuts = 3").expect_err("unknown");
-        assert!(error.to_string().contains("did you mean `minutes`?"), "{error}");
-    }
-
-    #[test]
-    fn overrides() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-        let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]);
-        assert_eq!(load("budget.minutes=0.5").expect("loads").budget.minutes, 0.5);
-        assert_eq!(load("name=other").expect("loads").name, "other");
+    fn overrides_replace_values() {
+        let path = folder().join("5x5.toml");
+        let load = |set: &str| RunConfig::load(&path, &[set.to_owned()]).expect("loads");
+        assert_eq!(load("budget.minutes=0.5").budget.minutes, 0.5);
+        assert_eq!(load("budget.minutes = 3").budget.minutes, 3.0);
+        assert_eq!(load("name=other").name, "other");
+        assert_eq!(load("name=7").name, "7");
+        assert_eq!(
+            load("selfplay.komi.fixed_fair=24.5").selfplay.komi.fixed_fair,
+            Some(24.5)
+        );
+        assert_eq!(load("selfplay.komi={spread=1}").selfplay.komi.spread, 1.0);
         for rules in Rules::names() {
-            let config = load(&format!("rules={rules}")).expect("every named set");
-            assert_eq!(config.rules.name(), rules);
-        }
-        for bad in [
-            "budget.minutes",
-            "name.inner=3",
-            "budget.minuts=3",
-            "loop.later_visits=[[5, 0]]",
-            "rules=japanese",
-            "rules=\"aga,button=yes\"",
-            "selfplay.end_when_settled=1",
-            "window.fraction=-0.1",
-            "window.fraction=nan",
-            "loop.workers=100000",
-            "selfplay.boards=[{size=\"5x\"}]",
-        ] {
-            assert!(load(bad).is_err(), "{bad}");
+            assert_eq!(load(&format!("rules={rules}")).rules.name(), rules);
         }
         let settled = |rules: &str| RunConfig::load(&path, &["selfplay.end_when_settled=true".into(), rules.into()]);
         assert!(settled("rules=aga").expect("counts area").selfplay.end_when_settled);
-        let error = settled("rules=japanese2008").expect_err("counts territory");
-        let error = format!("{error:#}");
-        assert!(error.contains("selfplay.end_when_settled: expected false"), "{error}");
+    }
+
+    #[test]
+    fn bad_overrides_are_named_with_the_remedy() {
+        for (set, expected) in [
+            (
+                "budget.minutes",
+                "--set takes KEY=VALUE, such as budget.minutes=10; found \"budget.minutes\"",
+            ),
+            ("=3", "--set takes KEY=VALUE"),
+            ("minutes=3", "minutes is not a key; did you mean `budget.minutes`?"),
+            (
+                "training.lr=1",
+                "training.lr is not a key; did you mean `training.learning_rate`?",
+            ),
+            (
+                "budget.minuts=3",
+                "budget.minuts is not a key; did you mean `budget.minutes`?",
+            ),
+            (
+                "komi=7",
+                "komi is not a key; did you mean `selfplay.komi.uniform_share`, `selfplay.komi.spread` or",
+            ),
+            (
+                "gate.colour=3",
+                "gate.colour is not a key; the keys of gate are always_promote, games,",
+            ),
+            (
+                "colour=3",
+                "colour is not a key; configs/all-keys.toml explains every key",
+            ),
+            (
+                "name.inner=3",
+                "name is one value, not a section: set the whole of it, such as name=\"5x5\"",
+            ),
+            (
+                "selfplay.boards[0].size=7",
+                "selfplay.boards is one value, not a section: set the whole of it, such as \
+                 selfplay.boards=[{ size = \"9x9\", share = 1.0 }]",
+            ),
+            (
+                "selfplay.boards=5x5",
+                "selfplay.boards is \"5x5\": expected a list, such as [{ size = \"9x9\", share = 1.0 }]",
+            ),
+            (
+                "selfplay.boards=[{size=5}]",
+                "selfplay.boards[0].size is 5: expected text, such as \"5x5\"",
+            ),
+            (
+                "selfplay.boards=[{}]",
+                "selfplay.boards[0].size is missing: expected a value, such as \"5x5\"",
+            ),
+            (
+                "selfplay.boards=[{size=\"5x\"}]",
+                "selfplay.boards[0].size is \"5x\": expected WIDTHxHEIGHT or one number",
+            ),
+            (
+                "selfplay.boards=[{size=\"5x5\", share=0}]",
+                "selfplay.boards[0].share is 0: expected above 0, up to",
+            ),
+            (
+                "selfplay.boards=[]",
+                "selfplay.boards is []: expected at least one board",
+            ),
+            (
+                "selfplay.boards=[5]",
+                "selfplay.boards[0] is 5: expected a section in braces, such as { share = 1.0, size = \"5x5\" }",
+            ),
+            (
+                "selfplay.boards=[{size=\"5x5\", shares=2}]",
+                "selfplay.boards[0].shares is not a key: expected a value, such as [{ size = \"9x9\", share = 1.0 }]",
+            ),
+            (
+                "selfplay.komi=7",
+                "selfplay.komi is 7: expected a section with the keys uniform_share, spread, fixed_fair, such as \
+                 selfplay.komi.uniform_share=0.2",
+            ),
+            (
+                "selfplay.komi=[]",
+                "selfplay.komi is []: expected a section with the keys",
+            ),
+            (
+                "selfplay.end_when_settled=1",
+                "selfplay.end_when_settled is 1: expected true or false, such as false",
+            ),
+            (
+                "selfplay.decided_value=1.5",
+                "selfplay.decided_value is 1.5: expected 0 to 1",
+            ),
+            (
+                "selfplay.opening.max_random_plies=0",
+                "selfplay.opening.max_random_plies is 0: expected 1 to 1000",
+            ),
+            (
+                "selfplay.search.visits=-3",
+                "selfplay.search.visits is -3: expected a whole number from 0 to 4294967295",
+            ),
+            (
+                "selfplay.search.visits=0",
+                "selfplay.search.visits is 0: expected 1 or more",
+            ),
+            (
+                "selfplay.search.margin_share=2",
+                "selfplay.search.margin_share is 2: expected 0 to 1",
+            ),
+            (
+                "training.optimizer=adam",
+                "training.optimizer is \"adam\": expected adamw or sgd",
+            ),
+            (
+                "training.optimizer=3",
+                "training.optimizer is \"3\": expected adamw or sgd",
+            ),
+            (
+                "training.learning_rate=fast",
+                "--set training.learning_rate=fast: training.learning_rate is \"fast\": expected a number, such as \
+                 0.003",
+            ),
+            (
+                "training.learning_rate=0",
+                "training.learning_rate is 0: expected above 0, up to 100",
+            ),
+            (
+                "training.batch=1.5",
+                "training.batch is 1.5: expected a whole number, 0 or more, such as 128",
+            ),
+            (
+                "window.base_positions=0",
+                "window.base_positions is 0: expected 1 or more",
+            ),
+            ("window.fraction=-0.1", "window.fraction is -0.1: expected 0 to 1"),
+            ("window.fraction=nan", "window.fraction is NaN: expected 0 to 1"),
+            ("loop.workers=100000", "loop.workers is 100000: expected 0 to 4096"),
+            (
+                "loop.later_visits=8",
+                "loop.later_visits is 8: expected a list, such as [[100000, 16], [1000000, 32]]",
+            ),
+            (
+                "loop.later_visits=[[5]]",
+                "loop.later_visits[0] is [5]: expected a list of 2 values, such as [[",
+            ),
+            (
+                "loop.later_visits=[[5, 0]]",
+                "loop.later_visits[0] is [5, 0]: expected [positions, visits] with 1 visit",
+            ),
+            (
+                "loop.later_visits=[[500, 8], [200, 16]]",
+                "loop.later_visits[1] is [200, 16]: expected more positions than [500, 8], the entry before it",
+            ),
+            (
+                "gate.openings=some",
+                "gate.openings: 'some' names no openings: expected none, first-moves",
+            ),
+            (
+                "gate.openings=book:a.sgf",
+                "gate.openings is book:a.sgf: expected none, first-moves or random, not a book",
+            ),
+            ("gate.games=1", "gate.games is 1: expected 2 or more"),
+            (
+                "gate.sprt.alpha=0.5",
+                "gate.sprt.alpha is 0.5: expected above 0, below 0.5",
+            ),
+            (
+                "gate.sprt.elo0=60",
+                "gate.sprt.elo1 is 50: expected more than elo0, which is 60",
+            ),
+            ("rules=japanese", "rules: "),
+            (
+                "rules=aga,button=yes",
+                "rules: the button is not played between machines",
+            ),
+            (
+                "name=",
+                "name is \"\": expected 1 to 100 letters, digits, `-`, `_` and `.`",
+            ),
+            ("name=a/b", "name is \"a/b\": expected 1 to 100 letters"),
+            ("name=..", "name is \"..\": expected 1 to 100 letters"),
+            ("name=a..b", "name is \"a..b\": expected"),
+            ("name=é", "name is \"é\": expected"),
+            ("seed=-1", "seed is -1: expected a whole number, 0 or more, such as 1"),
+            ("network.blocks=0", "network.blocks is 0: expected 1 to 128"),
+            (
+                "samples.result_share=1.5",
+                "samples.result_share is 1.5: expected 0 to 1",
+            ),
+        ] {
+            let found = message(&[set]);
+            assert!(
+                found.contains(expected),
+                "{set}\nexpected: {expected}\nfound:    {found}"
+            );
+        }
+    }
+
+    #[test]
+    fn overrides_that_do_not_go_together_are_all_named() {
+        let twice = message(&["budget.minutes=1", "gate.games=8", "budget.minutes=2"]);
+        assert_eq!(
+            twice,
+            "--set gives budget.minutes twice: budget.minutes=1 and budget.minutes=2; leave one out"
+        );
+        let settled = message(&["selfplay.end_when_settled=true", "rules=japanese2008"]);
+        assert!(
+            settled
+                .starts_with("--set selfplay.end_when_settled=true: selfplay.end_when_settled is true: expected false"),
+            "{settled}"
+        );
+        // The key that breaks is none of those given.
+        let spread = message(&["gate.sprt.elo0=60", "gate.games=8"]);
+        assert!(
+            spread.starts_with("--set gate.sprt.elo0=60 --set gate.games=8: gate.sprt.elo1 is 50"),
+            "{spread}"
+        );
+    }
+
+    #[test]
+    fn faults_of_a_file_have_their_line() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mine.toml");
+        let refused = |text: &str, overrides: &[&str]| {
+            std::fs::write(&path, text).expect("writable");
+            let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
+            let error = RunConfig::load(&path, &overrides).expect_err("refused");
+            assert!(!error.is::<crate::output::UsageError>(), "{error:#}");
+            let message = format!("{error:#}");
+            message
+                .strip_prefix(&path.display().to_string())
+                .expect(&message)
+                .to_owned()
+        };
+        let begin = "name = \"a\"\nrules = \"aga\"\nnetwork = { blocks = 1, channels = 8 }\n";
+        for (rest, expected) in [
+            (
+                "[budget]\nminutes = \"ten\"",
+                ", line 5: budget.minutes is \"ten\": expected a number, such as 0.0",
+            ),
+            (
+                "[budget]\n\nminuts = 3",
+                ", line 6: budget.minuts is not a key; did you mean `budget.minutes`?",
+            ),
+            (
+                "minutes = 3",
+                ", line 4: minutes is not a key; did you mean `budget.minutes`?",
+            ),
+            ("[gate]\nvisits = 0", ", line 5: gate.visits is 0: expected 1 or more"),
+            (
+                "[loop]\nlater_visits = [\n  [9, 1],\n  [8, 1],\n]",
+                ", line 7: loop.later_visits[1] is [8, 1]: expected more positions",
+            ),
+            (
+                "gate = 3",
+                ", line 4: gate is 3: expected a section with the keys always_promote",
+            ),
+            ("[gate", ": TOML parse error at line 4"),
+        ] {
+            let found = refused(&format!("{begin}{rest}"), &[]);
+            assert!(found.starts_with(expected), "expected: {expected}\nfound:    {found}");
+        }
+        let found = refused("name = \"a\"\nrules = \"aga\"", &[]);
+        assert_eq!(found, ": network.blocks is missing: expected a value, such as 4");
+        let found = refused(&format!("{begin}[gate]\nvisits = 0"), &["budget.minutes=1"]);
+        assert!(found.starts_with(", line 5: gate.visits is 0"), "{found}");
     }
 }

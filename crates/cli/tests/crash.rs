@@ -32,10 +32,13 @@ fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml")
 }
 
+/// A run with these settings, and with those of [`SETTINGS`] whose keys they do not set.
 fn command(store: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
     command.args(["run", "-v", "--store"]).arg(store).arg(config());
-    for set in SETTINGS.iter().chain(more) {
+    let key_of = |set: &str| set.split('=').next().map(str::to_owned);
+    let is_replaced = |set: &&&str| more.iter().any(|other| key_of(other) == key_of(set));
+    for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(more) {
         command.args(["--set", set]);
     }
     command
@@ -222,9 +225,9 @@ fn a_second_run_on_the_same_store_is_rejected() {
 fn input_errors_name_the_problem() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let unknown = finish(&folder.path().join("a"), &["loop.reuze=3"]);
-    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(unknown.status.code(), Some(2));
     assert!(
-        stderr_of(&unknown).contains("did you mean `reuse`?"),
+        stderr_of(&unknown).contains("did you mean `loop.reuse`?"),
         "{}",
         stderr_of(&unknown)
     );

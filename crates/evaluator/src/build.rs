@@ -119,7 +119,7 @@ fn search_player(
         player: spec.to_string(),
         reason,
     };
-    config.validate().map_err(refuse)?;
+    config.validate().map_err(|error| refuse(error.to_string()))?;
     if by_time.is_some() && config.method != SearchMethod::Puct {
         return Err(refuse("only method=puct can be limited by time".to_owned()));
     }

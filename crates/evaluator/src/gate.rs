@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tengen_rng as rng;
-use tengen_rules::{Komi, Rules, Size};
+use tengen_rules::{Komi, Rules, SettingError, Size, check_setting};
 
 use crate::openings::Openings;
 use crate::play::{MatchContext, MatchError, Observer, run_match};
@@ -127,28 +127,20 @@ impl GateConfig {
     /// Checks every value against its range.
     ///
     /// # Errors
-    /// A sentence naming the first invalid field.
-    pub fn validate(&self) -> Result<(), String> {
+    /// [`SettingError`] naming the first invalid field.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("gate.games", self.games, 2..)?;
+        check_setting("gate.visits", self.visits, 1..)?;
+        check_setting("gate.parallel", self.parallel, 1..)?;
         if self.older_champions > 0 && self.older_games < 8 {
-            return Err(format!(
-                "gate.older_games must be at least 8, not {}, because fewer games show nothing; or set \
-                 gate.older_champions to 0",
-                self.older_games
-            ));
-        }
-        if self.games < 2 {
-            return Err(format!("gate.games must be at least 2, not {}", self.games));
-        }
-        if self.parallel == 0 {
-            return Err("gate.parallel must be at least 1".to_owned());
-        }
-        if self.visits == 0 {
-            return Err("gate.visits must be at least 1".to_owned());
+            let expected = "8 or more (fewer show nothing), or gate.older_champions 0";
+            return Err(SettingError::new("gate.older_games", self.older_games, expected));
         }
         if self.openings.book.is_some() {
-            return Err("gate.openings must be none, first-moves, or random, not a book".to_owned());
+            let expected = "none, first-moves or random, not a book";
+            return Err(SettingError::new("gate.openings", &self.openings, expected));
         }
-        self.sprt.validate().map_err(|reason| format!("gate.sprt: {reason}"))
+        self.sprt.validate().map_err(|error| error.under("gate.sprt"))
     }
 }
 
@@ -249,7 +241,9 @@ pub fn run_gate(
     context: &MatchContext,
     observer: &mut Observer<'_>,
 ) -> Result<GateVerdict, MatchError> {
-    config.validate().map_err(MatchError::Settings)?;
+    config
+        .validate()
+        .map_err(|error| MatchError::Settings(error.to_string()))?;
     let (candidate_name, champion_name) = (candidate.name(), champion.name());
     let verdict = |(decision, reason), result| GateVerdict {
         decision,

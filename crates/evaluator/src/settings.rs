@@ -119,7 +119,7 @@ impl MatchConfig {
             Some(_) if self.a_color != AColor::Alternate => {
                 Err("a sequential test needs pairs of games: a_color must be alternate".to_owned())
             }
-            Some(sprt) => sprt.validate(),
+            Some(sprt) => sprt.validate().map_err(|error| error.to_string()),
             None => Ok(()),
         }
     }

@@ -4,7 +4,10 @@
 //! to the GSPRT" (2020) and fishtest's `LLRcalc.py`. The log-likelihood ratio compares the most likely distributions of
 //! pair scores with the mean fixed to either hypothesis; the bounds are Wald's (1945).
 
+use std::ops::Bound;
+
 use serde::{Deserialize, Serialize};
+use tengen_rules::{SettingError, check_setting};
 
 use crate::elo::score_of_elo;
 use crate::pentanomial::{Pentanomial, SCORES};
@@ -43,22 +46,17 @@ impl SprtConfig {
     /// Checks the hypotheses' order and the error rates' range.
     ///
     /// # Errors
-    /// A sentence naming the field that is wrong.
-    pub fn validate(&self) -> Result<(), String> {
-        let rate = |rate: f64| rate > 0.0 && rate < 0.5;
-        if !(self.elo0.abs() <= 2000.0 && self.elo1.abs() <= 2000.0 && self.elo0 < self.elo1) {
-            return Err(format!(
-                "elo0 must be below elo1, both from -2000 to 2000, not {} and {}",
-                self.elo0, self.elo1
-            ));
+    /// [`SettingError`] naming the field that is wrong.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        let rate = (Bound::Excluded(0.0), Bound::Excluded(0.5));
+        check_setting("elo0", self.elo0, -2000.0..=2000.0)?;
+        check_setting("elo1", self.elo1, -2000.0..=2000.0)?;
+        if self.elo0 >= self.elo1 {
+            let expected = format!("more than elo0, which is {}", self.elo0);
+            return Err(SettingError::new("elo1", self.elo1, expected));
         }
-        match rate(self.alpha) && rate(self.beta) {
-            true => Ok(()),
-            false => Err(format!(
-                "alpha and beta must be between 0 and 0.5, not {} and {}",
-                self.alpha, self.beta
-            )),
-        }
+        check_setting("alpha", self.alpha, rate)?;
+        check_setting("beta", self.beta, rate)
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tengen_encoding::PlaneSet;
+use tengen_rules::{SettingError, check_setting};
 
 /// The shape of a network, written as `b4c32` when everything except blocks and channels has its default value.
 ///
@@ -94,26 +95,13 @@ impl NetworkConfig {
     /// Checks that every field is in its range.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`] naming the first field that is not.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let fields = [
-            ("blocks", self.blocks, 1, 128),
-            ("channels", self.channels, 1, 1024),
-            ("head_channels", self.head_channels, 1, 256),
-            ("pool_every", self.pool_every, 0, 128),
-            ("score_hidden", self.score_hidden, 1, 1024),
-        ];
-        for (field, found, low, high) in fields {
-            if !(low..=high).contains(&found) {
-                return Err(ConfigError::OutOfRange {
-                    field,
-                    found,
-                    low,
-                    high,
-                });
-            }
-        }
-        Ok(())
+    /// [`SettingError`] naming the first field that is not.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("network.blocks", self.blocks, 1..=128)?;
+        check_setting("network.channels", self.channels, 1..=1024)?;
+        check_setting("network.head_channels", self.head_channels, 1..=256)?;
+        check_setting("network.pool_every", self.pool_every, 0..=128)?;
+        check_setting("network.score_hidden", self.score_hidden, 1..=1024)
     }
 }
 
@@ -149,17 +137,8 @@ pub enum ConfigError {
     #[error("`{0}` is not a network name: expected blocks and channels, such as b4c32")]
     Name(String),
     /// A field is too small or too large.
-    #[error("network {field} is {found}: expected {low} to {high}")]
-    OutOfRange {
-        /// The field's name.
-        field: &'static str,
-        /// The field's value.
-        found: usize,
-        /// The smallest value allowed.
-        low: usize,
-        /// The largest value allowed.
-        high: usize,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] SettingError),
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Weights {
     /// # Errors
     /// When a field of `config` is out of range.
     pub fn random(config: &NetworkConfig, seed: u64) -> Result<Weights, WeightsError> {
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let parameters = parameters(config);
         let values = parameters
             .iter()
@@ -63,7 +63,7 @@ impl Weights {
     /// # Errors
     /// [`WeightsError::Shape`] when a list is missing or its length differs from its parameter's.
     pub fn from_values(config: &NetworkConfig, values: Vec<Vec<f32>>) -> Result<Weights, WeightsError> {
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let parameters = parameters(config);
         for (number, parameter) in parameters.iter().enumerate() {
             let found = values.get(number).map_or(0, Vec::len);
@@ -134,7 +134,7 @@ impl Weights {
         check_versions(&metadata)?;
         let metadata: Metadata = serde_json::from_str(&metadata).map_err(|_| WeightsError::NotOurs)?;
         let config = metadata.architecture;
-        config.validate()?;
+        config.validate().map_err(ConfigError::from)?;
         let mut tensors: HashMap<String, NamedTensor> = tensors
             .into_iter()
             .map(|tensor| (tensor.name.clone(), tensor))

@@ -10,6 +10,6 @@ mod stored_game;
 mod window;
 
 pub use game_cache::CacheError;
-pub use sample_config::{CachePlace, SampleConfig, SampleConfigError, SymmetryMode};
+pub use sample_config::{CachePlace, SampleConfig, SymmetryMode};
 pub use samples::{SampleError, SampleSource, WindowLoad};
 pub use window::{Window, WindowConfig, WindowDamage};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tengen_rules::{SettingError, check_setting};
 
 use crate::game_cache::GameCache;
 use tengen_store::Store;
@@ -96,45 +97,24 @@ impl Default for SampleConfig {
     }
 }
 
-/// A setting of [`SampleConfig`] is out of range.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("samples.{name} must be {range}, but is {found}")]
-pub struct SampleConfigError {
-    name: &'static str,
-    range: &'static str,
-    found: String,
-}
-
 impl SampleConfig {
     /// Checks the range of every setting.
     ///
     /// # Errors
-    /// [`SampleConfigError`] names the first setting that is out of range.
-    pub fn validate(&self) -> Result<(), SampleConfigError> {
+    /// [`SettingError`] naming the first setting out of its range.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("samples.result_share", self.result_share, 0.0..=1.0)?;
+        check_setting("samples.max_positions", self.max_positions, 1..)?;
+        if self.cache == CachePlace::Memory {
+            check_setting("samples.cache_bytes", self.cache_bytes, 1..)?;
+        }
         let folder = String::from(self.cache.clone());
-        let checks = [
-            (
-                "result_share",
-                "a number from 0 to 1",
-                self.result_share.to_string(),
-                (0.0..=1.0).contains(&self.result_share),
-            ),
-            (
-                "max_positions",
-                "at least 1",
-                self.max_positions.to_string(),
-                self.max_positions > 0,
-            ),
-            (
-                "cache",
-                "`auto`, `memory` or the path of a folder",
-                format!("{folder:?}"),
-                !folder.trim().is_empty(),
-            ),
-        ];
-        match checks.into_iter().find(|check| !check.3) {
-            None => Ok(()),
-            Some((name, range, found, _)) => Err(SampleConfigError { name, range, found }),
+        match folder.trim().is_empty() {
+            false => Ok(()),
+            true => {
+                let expected = "`auto`, `memory` or the path of a folder";
+                Err(SettingError::new("samples.cache", format!("{folder:?}"), expected))
+            }
         }
     }
 
@@ -174,10 +154,12 @@ mod tests {
             change(&mut config);
             config.validate().unwrap_err().to_string()
         };
-        assert!(refused(|config| config.result_share = 1.5).contains("from 0 to 1, but is 1.5"));
+        assert!(refused(|config| config.result_share = 1.5).contains("result_share is 1.5: expected 0 to 1"));
         assert!(refused(|config| config.result_share = f32::NAN).contains("result_share"));
         assert!(refused(|config| config.max_positions = 0).contains("max_positions"));
         assert!(refused(|config| config.cache = CachePlace::Folder("".into())).contains("path of a folder"));
+        let no_memory = |config: &mut SampleConfig| (config.cache, config.cache_bytes) = (CachePlace::Memory, 0);
+        assert!(refused(no_memory).contains("cache_bytes is 0: expected 1 or more"));
         assert_eq!(SampleConfig::default().validate(), Ok(()));
     }
 

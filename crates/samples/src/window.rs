@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use tengen_rules::{SettingError, check_setting};
 
 use tengen_store::ShardInfo;
 
@@ -13,7 +14,7 @@ const MAX_DAMAGED_SHARE: f64 = 0.01;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WindowConfig {
-    /// Positions that are always in the window, newest first. Usually 3000 on 5x5, 10000 on 9x9. A larger base forgets
+    /// Positions that are always in the window, newest first. 1 or more; usually 3000 on 5x5, 10000 on 9x9. A larger base forgets
     /// less but learns more slowly from the newest games.
     pub base_positions: u64,
     /// Share of all positions ever published that is added to the base, 0 to 1. Usually 0.12.
@@ -30,6 +31,15 @@ impl Default for WindowConfig {
 }
 
 impl WindowConfig {
+    /// Checks every setting's range.
+    ///
+    /// # Errors
+    /// [`SettingError`] naming the first setting out of its range.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("window.base_positions", self.base_positions, 1..)?;
+        check_setting("window.fraction", self.fraction, 0.0..=1.0)
+    }
+
     /// Number of positions the window should hold after `total` positions were published.
     pub fn target_positions(&self, total: u64) -> u64 {
         let share = self.fraction.clamp(0.0, 1.0);

@@ -1,6 +1,7 @@
 //! The settings of a search.
 
 use serde::{Deserialize, Serialize};
+use tengen_rules::{SettingError, check_setting};
 
 /// The rule that distributes visits among moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -88,29 +89,14 @@ impl SearchConfig {
     /// Checks every value against its range.
     ///
     /// # Errors
-    /// A message that names the first field out of range.
-    pub fn validate(&self) -> Result<(), String> {
-        if self.candidates == 0 {
-            return Err("search.candidates must be at least 1".to_owned());
-        }
-        let constants = [
-            ("c_visit", self.c_visit),
-            ("c_scale", self.c_scale),
-            ("c_puct", self.c_puct),
-            ("fpu_reduction", self.fpu_reduction),
-        ];
-        for (name, value) in constants {
-            if !(0.0..=1e6).contains(&value) {
-                return Err(format!("search.{name} must be between 0 and 1000000, found {value}"));
-            }
-        }
-        if !(0.0..=1.0).contains(&self.margin_share) {
-            return Err(format!(
-                "search.margin_share must be between 0 and 1, found {}",
-                self.margin_share
-            ));
-        }
-        Ok(())
+    /// [`SettingError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("candidates", self.candidates, 1..)?;
+        check_setting("c_visit", self.c_visit, 0.0..=1e6)?;
+        check_setting("c_scale", self.c_scale, 0.0..=1e6)?;
+        check_setting("c_puct", self.c_puct, 0.0..=1e6)?;
+        check_setting("fpu_reduction", self.fpu_reduction, 0.0..=1e6)?;
+        check_setting("margin_share", self.margin_share, 0.0..=1.0)
     }
 }
 
@@ -125,16 +111,16 @@ mod tests {
             margin_share: 1.5,
             ..SearchConfig::default()
         };
-        assert!(bad.validate().unwrap_err().contains("margin_share"));
+        assert_eq!(bad.validate().unwrap_err().key, "margin_share");
         let bad = SearchConfig {
             c_scale: f32::NAN,
             ..SearchConfig::default()
         };
-        assert!(bad.validate().unwrap_err().contains("c_scale"));
+        assert_eq!(bad.validate().unwrap_err().key, "c_scale");
         let bad = SearchConfig {
             c_puct: -1.0,
             ..SearchConfig::default()
         };
-        assert!(bad.validate().unwrap_err().contains("c_puct"));
+        assert_eq!(bad.validate().unwrap_err().key, "c_puct");
     }
 }

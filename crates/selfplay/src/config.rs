@@ -1,9 +1,8 @@
 //! The settings of self-play.
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{Rules, Scoring, Size};
+use tengen_rules::{Rules, Scoring, SettingError, Size, above, check_setting};
 use tengen_search::SearchConfig;
-use thiserror::Error;
 
 /// How self-play games are set up and played.
 ///
@@ -29,7 +28,7 @@ pub struct SelfPlayConfig {
     /// under territory scoring.
     pub end_when_settled: bool,
     /// The absolute value of the last search, 0 to 1, above which a game counts as decided and is searched with
-    /// `decided_visits`. Usual: 0.95; with 1 or more, never. Larger uses full searches for longer.
+    /// `decided_visits`. Usual: 0.95; 1 means never. Larger uses full searches for longer.
     pub decided_value: f32,
     /// Visits per search in a decided game, if fewer than the model's. Usual: 6. Larger improves late moves at a higher
     /// cost.
@@ -67,7 +66,7 @@ pub struct OpeningConfig {
     /// The share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more unusual
     /// positions and fewer of its own choosing.
     pub random_share: f64,
-    /// The maximum number of random plies in such a game; the number is uniform from 1 to this. Usual: 4 on 5x5, 8 on
+    /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on 5x5, 8 on
     /// 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are not used
     /// for training.
     pub max_random_plies: u32,
@@ -133,16 +132,6 @@ impl Default for SelfPlayConfig {
     }
 }
 
-/// An invalid setting.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("selfplay.{key}: {problem}")]
-pub struct ConfigError {
-    /// The key of the setting, relative to `selfplay`.
-    pub key: &'static str,
-    /// What was expected and what was found.
-    pub problem: String,
-}
-
 /// The checked settings in the form that games use.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -155,47 +144,30 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Checks a configuration for games under these rules.
-    pub(crate) fn for_rules(config: &SelfPlayConfig, rules: Rules) -> Result<Self, ConfigError> {
+    pub(crate) fn for_rules(config: &SelfPlayConfig, rules: Rules) -> Result<Self, SettingError> {
         config.check_rules(rules)?;
         Self::new(config)
     }
 
-    /// Checks a configuration regardless of the rules.
-    pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, ConfigError> {
-        let error = |key, problem| Err(ConfigError { key, problem });
-        for (key, value, max) in [
-            ("opening.random_share", config.opening.random_share, 1.0),
-            ("komi.uniform_share", config.komi.uniform_share, 1.0),
-            ("komi.spread", config.komi.spread, 1000.0),
-            ("decided_value", f64::from(config.decided_value), 1000.0),
-            ("decided_weight", f64::from(config.decided_weight), 1.0),
-            ("policy_cut", f64::from(config.policy_cut), 0.5),
-        ] {
-            if !(0.0..=max).contains(&value) {
-                return error(key, format!("expected a number from 0 to {max}, found {value}"));
-            }
+    /// Checks a configuration.
+    pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, SettingError> {
+        check_setting("selfplay.games_per_group", config.games_per_group, 1..=1 << 16)?;
+        check_setting("selfplay.ply_limit_areas", config.ply_limit_areas, 1..=100)?;
+        check_setting("selfplay.decided_value", config.decided_value, 0.0..=1.0)?;
+        check_setting("selfplay.decided_weight", config.decided_weight, 0.0..=1.0)?;
+        check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
+        check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
+        let opening = &config.opening;
+        check_setting("selfplay.opening.random_share", opening.random_share, 0.0..=1.0)?;
+        check_setting("selfplay.opening.max_random_plies", opening.max_random_plies, 1..=1000)?;
+        let komi = &config.komi;
+        check_setting("selfplay.komi.uniform_share", komi.uniform_share, 0.0..=1.0)?;
+        check_setting("selfplay.komi.spread", komi.spread, 0.0..=1000.0)?;
+        if let Some(fair) = komi.fixed_fair {
+            check_setting("selfplay.komi.fixed_fair", fair, -400.0..=400.0)?;
         }
-        for (key, value, max) in [
-            ("games_per_group", config.games_per_group, 1 << 16),
-            ("ply_limit_areas", config.ply_limit_areas, 100),
-            ("cache_mib", config.cache_mib.saturating_add(1), 1 << 16),
-        ] {
-            if !(1..=max).contains(&value) {
-                return error(key, format!("expected a whole number from 1 to {max}, found {value}"));
-            }
-        }
-        if let Some(fair) = config.komi.fixed_fair
-            && !(-400.0..=400.0).contains(&fair)
-        {
-            return error(
-                "komi.fixed_fair",
-                format!("expected points from -400 to 400, found {fair}"),
-            );
-        }
-        config
-            .search
-            .validate()
-            .map_err(|problem| ConfigError { key: "search", problem })?;
+        let search = config.search.validate();
+        search.map_err(|error| error.under("selfplay.search"))?;
         let boards = boards(config)?;
         let canvas = tengen_search::canvas_of(boards.iter().map(|&(size, _)| size)).expect("there is a board");
         Ok(Self {
@@ -210,45 +182,38 @@ impl SelfPlayConfig {
     /// Checks every setting.
     ///
     /// # Errors
-    /// [`ConfigError`] names the first invalid setting.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    /// [`SettingError`] naming the first key that cannot be used.
+    pub fn validate(&self) -> Result<(), SettingError> {
         Settings::new(self).map(drop)
     }
 
     /// Checks that the settings are compatible with these rules.
     ///
     /// # Errors
-    /// [`ConfigError`] names a setting that is not.
-    pub fn check_rules(&self, rules: Rules) -> Result<(), ConfigError> {
+    /// [`SettingError`] naming the key that they exclude.
+    pub fn check_rules(&self, rules: Rules) -> Result<(), SettingError> {
         if self.end_when_settled && rules.scoring == Scoring::Territory {
-            let problem = format!("expected false under rules with territory scoring, found true with {rules}");
-            let key = "end_when_settled";
-            return Err(ConfigError { key, problem });
+            let expected = format!("false under rules that count territory, such as {rules}");
+            return Err(SettingError::new("selfplay.end_when_settled", true, expected));
         }
         Ok(())
     }
 }
 
-fn boards(config: &SelfPlayConfig) -> Result<Vec<(Size, f64)>, ConfigError> {
-    let error = |problem| Err(ConfigError { key: "boards", problem });
+/// The boards with shares that add up to 1.
+fn boards(config: &SelfPlayConfig) -> Result<Vec<(Size, f64)>, SettingError> {
     if config.boards.is_empty() {
-        return error("expected at least one board, found none".to_owned());
+        return Err(SettingError::new("selfplay.boards", "[]", "at least one board"));
     }
     let total: f64 = config.boards.iter().map(|board| board.share).sum();
-    let mut boards = Vec::new();
-    for board in &config.boards {
-        if !(board.share > 0.0 && total.is_finite()) {
-            return error(format!(
-                "expected a positive share for {}, found {}",
-                board.size, board.share
-            ));
-        }
-        match board.size.parse::<Size>() {
-            Ok(size) => boards.push((size, board.share / total)),
-            Err(problem) => return error(format!("`{}`: {problem}", board.size)),
-        }
-    }
-    Ok(boards)
+    let read = |(number, board): (usize, &BoardShare)| {
+        let key = |field| format!("selfplay.boards[{number}].{field}");
+        check_setting(&key("share"), board.share, above(0.0, 1e9))?;
+        let expected = "WIDTHxHEIGHT or one number, each side from 1 to 19";
+        let wrong = |_| SettingError::new(key("size"), format!("{:?}", board.size), expected);
+        Ok((board.size.parse().map_err(wrong)?, board.share / total))
+    };
+    config.boards.iter().enumerate().map(read).collect()
 }
 
 #[cfg(test)]
@@ -264,17 +229,17 @@ mod tests {
             policy_cut: 0.9,
             ..SelfPlayConfig::default()
         };
-        assert_eq!(bad.validate().unwrap_err().key, "policy_cut");
+        assert_eq!(bad.validate().unwrap_err().key, "selfplay.policy_cut");
         let bad = SelfPlayConfig {
             boards: vec![],
             ..SelfPlayConfig::default()
         };
-        assert_eq!(bad.validate().unwrap_err().key, "boards");
+        assert_eq!(bad.validate().unwrap_err().key, "selfplay.boards");
         let bad = SelfPlayConfig {
             games_per_group: 0,
             ..SelfPlayConfig::default()
         };
-        assert_eq!(bad.validate().unwrap_err().key, "games_per_group");
+        assert_eq!(bad.validate().unwrap_err().key, "selfplay.games_per_group");
     }
 
     #[test]
@@ -288,7 +253,11 @@ mod tests {
             let rules: Rules = name.parse().unwrap();
             let refused = config.check_rules(rules).map_err(|error| error.key);
             let expected = rules.scoring != Scoring::Territory;
-            assert_eq!(refused, expected.then_some(()).ok_or("end_when_settled"), "{name}");
+            assert_eq!(
+                refused,
+                expected.then_some(()).ok_or("selfplay.end_when_settled".to_owned()),
+                "{name}"
+            );
             SelfPlayConfig::default().check_rules(rules).unwrap();
         }
     }

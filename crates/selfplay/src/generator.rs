@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
+use tengen_rules::SettingError;
 use tengen_search::PredictError;
 use thiserror::Error;
 
-use crate::config::{ConfigError, SelfPlayConfig, Settings};
+use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};
 use crate::game::RunIdentity;
 use crate::group::{FinishedGame, Group, GroupSetup};
@@ -59,7 +60,7 @@ pub struct Stopped {
 pub enum GeneratorError {
     /// A setting is invalid.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] SettingError),
     /// The games in flight from the last stop cannot be resumed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tengen_encoding::PlaneSet;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
-use tengen_rules::Komi;
+use tengen_rules::{Komi, SettingError};
 use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step};
 
-use crate::config::{ConfigError, SelfPlayConfig, Settings};
+use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
 use crate::game::{Game, GameAddress, Progress, RunIdentity, Terms};
 use crate::model::ModelUpdate;
@@ -78,13 +78,13 @@ impl Group {
     /// A group that has not begun a game yet.
     ///
     /// # Errors
-    /// [`ConfigError`] if a setting is invalid.
+    /// [`SettingError`] if a setting is invalid.
     pub fn new(
         config: &SelfPlayConfig,
         setup: GroupSetup,
         model: ModelUpdate,
         counters: Arc<Counters>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, SettingError> {
         Ok(Self::with_settings(
             Arc::new(Settings::for_rules(config, setup.run.rules)?),
             setup,

@@ -30,7 +30,7 @@ mod setup;
 mod snapshot;
 mod worker;
 
-pub use config::{BoardShare, ConfigError, KomiConfig, OpeningConfig, SelfPlayConfig};
+pub use config::{BoardShare, KomiConfig, OpeningConfig, SelfPlayConfig};
 pub use counters::{CounterValues, Counters};
 pub use game::{Clock, GameAddress, RunIdentity};
 pub use generate::{GenerateSetup, generate};

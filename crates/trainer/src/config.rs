@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tengen_network::Precision;
+use tengen_rules::{SettingError, above, check_setting};
 
 /// Settings of a trainer. The defaults solve 5x5 in under a minute on two cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,15 +13,15 @@ pub struct TrainerConfig {
     pub batch: usize,
     /// The algorithm that turns gradients into steps (usual `adamw`).
     pub optimizer: Optimizer,
-    /// Learning rate after the warm-up (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger values
+    /// Learning rate after the warm-up, above 0 (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger values
     /// learn faster, up to the point where training no longer converges.
     pub learning_rate: f64,
     /// Steps during which the learning rate rises from zero (usual 100). More steps are safer at a large learning rate.
     pub warmup_steps: u64,
     /// How the learning rate changes after the warm-up (usual `constant`).
     pub schedule: Schedule,
-    /// Steps, counted from zero, over which the cosine schedule falls (usual: the length of the run). Unused by
-    /// `constant`.
+    /// Steps, counted from zero, over which the cosine schedule falls, 1 or more (usual: the length of the run). Unused
+    /// by `constant`.
     pub decay_steps: u64,
     /// Share of the learning rate that remains at the end of the cosine schedule (usual 0.1). Unused by `constant`.
     pub final_share: f64,
@@ -136,50 +137,24 @@ impl TrainerConfig {
     /// Checks that every field is in its range.
     ///
     /// # Errors
-    /// Returns an error naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), TrainerConfigError> {
-        let below_one = 1.0 - f64::EPSILON;
-        let fields = [
-            ("batch", self.batch as f64, 1.0, 1e6),
-            ("learning_rate", self.learning_rate, 0.0, 100.0),
-            ("final_share", self.final_share, 0.0, 1.0),
-            ("weight_decay", self.weight_decay, 0.0, 10.0),
-            ("beta1", self.beta1, 0.0, below_one),
-            ("beta2", self.beta2, 0.0, below_one),
-            ("momentum", self.momentum, 0.0, below_one),
-            ("clip_norm", self.clip_norm, 0.0, f64::MAX),
-            ("average", self.average, 0.0, below_one),
-            ("loss.policy", self.loss.policy, 0.0, 1e6),
-            ("loss.value", self.loss.value, 0.0, 1e6),
-            ("loss.margin", self.loss.margin, 0.0, 1e6),
-            ("loss.ownership", self.loss.ownership, 0.0, 1e6),
-        ];
-        for (field, found, low, high) in fields {
-            if !(low..=high).contains(&found) {
-                return Err(TrainerConfigError {
-                    field,
-                    found,
-                    low,
-                    high,
-                });
-            }
-        }
-        Ok(())
+    /// Names the first field that does not.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        check_setting("training.batch", self.batch, 1..=1_000_000)?;
+        check_setting("training.learning_rate", self.learning_rate, above(0.0, 100.0))?;
+        check_setting("training.decay_steps", self.decay_steps, 1..)?;
+        check_setting("training.final_share", self.final_share, 0.0..=1.0)?;
+        check_setting("training.weight_decay", self.weight_decay, 0.0..=10.0)?;
+        check_setting("training.beta1", self.beta1, 0.0..1.0)?;
+        check_setting("training.beta2", self.beta2, 0.0..1.0)?;
+        check_setting("training.momentum", self.momentum, 0.0..1.0)?;
+        check_setting("training.clip_norm", self.clip_norm, 0.0..=1e9)?;
+        check_setting("training.average", self.average, 0.0..1.0)?;
+        check_setting("training.loss.policy", self.loss.policy, 0.0..=1e6)?;
+        check_setting("training.loss.value", self.loss.value, 0.0..=1e6)?;
+        check_setting("training.loss.margin", self.loss.margin, 0.0..=1e6)?;
+        check_setting("training.loss.ownership", self.loss.ownership, 0.0..=1e6)?;
+        check_setting("training.threads", self.threads, 1..=4096)
     }
-}
-
-/// A setting is too small, too large, or not a number.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("training.{field} is {found}: expected {low} to {high}")]
-pub struct TrainerConfigError {
-    /// The field's name.
-    pub field: &'static str,
-    /// The field's value.
-    pub found: f64,
-    /// The smallest value allowed.
-    pub low: f64,
-    /// The largest value allowed.
-    pub high: f64,
 }
 
 #[cfg(test)]
@@ -212,12 +187,20 @@ mod tests {
             average: 1.0,
             ..TrainerConfig::default()
         };
-        assert_eq!(wrong.validate().map_err(|error| error.field), Err("average"));
+        assert_eq!(wrong.validate().unwrap_err().key, "training.average");
         let wrong = TrainerConfig {
             learning_rate: f64::NAN,
             ..TrainerConfig::default()
         };
-        assert_eq!(wrong.validate().map_err(|error| error.field), Err("learning_rate"));
+        assert_eq!(wrong.validate().unwrap_err().key, "training.learning_rate");
+        let wrong = TrainerConfig {
+            learning_rate: 0.0,
+            ..TrainerConfig::default()
+        };
+        assert_eq!(
+            wrong.validate().unwrap_err().to_string(),
+            "training.learning_rate is 0: expected above 0, up to 100"
+        );
         assert!(serde_json::from_str::<TrainerConfig>(r#"{"learning_rat":1}"#).is_err());
         let some = r#"{"optimizer":"sgd","loss":{"margin":0.5},"precision":"bf16"}"#;
         let some: TrainerConfig = serde_json::from_str(some).expect("the rest has defaults");

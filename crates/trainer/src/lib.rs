@@ -14,6 +14,6 @@ mod targets;
 mod trainer;
 
 pub use checkpoint::{AVERAGE_FILE, CheckpointError, METADATA_FILE, OPTIMIZER_FILE, WEIGHTS_FILE};
-pub use config::{LossWeights, Optimizer, Schedule, TrainerConfig, TrainerConfigError};
+pub use config::{LossWeights, Optimizer, Schedule, TrainerConfig};
 pub use loss::Losses;
 pub use trainer::{Trainer, TrainerError};

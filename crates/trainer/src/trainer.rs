@@ -4,8 +4,9 @@ use tch::{Device, Tensor};
 use tengen_encoding::{PlaneSet, TrainingBatch};
 use tengen_model::{NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};
+use tengen_rules::SettingError;
 
-use crate::config::{TrainerConfig, TrainerConfigError};
+use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::targets::Targets;
@@ -195,7 +196,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
 pub enum TrainerError {
     /// A setting is out of range.
     #[error(transparent)]
-    Config(#[from] TrainerConfigError),
+    Config(#[from] SettingError),
     /// The network's configuration or its weights are invalid.
     #[error(transparent)]
     Weights(#[from] WeightsError),

@@ -106,7 +106,7 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
         elo1: *elo1,
         ..SprtConfig::default()
     };
-    config.validate().map(|()| config)
+    config.validate().map(|()| config).map_err(|error| error.to_string())
 }
 
 impl Args {

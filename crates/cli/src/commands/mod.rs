@@ -2,6 +2,8 @@
 
 mod analyze;
 mod bench;
+#[cfg(feature = "torch")]
+mod config;
 mod data;
 mod doctor;
 #[cfg(feature = "torch")]
@@ -39,6 +41,9 @@ pub(crate) enum Command {
     Gtp(gtp::Args),
     #[command(visible_alias = "analysis")]
     Analyze(analyze::Args),
+    #[cfg(feature = "torch")]
+    #[command(subcommand)]
+    Config(config::Config),
     #[command(subcommand)]
     Data(data::Data),
     #[command(subcommand)]
@@ -66,6 +71,8 @@ impl Command {
             Command::Tournament(args) => tournament::run(args),
             Command::Gtp(args) => gtp::run(args),
             Command::Analyze(args) => analyze::run(args),
+            #[cfg(feature = "torch")]
+            Command::Config(command) => config::run(command),
             Command::Data(command) => data::run(command),
             Command::Rules(command) => rules::run(command),
             Command::Report(args) => report::run(args),

@@ -17,7 +17,7 @@ use std::path::PathBuf;
   tengen run configs/5x5.toml --set budget.minutes=1 \\
       --set training.learning_rate=0.002")]
 pub(crate) struct Args {
-    /// The experiment's TOML file; configs/ has examples with every key explained
+    /// The experiment's TOML file; configs/ has examples, and configs/all-keys.toml explains every key
     config: PathBuf,
     /// The run's store: a folder or an address [default: data/runs/NAME, NAME from the config]
     #[arg(long, value_name = "DIR")]

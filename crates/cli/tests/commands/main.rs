@@ -3,6 +3,8 @@
 mod analyze;
 mod bench;
 mod common;
+#[cfg(feature = "torch")]
+mod config;
 mod data;
 mod datasets;
 mod engine_kills;

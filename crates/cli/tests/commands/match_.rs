@@ -271,7 +271,10 @@ fn usage_errors_are_one_sentence() {
         (vec!["--komi", "99"], "larger than the board"),
         (vec!["--size", "20"], "each side from 1 to 19"),
         (vec!["--sprt", "50"], "two numbers"),
-        (vec!["--sprt", "50,0"], "elo0 must be below elo1"),
+        (
+            vec!["--sprt", "50,0"],
+            "elo1 is 0: expected more than elo0, which is 50",
+        ),
         (vec!["--sprt", "0,50", "--a-color", "black"], "pairs"),
         (vec!["--openings", "some"], "does not describe openings"),
         (vec!["--games", "0"], "at least 1"),

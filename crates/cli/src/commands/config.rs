@@ -1,0 +1,51 @@
+//! `tengen config`: configurations without a run.
+
+mod check;
+mod diff;
+mod show;
+
+use crate::config::RunConfig;
+use anyhow::{Context, bail};
+use std::path::Path;
+use tengen_store::{Create, Store};
+
+/// Print, compare and check configurations
+#[derive(clap::Subcommand)]
+pub(crate) enum Config {
+    Show(show::Args),
+    Diff(diff::Args),
+    Check(check::Args),
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(command: Config) -> anyhow::Result<()> {
+    match command {
+        Config::Show(args) => show::run(args),
+        Config::Diff(args) => diff::run(args),
+        Config::Check(args) => check::run(args),
+    }
+}
+
+/// Reads the configuration of a file, or that of the run in a store.
+fn load(source: &str, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    let path = Path::new(source);
+    if !source.contains("://") && !path.is_dir() {
+        return RunConfig::load(path, overrides);
+    }
+    let stored = stored(source)?;
+    match overrides {
+        // A run that was begun under earlier limits can still be looked at.
+        [] => Ok(stored),
+        _ => stored.with_overrides(overrides),
+    }
+}
+
+/// The configuration in a store's `run.json`.
+fn stored(location: &str) -> anyhow::Result<RunConfig> {
+    let store = Store::open(location, Create::Never)?;
+    let Some(run) = store.run_info()? else {
+        bail!("{location} has no run.json: expected a config file, or the store of a run");
+    };
+    serde_json::from_value(run.config)
+        .with_context(|| format!("the configuration in {location}/run.json is of another version"))
+}

@@ -1,0 +1,70 @@
+//! `tengen config diff`: where two configurations differ.
+
+use crate::config::keys;
+use crate::output;
+use serde::Serialize;
+use toml::Value;
+
+/// Shown for a key that is not set.
+const ABSENT: &str = "-";
+
+/// Compare two effective configurations: one line for every key that differs
+///
+/// A line has the key and both values; `-` is a key that is not set. Exits with 0 whether or not they differ.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen config diff configs/5x5.toml configs/9x9.toml
+  tengen config diff data/runs/demo configs/5x5.toml
+  tengen config diff configs/all-keys.toml configs/5x5.toml    what 5x5 changes of the defaults")]
+pub(crate) struct Args {
+    /// A config file, or a store: then the configuration that its run was begun with
+    a: String,
+    /// The other one
+    b: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A key with its two values; none where it is not set.
+#[derive(Serialize)]
+struct Difference {
+    key: &'static str,
+    a: Option<Value>,
+    b: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    differences: Vec<Difference>,
+}
+
+/// Prints the differences.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let a = super::load(&args.a, &[])?.table()?;
+    let b = super::load(&args.b, &[])?.table()?;
+    let values = keys::leaves().map(|key| Difference {
+        key,
+        a: keys::look_up(&a, key).cloned(),
+        b: keys::look_up(&b, key).cloned(),
+    });
+    let differences: Vec<Difference> = values.filter(|both| both.a != both.b).collect();
+    if args.json {
+        return output::json(&Answer { differences });
+    }
+    print(&differences);
+    Ok(())
+}
+
+fn print(differences: &[Difference]) {
+    let words = |value: &Option<Value>| value.as_ref().map_or_else(|| ABSENT.to_owned(), Value::to_string);
+    let cells = differences
+        .iter()
+        .map(|both| [both.key.to_owned(), words(&both.a), words(&both.b)]);
+    let cells: Vec<[String; 3]> = cells.collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
+    let (keys, values) = (width(0).unwrap_or(0), width(1).unwrap_or(0));
+    for [key, a, b] in &cells {
+        output::result(format!("{key:<keys$}  {a:<values$}  {b}"));
+    }
+}

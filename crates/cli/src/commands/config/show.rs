@@ -1,0 +1,33 @@
+//! `tengen config show`: every key of a configuration with its value.
+
+use crate::output;
+
+/// Print the whole effective configuration as TOML: the values given and the defaults of all other keys
+///
+/// The output is a config file itself. Keys that are off unless given, such as selfplay.komi.fixed_fair, are printed
+/// only when they are set; configs/all-keys.toml explains every key.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen config show configs/9x9.toml
+  tengen config show configs/9x9.toml --set network.blocks=8 > mine.toml
+  tengen config show data/runs/demo --json")]
+pub(crate) struct Args {
+    /// A config file, or a store (a folder or an address): then the configuration that its run was begun with
+    config: String,
+    /// Override a config value; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the configuration.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let config = super::load(&args.config, &args.overrides)?;
+    if args.json {
+        return output::json(&config);
+    }
+    output::result(toml::to_string(&config)?.trim_end());
+    Ok(())
+}

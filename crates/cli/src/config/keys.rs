@@ -1,0 +1,285 @@
+//! The keys a configuration can hold: their defaults, their choices, and the one that a misspelled key may mean.
+//!
+//! The list is asked of the configuration's types, so a new key appears here by itself.
+
+use super::RunConfig;
+use std::sync::LazyLock;
+use toml::{Table, Value};
+
+/// The smallest configuration that loads; every other key has a default.
+pub(super) const REQUIRED: &str = r#"
+name = "5x5"
+rules = "tromp_taylor"
+network = { blocks = 4, channels = 32 }
+"#;
+
+/// Examples for keys whose default is absent or does not show the form of other values.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("selfplay.boards", r#"[{ size = "9x9", share = 1.0 }]"#),
+    ("selfplay.komi.fixed_fair", "24.5"),
+    ("loop.later_visits", "[[100000, 16], [1000000, 32]]"),
+];
+
+/// Stands for a key or a choice that no type knows.
+const UNKNOWN: &str = "?";
+
+/// The most keys suggested at once.
+const SUGGESTIONS: usize = 3;
+
+/// Every key with its default, except those that are only written when they are set.
+static DEFAULTS: LazyLock<Table> = LazyLock::new(|| {
+    let config: RunConfig = toml::from_str(REQUIRED).expect("the required keys are enough");
+    let text = toml::to_string(&config).expect("a configuration is TOML");
+    toml::from_str(&text).expect("what was written is TOML")
+});
+
+/// The defaults without the required keys.
+static OPTIONAL: LazyLock<Table> = LazyLock::new(|| {
+    let required: Table = toml::from_str(REQUIRED).expect("TOML");
+    let mut table = DEFAULTS.clone();
+    take_out(&mut table, &required);
+    table
+});
+
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let mut keys = Vec::new();
+    collect("", &mut keys);
+    keys
+});
+
+/// A key or a section of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The key with its sections, such as `budget.minutes`.
+    pub(super) path: String,
+    /// Whether it holds other keys.
+    pub(super) is_section: bool,
+}
+
+/// Every section and key, in the order in which they are written.
+pub(super) fn all() -> &'static [Key] {
+    &KEYS
+}
+
+/// Whether there is such a key or section.
+pub(super) fn is_known(path: &str) -> bool {
+    all().iter().any(|key| key.path == path)
+}
+
+/// Every key that holds a value, in the order in which they are written.
+pub(crate) fn leaves() -> impl Iterator<Item = &'static str> {
+    let leaves = all().iter().filter(|key| !key.is_section);
+    leaves.map(|key| key.path.as_str())
+}
+
+/// The value at a key such as `gate.sprt.alpha` or `selfplay.boards[0].size`.
+pub(crate) fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let mut parts = parts(path);
+    let first = table.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        Value::Table(inner) => inner.get(part),
+        _ => None,
+    })
+}
+
+/// The table with the default of every key that it leaves out. A section that is given in part keeps the other defaults
+/// of the whole; keys without a default stay out.
+pub(super) fn with_defaults(table: &Table) -> Table {
+    let mut filled = OPTIONAL.clone();
+    overlay(&mut filled, table);
+    filled
+}
+
+fn overlay(onto: &mut Table, table: &Table) {
+    for (key, value) in table {
+        match (onto.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above),
+            _ => drop(onto.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+/// The names and places in lists that a path consists of.
+pub(super) fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['.', '[']).map(|part| part.trim_end_matches(']'))
+}
+
+/// The key's default; none for a key that is only written when it is set.
+pub(super) fn default_of(path: &str) -> Option<&'static Value> {
+    look_up(&DEFAULTS, path)
+}
+
+/// A value that the key can have, as TOML; for a part of a list, a value of the whole list.
+pub(super) fn example(path: &str) -> Option<String> {
+    let whole = path.split('[').next().unwrap_or(path);
+    let listed = |path| EXAMPLES.iter().find(|(key, _)| *key == path);
+    match (listed(path), default_of(path)) {
+        (Some((_, example)), _) => Some((*example).to_owned()),
+        (None, Some(default)) => Some(default.to_string()),
+        (None, None) => listed(whole).map(|(_, example)| (*example).to_owned()),
+    }
+}
+
+/// The names of a section's keys; the sections and keys of the whole configuration for the empty path.
+pub(super) fn children(section: &str) -> Vec<String> {
+    let key = join(section, UNKNOWN);
+    names_after(&format!("unknown field `{UNKNOWN}`"), &refusal(&key, 0.into()))
+}
+
+/// The words that a key takes, where it takes only certain ones.
+pub(super) fn choices(path: &str) -> Vec<String> {
+    names_after(&format!("unknown variant `{UNKNOWN}`"), &refusal(path, UNKNOWN.into()))
+}
+
+/// A key below a section.
+pub(super) fn join(section: &str, name: &str) -> String {
+    match section {
+        "" => name.to_owned(),
+        _ => format!("{section}.{name}"),
+    }
+}
+
+/// Puts a value at a key, making the sections above it where they are missing. A value above it is replaced.
+pub(super) fn put(table: &mut Table, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => drop(table.insert(path.to_owned(), value)),
+        Some((section, rest)) => {
+            let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            if !inner.is_table() {
+                *inner = Value::Table(Table::new());
+            }
+            put(inner.as_table_mut().expect("made a table above"), rest, value);
+        }
+    }
+}
+
+/// The keys that an unknown one may mean: the same name elsewhere, the name of these initials, or a likely misspelling.
+pub(super) fn suggest(unknown: &str) -> Vec<String> {
+    let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
+    let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let best = ranked.first().map(|(rank, _)| *rank);
+    let equal = ranked.iter().take_while(|(rank, _)| Some(*rank) == best);
+    equal
+        .flat_map(|(_, key)| match key.is_section {
+            true => children(&key.path).iter().map(|name| join(&key.path, name)).collect(),
+            false => vec![key.path.clone()],
+        })
+        .take(SUGGESTIONS)
+        .collect()
+}
+
+/// How far a key is from the unknown one: names count more than sections; none where they have nothing in common.
+fn likeness(unknown: &str, known: &str) -> Option<usize> {
+    let (unknown_section, unknown_name) = unknown.rsplit_once('.').unwrap_or(("", unknown));
+    let (section, name) = known.rsplit_once('.').unwrap_or(("", known));
+    let section = match unknown_section {
+        _ if unknown_section == section => 0,
+        "" => 1,
+        _ if strsim::damerau_levenshtein(unknown_section, section) <= 2 => 1,
+        _ => 2,
+    };
+    let initials: String = name.split('_').filter_map(|word| word.chars().next()).collect();
+    let typos = strsim::damerau_levenshtein(unknown_name, name);
+    let name = match () {
+        () if unknown_name == name => 0,
+        () if unknown_name.len() > 1 && unknown_name == initials => 1,
+        () if unknown_name.len() > 2 && name.split('_').any(|word| word == unknown_name) => 2,
+        () if typos <= unknown_name.len() / 3 => 2 + typos,
+        () => return None,
+    };
+    Some(3 * name + section)
+}
+
+/// Removes the keys of the other table.
+fn take_out(table: &mut Table, other: &Table) {
+    for (key, value) in other {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(other)) => take_out(inner, other),
+            _ => drop(table.remove(key)),
+        }
+    }
+}
+
+fn collect(section: &str, into: &mut Vec<Key>) {
+    for name in children(section) {
+        let path = join(section, &name);
+        let is_section = default_of(&path).is_some_and(Value::is_table);
+        into.push(Key {
+            path: path.clone(),
+            is_section,
+        });
+        if is_section {
+            collect(&path, into);
+        }
+    }
+}
+
+/// What the types say about a value at a key of the defaults; empty when they take it.
+fn refusal(path: &str, value: Value) -> String {
+    let mut table = DEFAULTS.clone();
+    put(&mut table, path, value);
+    let taken = Value::Table(table).try_into::<RunConfig>();
+    taken.map_or_else(|error| error.message().to_owned(), |_| String::new())
+}
+
+/// The names in backticks behind the words a message begins with.
+fn names_after(words: &str, message: &str) -> Vec<String> {
+    let rest = message.strip_prefix(words).unwrap_or_default();
+    rest.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_and_key_is_found() {
+        for (path, is_section) in [
+            ("name", false),
+            ("network.pass_alive_inputs", false),
+            ("selfplay.komi", true),
+            ("selfplay.komi.fixed_fair", false),
+            ("loop.symmetry", false),
+            ("gate.sprt.alpha", false),
+            ("budget", true),
+        ] {
+            let key = all().iter().find(|key| key.path == path).expect(path);
+            assert_eq!(key.is_section, is_section, "{path}");
+        }
+        assert!(leaves().all(|path| default_of(path).is_none_or(|default| !default.is_table())));
+        assert_eq!(choices("training.optimizer"), ["adamw", "sgd"]);
+        assert!(choices("budget.minutes").is_empty());
+    }
+
+    #[test]
+    fn misspelled_and_misplaced_keys_are_recognized() {
+        for (unknown, meant) in [
+            ("minutes", &["budget.minutes"][..]),
+            ("budget.minuts", &["budget.minutes"]),
+            ("budjet.minutes", &["budget.minutes"]),
+            ("training.minutes", &["budget.minutes"]),
+            ("training.lr", &["training.learning_rate"]),
+            ("lr", &["training.learning_rate"]),
+            ("training.rate", &["training.learning_rate"]),
+            ("games", &["gate.games", "budget.games"]),
+            ("gate.game", &["gate.games"]),
+            (
+                "trainig",
+                &["training.batch", "training.optimizer", "training.learning_rate"],
+            ),
+            (
+                "komi",
+                &[
+                    "selfplay.komi.uniform_share",
+                    "selfplay.komi.spread",
+                    "selfplay.komi.fixed_fair",
+                ],
+            ),
+            ("temperature", &[]),
+        ] {
+            assert_eq!(suggest(unknown), meant, "{unknown}");
+        }
+    }
+}

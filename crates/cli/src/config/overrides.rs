@@ -1,0 +1,110 @@
+//! `--set KEY=VALUE`: overrides of a configuration from the command line.
+
+use super::fault::{self, Fault};
+use super::{RunConfig, keys};
+use crate::output::usage;
+use toml::{Table, Value};
+
+/// One override.
+pub(super) struct Assignment<'a> {
+    /// As it was given.
+    text: &'a str,
+    key: &'a str,
+    value: Value,
+}
+
+/// Reads all overrides.
+///
+/// # Errors
+/// Wrong use: no `=`, or two overrides of one key.
+pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<Assignment<'_>>> {
+    let mut assignments: Vec<Assignment> = Vec::new();
+    for text in texts {
+        let assignment = Assignment::parse(text)?;
+        if let Some(earlier) = assignments.iter().find(|earlier| earlier.key == assignment.key) {
+            let Assignment { key, .. } = assignment;
+            let message = format!("--set gives {key} twice: {} and {text}; leave one out", earlier.text);
+            return Err(usage(message));
+        }
+        assignments.push(assignment);
+    }
+    Ok(assignments)
+}
+
+impl<'a> Assignment<'a> {
+    fn parse(text: &'a str) -> anyhow::Result<Assignment<'a>> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Assignment {
+                text,
+                key: key.trim(),
+                value: value_of(key.trim(), value.trim()),
+            }),
+            _ => Err(usage(format!(
+                "--set takes KEY=VALUE, such as budget.minutes=10; found {text:?}"
+            ))),
+        }
+    }
+
+    /// Puts the value into the table and reads the whole again.
+    ///
+    /// # Errors
+    /// Wrong use, naming this override.
+    pub(super) fn apply(&self, table: &mut Table) -> anyhow::Result<RunConfig> {
+        self.check_key().map_err(|fault| self.refuse(&fault))?;
+        keys::put(table, self.key, self.value.clone());
+        fault::read(table).map_err(|fault| self.refuse(&fault))
+    }
+
+    /// Whether a fault of this key comes from this override.
+    pub(super) fn concerns(&self, key: &str) -> bool {
+        let is_inside = |inner: &str, outer: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        is_inside(key, self.key) || is_inside(self.key, key)
+    }
+
+    /// Wrong use: this override cannot be used.
+    pub(super) fn refuse(&self, fault: &Fault) -> anyhow::Error {
+        refuse(std::slice::from_ref(self), fault)
+    }
+
+    fn check_key(&self) -> Result<(), Fault> {
+        if keys::is_known(self.key) {
+            return Ok(());
+        }
+        let is_above = |key: &&keys::Key| {
+            let rest = self.key.strip_prefix(&key.path);
+            !key.is_section && rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        match keys::all().iter().find(is_above) {
+            None => Err(Fault::unknown(self.key)),
+            Some(above) => {
+                let path = &above.path;
+                let example = keys::example(path).map_or_else(String::new, |value| format!(", such as {path}={value}"));
+                Err(Fault::new(
+                    self.key,
+                    format!("{path} is one value, not a section: set the whole of it{example}"),
+                ))
+            }
+        }
+    }
+}
+
+/// Wrong use: these overrides cannot be used, or not together.
+pub(super) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error {
+    let given: Vec<String> = assignments.iter().map(|one| format!("--set {}", one.text)).collect();
+    usage(format!("{}: {fault}", given.join(" ")))
+}
+
+/// The value is TOML where it can be read as such, else text. Keys that take text take everything as text, so names
+/// such as `7` need no quotes.
+fn value_of(key: &str, text: &str) -> Value {
+    let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok();
+    let parsed = parsed.filter(|table| table.len() == 1);
+    let takes_text = matches!(keys::default_of(key), Some(Value::String(_)));
+    match parsed.and_then(|mut table| table.remove("v")) {
+        Some(value) if value.is_str() || !takes_text => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
