@@ -7,15 +7,13 @@
 mod analysis;
 mod arguments;
 mod commands;
-#[cfg(feature = "torch")]
-mod config;
 mod interrupt;
 mod lines;
 mod match_args;
 mod output;
 mod players;
 #[cfg(feature = "torch")]
-mod run;
+mod screen;
 mod table;
 mod theory;
 

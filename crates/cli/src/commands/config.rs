@@ -4,9 +4,9 @@ mod check;
 mod diff;
 mod show;
 
-use crate::config::RunConfig;
 use anyhow::{Context, bail};
 use std::path::Path;
+use tengen_run::RunConfig;
 use tengen_store::{Create, Store};
 
 /// Print, compare and check configurations

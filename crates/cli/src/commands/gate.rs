@@ -3,10 +3,10 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, say};
-use crate::run::{Gating, left_over};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use std::time::Duration;
+use tengen_run::{Gating, left_over};
 
 /// How often to check the store for new models.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -41,9 +41,9 @@ struct Done {
 
 /// Judges candidates.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let mut run = args.stage.open()?;
     let interrupt = Interrupt::listen("Stopping and abandoning the match in progress…")?;
-    run.be_patient(&interrupt);
+    let mut run = args.stage.open(&interrupt)?;
+    run.be_patient();
     run.say_when_away();
     let mut gating = Gating::new(&run);
     let mut verdicts = Vec::new();

@@ -1,10 +1,11 @@
 //! `tengen run`: the whole training loop on one machine.
 
-use crate::config::RunConfig;
 use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
-use crate::run;
+use crate::screen::Terminal;
 use std::path::PathBuf;
+use std::sync::Arc;
+use tengen_run::{RunConfig, Setup};
 
 /// Train a network from zero: self-play, training and gating side by side until the budget is spent
 ///
@@ -41,7 +42,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping: publishing games and writing a checkpoint…")?;
-    let summary = run::run(&config, &location, &args.device, args.scratch.as_deref(), &interrupt)?;
+    let setup = Setup {
+        predictor: args.device.predictor_options(),
+        scratch: args.scratch,
+        watch: Arc::new(Terminal::default()),
+        stop: interrupt.flag(),
+    };
+    let summary = tengen_run::run(&config, &location, &setup)?;
     match summary {
         Some(summary) if args.json => crate::output::json(&summary),
         Some(summary) => {

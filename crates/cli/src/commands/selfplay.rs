@@ -3,7 +3,6 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, counted, say, thousands};
-use crate::run::{Failures, Opened, Outbox, selfplay};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -11,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tengen_records::GameRecord;
+use tengen_run::{Failures, Opened, Outbox, selfplay};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
 use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
 
@@ -58,9 +58,9 @@ struct Done {
 
 /// Plays the games.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let mut run = args.stage.open()?;
     let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
-    run.be_patient(&interrupt);
+    let mut run = args.stage.open(&interrupt)?;
+    run.be_patient();
     let model = champion(&run)?;
     let mut identity = selfplay::identity(&run);
     if let Some(ms) = args.fixed_time {
@@ -123,7 +123,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             "{words}; the next `tengen selfplay` or `tengen run` on this store publishes them"
         ));
     }
-    failures.into_result()?;
+    failures.into_result(&*run.watch)?;
     let counts = counters.values();
     let done = Done {
         games: games.unwrap_or_default(),

@@ -1,9 +1,12 @@
 //! Arguments shared by the stages of a run that can each run as a separate process.
 
-use crate::config::RunConfig;
+use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
-use crate::run::Opened;
+use crate::screen::Terminal;
 use std::path::PathBuf;
+use std::sync::Arc;
+use tengen_run::Opened;
+use tengen_run::{RunConfig, Setup};
 
 /// The run that a stage works for.
 #[derive(clap::Args)]
@@ -27,14 +30,21 @@ pub(crate) struct StageArgs {
 
 impl StageArgs {
     /// Opens the run, starting it if there is none and a configuration is given.
-    pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        let scratch = self.scratch.as_deref();
+    ///
+    /// `interrupt` ends the stage cleanly, and the waiting of calls to a store that is unreachable.
+    pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
+        let setup = Setup {
+            predictor: self.device.predictor_options(),
+            scratch: self.scratch.clone(),
+            watch: Arc::new(Terminal::default()),
+            stop: interrupt.flag(),
+        };
         let run = match &self.config {
             Some(path) => {
                 let config = RunConfig::load(path, &self.overrides)?;
-                Opened::open(&config, &self.store, &self.device, scratch)?
+                Opened::open(&config, &self.store, &setup)?
             }
-            None => Opened::existing(&self.store, &self.device, scratch)?,
+            None => Opened::existing(&self.store, &setup)?,
         };
         run.first_model()?;
         Ok(run)

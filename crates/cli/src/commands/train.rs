@@ -3,12 +3,11 @@
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, counted, thousands};
-use crate::run::ledger::Clock;
-use crate::run::{Failures, Training};
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use tengen_run::{Clock, Failures, Training};
 use tengen_samples::CachePlace;
 
 /// How often to check the store for new games.
@@ -60,16 +59,16 @@ struct Done {
 
 /// Trains.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let mut run = args.stage.open()?;
+    let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
+    let mut run = args.stage.open(&interrupt)?;
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;
         run.config.samples.validate()?;
     }
     let _lock = run.lock()?;
-    let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
-    run.be_patient(&interrupt);
+    run.be_patient();
     run.say_when_away();
-    let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
+    let (mut training, before) = Training::resume(&run)?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {
         bail!(
@@ -115,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if made > 0 {
         failures.catch("the last checkpoint", || training.last_checkpoint(&clock.read(0)));
     }
-    failures.into_result()?;
+    failures.into_result(&*run.watch)?;
     if made > 0 && !args.follow {
         model = Some(training.publish(generation + 1, &clock.read(0))?.0.to_string());
     }

@@ -1,9 +1,9 @@
 //! `tengen config check`: whether configurations can be used.
 
-use crate::config::RunConfig;
 use crate::output;
 use anyhow::bail;
 use serde::Serialize;
+use tengen_run::RunConfig;
 
 /// Check configurations without running them
 ///

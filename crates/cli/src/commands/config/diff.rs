@@ -1,8 +1,8 @@
 //! `tengen config diff`: where two configurations differ.
 
-use crate::config::keys;
 use crate::output;
 use serde::Serialize;
+use tengen_run::keys;
 use toml::Value;
 
 /// Shown for a key that is not set.

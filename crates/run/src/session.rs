@@ -1,15 +1,14 @@
 //! One process's part of a run: threads for self-play, publishing, training and the gate, until the budget is spent or
 //! the user stops it.
 
-use crate::interrupt::Interrupt;
-use crate::output::say;
-use crate::run::gating::{self, Candidate, Gating};
-use crate::run::ledger::Clock;
-use crate::run::publisher::Publisher;
-use crate::run::screen::Screen;
-use crate::run::status::Status;
-use crate::run::training::Training;
-use crate::run::{Failures, Opened, selfplay};
+use crate::failures::Failures;
+use crate::gating::{self, Candidate, Gating};
+use crate::ledger::Clock;
+use crate::opened::Opened;
+use crate::publisher::Publisher;
+use crate::selfplay;
+use crate::status::Status;
+use crate::training::Training;
 use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Mutex;
@@ -48,11 +47,11 @@ struct Shared<'a> {
 }
 
 /// Runs until the budget is spent (true) or an interrupt arrives (false).
-pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> {
+pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let mut outbox = run.outbox()?;
     // Publish shards left from the last start before the store is read.
     outbox.flush()?;
-    let (mut training, before) = Training::resume(&run.store, &run.config, &run.run_id, run.options.device)?;
+    let (mut training, before) = Training::resume(run)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
     let budget = &run.config.budget;
     if budget.spent(&before, training.games(), training.steps()) >= 1.0 {
@@ -70,7 +69,7 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         run.store.location(),
         training.positions()
     );
-    let mut screen = Screen::open(&title);
+    run.watch.begin(&title);
     let mut publisher = Publisher::new(outbox, &run.config.pace);
     let shared = Shared {
         run,
@@ -84,8 +83,8 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
         published: AtomicU64::new(0),
     };
 
-    let spent = run_threads(&shared, &mut training, &mut publisher, &mut screen, interrupt);
-    screen.close();
+    let spent = run_threads(&shared, &mut training, &mut publisher);
+    run.watch.end();
     // Whatever ended the threads, and whatever fails now: all that was played and learned is kept as far as it can be.
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
     let ledger = clock.read(generator.counters().evaluations);
@@ -96,24 +95,18 @@ pub(crate) fn work(run: &Opened, interrupt: &Interrupt) -> anyhow::Result<bool> 
     failures.catch("self-play", || Ok(stopped.result?));
     failures.catch("publishing the last games", || publisher.close());
     if let Some(words) = publisher.trouble() {
-        say(format!("{words}; the next start publishes them"));
+        run.watch.say(&format!("{words}; the next start publishes them"));
     }
     failures.catch("keeping the games in flight", || {
         selfplay::keep_in_flight(run, &stopped.snapshot)
     });
     failures.catch("the last checkpoint", || training.last_checkpoint(&ledger));
-    failures.into_result()?;
+    failures.into_result(&*run.watch)?;
     Ok(spent == Some(true))
 }
 
 /// Runs all threads until one of them ends. Returns whether the budget is spent, unless looking for that has failed.
-fn run_threads(
-    shared: &Shared<'_>,
-    training: &mut Training,
-    publisher: &mut Publisher,
-    screen: &mut Screen,
-    interrupt: &Interrupt,
-) -> Option<bool> {
+fn run_threads(shared: &Shared<'_>, training: &mut Training, publisher: &mut Publisher) -> Option<bool> {
     let (to_trainer, shards) = crossbeam_channel::unbounded();
     let (to_gate, candidates) = crossbeam_channel::unbounded();
     std::thread::scope(|scope| {
@@ -125,7 +118,7 @@ fn run_threads(
         });
         spawn(scope, shared, "gate", move || gate(shared, &candidates));
         spawn(scope, shared, "reporter", move || report(shared));
-        shared.part("screen", || watch(shared, screen, interrupt))
+        shared.part("screen", || watch(shared))
     })
 }
 
@@ -373,7 +366,10 @@ fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
         std::thread::sleep(TICK);
         if written.elapsed() >= REPORT_EVERY {
             if let Err(error) = write_report(&shared.run.store, &page, refresh) {
-                say(format!("the report could not be written: {error:#}"));
+                shared
+                    .run
+                    .watch
+                    .say(&format!("the report could not be written: {error:#}"));
             }
             written = Instant::now();
         }
@@ -382,7 +378,7 @@ fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
 }
 
 /// The main thread: draws the screen, records metrics and checks whether to stop. True when the budget is spent.
-fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> anyhow::Result<bool> {
+fn watch(shared: &Shared<'_>) -> anyhow::Result<bool> {
     let mut recorded = Instant::now();
     loop {
         std::thread::sleep(TICK);
@@ -393,7 +389,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
             status.measure(&counters, ledger);
             status.selfplay_waits = counters.positions >= shared.generator.lead().limit();
             let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
-            screen.show(&status.view(shared.run, spent));
+            shared.run.watch.show(&status.view(shared.run, spent));
             spent
         };
         if recorded.elapsed() >= METRICS_EVERY {
@@ -401,7 +397,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
             let events = shared.status().take_events(shared.run);
             events.into_iter().for_each(|event| shared.record(event));
         }
-        if spent >= 1.0 || interrupt.requested() || shared.stopping() {
+        if spent >= 1.0 || shared.run.stop.load(Ordering::SeqCst) || shared.stopping() {
             return Ok(spent >= 1.0);
         }
     }
@@ -411,7 +407,7 @@ fn watch(shared: &Shared<'_>, screen: &mut Screen, interrupt: &Interrupt) -> any
 mod tests {
     use super::*;
     use crate::config::RunConfig;
-    use crate::players::DeviceArgs;
+    use crate::opened::Setup;
     use std::path::Path;
     use tengen_store::GamesOf;
 
@@ -453,12 +449,16 @@ mod tests {
     fn a_panic_in_any_thread_is_reported_and_loses_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let location = folder.path().join("store").display().to_string();
-        let run = Opened::open(&config(), &location, &DeviceArgs::default(), Some(folder.path())).expect("a run");
+        let setup = Setup {
+            scratch: Some(folder.path().to_owned()),
+            ..Setup::default()
+        };
+        let run = Opened::open(&config(), &location, &setup).expect("a run");
         run.first_model().expect("a first model");
         let (mut steps, mut begun) = (0, 0);
         for thread in THREADS {
             *WANTED.lock().expect("no panic inside") = Some((thread, steps + 20));
-            let error = work(&run, &Interrupt::default()).expect_err("a thread that panics");
+            let error = work(&run).expect_err("a thread that panics");
             assert_eq!(error.to_string(), format!("the {thread} panicked: struck by lightning"));
 
             // The checkpoint is of the last step made, and every game begun is published or in flight.

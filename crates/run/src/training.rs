@@ -2,10 +2,11 @@
 //! writes checkpoints.
 
 use crate::config::RunConfig;
-use crate::output::bars;
-use crate::run::ledger::Ledger;
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::watch::Watch;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tengen_encoding::TrainingBatch;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
@@ -24,10 +25,11 @@ const LEDGER_FILE: &str = "ledger.json";
 const MANY_POSITIONS: u64 = 1_000_000;
 
 /// The trainer and the games it learns from.
-pub(crate) struct Training {
+pub struct Training {
     store: Store,
     config: RunConfig,
     run_id: String,
+    watch: Arc<dyn Watch>,
     trainer: Trainer,
     source: SampleSource,
     shards: Vec<ShardInfo>,
@@ -50,12 +52,8 @@ pub(crate) struct Training {
 impl Training {
     /// Resumes from the store's newest checkpoint, or starts with the weights of the first model. Also returns the cost
     /// so far.
-    pub(crate) fn resume(
-        store: &Store,
-        config: &RunConfig,
-        run_id: &str,
-        device: DeviceChoice,
-    ) -> anyhow::Result<(Training, Ledger)> {
+    pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
+        let (store, config, device) = (&run.store, &run.config, run.options.device);
         let (trainer, ledger) = match store.checkpoints().latest()? {
             Some((step, files)) => restore(config, device, &files)
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
@@ -68,7 +66,8 @@ impl Training {
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
-            run_id: run_id.to_owned(),
+            run_id: run.run_id.clone(),
+            watch: Arc::clone(&run.watch),
             trainer,
             source: SampleSource::beside(store, config.samples.clone()),
             shards: Vec::new(),
@@ -92,7 +91,7 @@ impl Training {
     ///
     /// # Errors
     /// If the store fails, or if more than 1% of the window's shards, and more than one, are damaged.
-    pub(crate) fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
+    pub fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
         if shards.is_empty() {
             return Ok(());
         }
@@ -101,14 +100,17 @@ impl Training {
         self.shards.extend(shards);
         self.window = Window::select_after(self.pruned_positions, &self.shards, self.config.window);
         let fair_komi = &mut self.fair_komi;
-        let bar = reading_bar(self.window.positions.saturating_sub(self.source.positions()));
+        let mut reading = Reading::new(
+            &*self.watch,
+            self.window.positions.saturating_sub(self.source.positions()),
+        );
         let load = self.source.load_window(&self.store, &self.window, |games| {
             for game in games {
                 fair_komi.observe(game, FairKomi::USUAL_RATE);
-                bar.inc(game.plies.len() as u64);
+                reading.add(game.plies.len() as u64);
             }
         })?;
-        bar.finish_and_clear();
+        reading.finish();
         if load.left_out > 0 && !self.warned {
             self.warned = true;
             tracing::warn!(
@@ -135,7 +137,7 @@ impl Training {
     }
 
     /// Whether the store's games allow one more step at the reuse ratio.
-    pub(crate) fn may_step(&self) -> bool {
+    pub fn may_step(&self) -> bool {
         let batch = self.config.training.batch as u64;
         self.positions >= self.config.pace.start_positions.max(1)
             && self.source.positions() > 0
@@ -143,7 +145,7 @@ impl Training {
     }
 
     /// Runs one training step.
-    pub(crate) fn step(&mut self) -> anyhow::Result<Losses> {
+    pub fn step(&mut self) -> anyhow::Result<Losses> {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
             .source
@@ -160,7 +162,7 @@ impl Training {
     ///
     /// # Errors
     /// See [`Training::take_in`].
-    pub(crate) fn look(&mut self) -> anyhow::Result<()> {
+    pub fn look(&mut self) -> anyhow::Result<()> {
         let listing = self.store.games().list(&GamesOf::SelfPlay)?;
         if listing.shards == self.shards {
             return Ok(());
@@ -174,42 +176,42 @@ impl Training {
     }
 
     /// Training steps since the run began.
-    pub(crate) fn steps(&self) -> u64 {
+    pub fn steps(&self) -> u64 {
         self.trainer.steps()
     }
 
     /// Samples trained on since the run began.
-    pub(crate) fn trained(&self) -> u64 {
+    pub fn trained(&self) -> u64 {
         self.trainer.steps() * self.config.training.batch as u64
     }
 
     /// Positions of all shards taken in.
-    pub(crate) fn positions(&self) -> u64 {
+    pub fn positions(&self) -> u64 {
         self.positions
     }
 
     /// Games of all shards taken in.
-    pub(crate) fn games(&self) -> u64 {
+    pub fn games(&self) -> u64 {
         self.games
     }
 
     /// Positions in the window.
-    pub(crate) fn window_positions(&self) -> u64 {
+    pub fn window_positions(&self) -> u64 {
         self.window.positions
     }
 
     /// The komi at which games are even, estimated from the games seen.
-    pub(crate) fn fair_komi(&self) -> &FairKomi {
+    pub fn fair_komi(&self) -> &FairKomi {
         &self.fair_komi
     }
 
     /// The averaged weights, which self-play and models use.
-    pub(crate) fn weights(&self) -> Weights {
+    pub fn weights(&self) -> Weights {
         self.trainer.ema_weights()
     }
 
     /// Publishes the averaged weights as the model of a generation.
-    pub(crate) fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
+    pub fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
         let weights = self.weights();
         let mut model = Model::new(weights.clone());
         model.info.provenance = Provenance {
@@ -235,7 +237,7 @@ impl Training {
     }
 
     /// Writes a checkpoint if the last one is old enough.
-    pub(crate) fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
+    pub fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
         match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.pace.checkpoint_seconds) {
             true => self.checkpoint(&ledger()),
             false => Ok(()),
@@ -247,7 +249,7 @@ impl Training {
     /// # Errors
     /// When the store fails, or the last step left nothing worth keeping: the next start then goes on from the
     /// checkpoint before.
-    pub(crate) fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+    pub fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.sound,
             "the last step has spoiled the weights, so the checkpoint before counts"
@@ -272,15 +274,32 @@ impl Training {
     }
 }
 
-/// A progress bar for reading games, hidden if there is little to read.
-fn reading_bar(positions: u64) -> ProgressBar {
-    if positions < MANY_POSITIONS {
-        return ProgressBar::hidden();
+/// Shows the progress of reading games if there is much to read.
+struct Reading<'a> {
+    watch: &'a dyn Watch,
+    done: u64,
+    /// Positions to read; 0 if reading them takes too little time to show.
+    all: u64,
+}
+
+impl Reading<'_> {
+    fn new(watch: &dyn Watch, positions: u64) -> Reading<'_> {
+        let all = if positions < MANY_POSITIONS { 0 } else { positions };
+        Reading { watch, done: 0, all }
     }
-    let style = ProgressStyle::with_template("reading games [{bar:40}] {human_pos}/{human_len} positions, {eta} left");
-    let bar = bars().add(ProgressBar::new(positions));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+
+    fn add(&mut self, positions: u64) {
+        self.done = (self.done + positions).min(self.all.saturating_sub(1));
+        if self.all > 0 {
+            self.watch.reading(self.done, self.all);
+        }
+    }
+
+    fn finish(self) {
+        if self.all > 0 {
+            self.watch.reading(self.all, self.all);
+        }
+    }
 }
 
 /// Publishes a model in the store.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use toml::{Table, Value};
 
 /// The smallest configuration that loads; every other key has a default.
-pub(super) const REQUIRED: &str = r#"
+pub const REQUIRED: &str = r#"
 name = "5x5"
 rules = "tromp_taylor"
 network = { blocks = 4, channels = 32 }
@@ -49,31 +49,31 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 
 /// A key or a section of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub struct Key {
     /// The key with its sections, such as `budget.minutes`.
-    pub(super) path: String,
+    pub path: String,
     /// Whether it holds other keys.
-    pub(super) is_section: bool,
+    pub is_section: bool,
 }
 
 /// Every section and key, in the order in which they are written.
-pub(super) fn all() -> &'static [Key] {
+pub fn all() -> &'static [Key] {
     &KEYS
 }
 
 /// Whether there is such a key or section.
-pub(super) fn is_known(path: &str) -> bool {
+pub fn is_known(path: &str) -> bool {
     all().iter().any(|key| key.path == path)
 }
 
 /// Every key that holds a value, in the order in which they are written.
-pub(crate) fn leaves() -> impl Iterator<Item = &'static str> {
+pub fn leaves() -> impl Iterator<Item = &'static str> {
     let leaves = all().iter().filter(|key| !key.is_section);
     leaves.map(|key| key.path.as_str())
 }
 
 /// The value at a key such as `gate.sprt.alpha` or `selfplay.boards[0].size`.
-pub(crate) fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+pub fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     let mut parts = parts(path);
     let first = table.get(parts.next()?)?;
     parts.try_fold(first, |value, part| match value {
@@ -85,7 +85,7 @@ pub(crate) fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
 
 /// The table with the default of every key that it leaves out. A section that is given in part keeps the other defaults
 /// of the whole; keys without a default stay out.
-pub(super) fn with_defaults(table: &Table) -> Table {
+pub fn with_defaults(table: &Table) -> Table {
     let mut filled = OPTIONAL.clone();
     overlay(&mut filled, table);
     filled
@@ -101,17 +101,17 @@ fn overlay(onto: &mut Table, table: &Table) {
 }
 
 /// The names and places in lists that a path consists of.
-pub(super) fn parts(path: &str) -> impl Iterator<Item = &str> {
+pub fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['.', '[']).map(|part| part.trim_end_matches(']'))
 }
 
 /// The key's default; none for a key that is only written when it is set.
-pub(super) fn default_of(path: &str) -> Option<&'static Value> {
+pub fn default_of(path: &str) -> Option<&'static Value> {
     look_up(&DEFAULTS, path)
 }
 
 /// A value that the key can have, as TOML; for a part of a list, a value of the whole list.
-pub(super) fn example(path: &str) -> Option<String> {
+pub fn example(path: &str) -> Option<String> {
     let whole = path.split('[').next().unwrap_or(path);
     let listed = |path| EXAMPLES.iter().find(|(key, _)| *key == path);
     match (listed(path), default_of(path)) {
@@ -122,18 +122,18 @@ pub(super) fn example(path: &str) -> Option<String> {
 }
 
 /// The names of a section's keys; the sections and keys of the whole configuration for the empty path.
-pub(super) fn children(section: &str) -> Vec<String> {
+pub fn children(section: &str) -> Vec<String> {
     let key = join(section, UNKNOWN);
     names_after(&format!("unknown field `{UNKNOWN}`"), &refusal(&key, 0.into()))
 }
 
 /// The words that a key takes, where it takes only certain ones.
-pub(super) fn choices(path: &str) -> Vec<String> {
+pub fn choices(path: &str) -> Vec<String> {
     names_after(&format!("unknown variant `{UNKNOWN}`"), &refusal(path, UNKNOWN.into()))
 }
 
 /// A key below a section.
-pub(super) fn join(section: &str, name: &str) -> String {
+pub fn join(section: &str, name: &str) -> String {
     match section {
         "" => name.to_owned(),
         _ => format!("{section}.{name}"),
@@ -141,7 +141,7 @@ pub(super) fn join(section: &str, name: &str) -> String {
 }
 
 /// Puts a value at a key, making the sections above it where they are missing. A value above it is replaced.
-pub(super) fn put(table: &mut Table, path: &str, value: Value) {
+pub fn put(table: &mut Table, path: &str, value: Value) {
     match path.split_once('.') {
         None => drop(table.insert(path.to_owned(), value)),
         Some((section, rest)) => {
@@ -155,7 +155,7 @@ pub(super) fn put(table: &mut Table, path: &str, value: Value) {
 }
 
 /// The keys that an unknown one may mean: the same name elsewhere, the name of these initials, or a likely misspelling.
-pub(super) fn suggest(unknown: &str) -> Vec<String> {
+pub fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();
     ranked.sort_by_key(|(rank, _)| *rank);

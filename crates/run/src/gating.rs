@@ -4,7 +4,7 @@
 //! A match is named after its two models. Its `result.json` is written after its games and before the promotion, so
 //! after a crash either the match is played again or the recorded verdict takes effect.
 
-use crate::run::Opened;
+use crate::opened::Opened;
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,21 +24,23 @@ use tengen_search::SearchConfig;
 use tengen_store::{Collection, GamesOf, MatchFile, Promotion, Put};
 
 /// A model that may become champion.
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// The model's name in the store.
-    pub(crate) id: ModelId,
+    pub id: ModelId,
     /// The model's weights, if they are in memory.
-    pub(crate) weights: Option<Weights>,
+    pub weights: Option<Weights>,
 }
 
 /// The fields of a verdict that are read back.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Settled {
+pub struct Settled {
     /// Whether the candidate became champion.
     #[serde(default)]
-    pub(crate) promoted: bool,
-    pub(crate) candidate: String,
-    pub(crate) champion: String,
+    pub promoted: bool,
+    /// The candidate's name.
+    pub candidate: String,
+    /// The champion's name.
+    pub champion: String,
     decision: String,
     reason: String,
     result: Option<Score>,
@@ -80,7 +82,7 @@ struct Llr {
 
 impl Settled {
     /// The verdict on one line.
-    pub(crate) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         let verdict = if self.promoted { "promoted" } else { "rejected" };
         let forgot = self
             .older
@@ -103,7 +105,7 @@ impl Settled {
     }
 
     /// The verdict as a metrics event.
-    pub(crate) fn event(&self) -> Gate {
+    pub fn event(&self) -> Gate {
         let mut event = Gate {
             candidate: self.candidate.clone(),
             champion: self.champion.clone(),
@@ -123,7 +125,7 @@ impl Settled {
 
 /// The newest model that may still become champion: it is newer than the champion and has no verdict yet, or one that
 /// has not taken effect.
-pub(crate) fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
+pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
@@ -149,7 +151,7 @@ fn parse(match_id: &str, bytes: &[u8]) -> anyhow::Result<Settled> {
 }
 
 /// Plays gate matches, one after the other.
-pub(crate) struct Gating<'a> {
+pub struct Gating<'a> {
     run: &'a Opened,
     /// The champion's name and weights, read once.
     champion: Option<(ModelId, Weights)>,
@@ -157,13 +159,13 @@ pub(crate) struct Gating<'a> {
 
 impl<'a> Gating<'a> {
     /// The gate of a run.
-    pub(crate) fn new(run: &'a Opened) -> Gating<'a> {
+    pub fn new(run: &'a Opened) -> Gating<'a> {
         Gating { run, champion: None }
     }
 
     /// Settles a candidate, by a recorded verdict or by a match, and reports progress through `tell`. `None` if `stop`
     /// ended the match before a decision.
-    pub(crate) fn settle(
+    pub fn settle(
         &mut self,
         candidate: &Candidate,
         tell: &dyn Fn(String),
@@ -334,7 +336,7 @@ impl<'a> Gating<'a> {
     }
 
     /// The ratings of all models that have played gate matches, oldest first; the first one's rating is 0.
-    pub(crate) fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
+    pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
         ratings(self.run)
     }
 }

@@ -1,18 +1,18 @@
 //! What goes wrong while several things have to be finished: nothing keeps the others from being tried, nothing hides
 //! the first failure.
 
-use crate::output::say;
+use crate::watch::Watch;
 use anyhow::{Context, anyhow};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tengen_selfplay::catch_panic;
 
 /// The failures of the threads and closing steps of a command, in the order in which they happened.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<Vec<anyhow::Error>>);
+pub struct Failures(Mutex<Vec<anyhow::Error>>);
 
 impl Failures {
     /// Does a part of the work, and keeps its error or the message of its panic, in which case it returns `None`.
-    pub(crate) fn catch<T>(&self, part: &str, work: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
+    pub fn catch<T>(&self, part: &str, work: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
         let done = match catch_panic(work) {
             Ok(done) => done.with_context(|| format!("{part} failed")),
             Err(message) => Err(anyhow!("{part} panicked: {message}")),
@@ -20,15 +20,15 @@ impl Failures {
         done.map_err(|error| self.list().push(error)).ok()
     }
 
-    /// Returns the first failure. The others are printed, so that the first comes last.
+    /// Returns the first failure. The others are shown, so that the first comes last.
     ///
     /// # Errors
     /// The first failure.
-    pub(crate) fn into_result(self) -> anyhow::Result<()> {
+    pub fn into_result(self, watch: &dyn Watch) -> anyhow::Result<()> {
         let mut failures = std::mem::take(&mut *self.list()).into_iter();
         let first = failures.next();
         for error in failures {
-            say(format!("also: {error:#}"));
+            watch.say(&format!("also: {error:#}"));
         }
         first.map_or(Ok(()), Err)
     }
@@ -48,8 +48,8 @@ mod tests {
         assert_eq!(failures.catch("the gate", || Ok(7)), Some(7));
         assert_eq!(failures.catch::<()>("the gate", || panic!("no champion")), None);
         assert_eq!(failures.catch::<()>("the trainer", || Err(anyhow!("no games"))), None);
-        let first = failures.into_result().expect_err("two failures");
+        let first = failures.into_result(&crate::Silent).expect_err("two failures");
         assert_eq!(first.to_string(), "the gate panicked: no champion");
-        Failures::default().into_result().expect("no failure");
+        Failures::default().into_result(&crate::Silent).expect("no failure");
     }
 }

@@ -1,31 +1,60 @@
 //! Opens a run's store and configuration and checks that they match.
 
 use crate::config::RunConfig;
-use crate::interrupt::Interrupt;
-use crate::output::{duration, say};
-use crate::players::DeviceArgs;
-use crate::run::Outbox;
-use crate::run::training::publish_model;
+use crate::outbox::Outbox;
+use crate::training::publish_model;
+use crate::watch::{Silent, Watch};
 use anyhow::{Context, bail};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tengen_model::{Model, ModelId, NetworkConfig, Weights};
 use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
+use tengen_report::duration;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
+/// Where and how a run works, apart from its configuration.
+#[derive(Clone)]
+pub struct Setup {
+    /// How networks are run.
+    pub predictor: PredictorOptions,
+    /// This machine's folder for what is not in the store; `None`: one of its own below `~/.local/state/tengen`.
+    pub scratch: Option<PathBuf>,
+    /// Shows what the run does.
+    pub watch: Arc<dyn Watch>,
+    /// Setting it ends the run cleanly: games are published or kept, and a checkpoint is written.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            predictor: PredictorOptions::default(),
+            scratch: None,
+            watch: Arc::new(Silent),
+            stop: Arc::default(),
+        }
+    }
+}
+
 /// An open run: what its parts share.
-pub(crate) struct Opened {
+pub struct Opened {
     /// The run's store.
-    pub(crate) store: Store,
+    pub store: Store,
     /// The effective configuration.
-    pub(crate) config: RunConfig,
+    pub config: RunConfig,
     /// Identifies the configuration in every game.
-    pub(crate) config_id: String,
+    pub config_id: String,
     /// Identifies the run in every model.
-    pub(crate) run_id: String,
+    pub run_id: String,
     /// The device and number format that networks run with.
-    pub(crate) options: PredictorOptions,
+    pub options: PredictorOptions,
+    /// Shows what the run does.
+    pub watch: Arc<dyn Watch>,
+    /// Ends the run cleanly when set.
+    pub stop: Arc<AtomicBool>,
     /// This machine's own folder for the run: waiting shards and, for stores that are not folders, everything that is
     /// not a game, model or verdict. Created when needed.
     scratch: PathBuf,
@@ -36,13 +65,8 @@ impl Opened {
     ///
     /// # Errors
     /// If the store belongs to a run with another board, rule set or network, or cannot be used.
-    pub(crate) fn open(
-        config: &RunConfig,
-        location: &str,
-        device: &DeviceArgs,
-        scratch: Option<&Path>,
-    ) -> anyhow::Result<Opened> {
-        let options = device.predictor_options();
+    pub fn open(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Opened> {
+        let options = setup.predictor;
         options.device.resolve()?;
         let store = Store::open(location, Create::Always)?;
         let config_id = config.id()?;
@@ -60,13 +84,18 @@ impl Opened {
         let stored = store
             .run_info()?
             .context("the run.json that was just written is missing")?;
-        let scratch = scratch.map_or_else(|| tengen_store::scratch_folder(store.location()), Path::to_owned);
+        let scratch = setup
+            .scratch
+            .clone()
+            .unwrap_or_else(|| tengen_store::scratch_folder(store.location()));
         let run = Opened {
             store,
             config: config.clone(),
             config_id,
             run_id: stored.run_id.clone(),
             options,
+            watch: Arc::clone(&setup.watch),
+            stop: Arc::clone(&setup.stop),
             scratch,
         };
         run.check(&stored)?;
@@ -77,18 +106,18 @@ impl Opened {
     }
 
     /// Opens the run that a store contains, under the configuration of its `run.json`.
-    pub(crate) fn existing(location: &str, device: &DeviceArgs, scratch: Option<&Path>) -> anyhow::Result<Opened> {
+    pub fn existing(location: &str, setup: &Setup) -> anyhow::Result<Opened> {
         let store = Store::open(location, Create::Never)?;
         let Some(stored) = store.run_info()? else {
             bail!("{location} has no run.json; start a run there with --config FILE or with `tengen run FILE`");
         };
         let config: RunConfig = serde_json::from_value(stored.config)
             .with_context(|| format!("the configuration in {location}/run.json is from another version"))?;
-        Opened::open(&config, location, device, scratch)
+        Opened::open(&config, location, setup)
     }
 
     /// Publishes the random first network and makes it the champion, unless that is already done.
-    pub(crate) fn first_model(&self) -> anyhow::Result<()> {
+    pub fn first_model(&self) -> anyhow::Result<()> {
         if self.store.models().champion()?.is_some() {
             return Ok(());
         }
@@ -107,13 +136,13 @@ impl Opened {
     }
 
     /// The weights of a model of this run.
-    pub(crate) fn weights(&self, id: &ModelId) -> anyhow::Result<Weights> {
+    pub fn weights(&self, id: &ModelId) -> anyhow::Result<Weights> {
         Ok(self.store.models().load(id)?.weights)
     }
 
     /// Where this process writes metrics and the report: the store's own folder, or the scratch folder if the store is
     /// not a folder.
-    pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
+    pub fn folder(&self) -> anyhow::Result<PathBuf> {
         match self.store.local_path() {
             Some(folder) => Ok(folder.to_owned()),
             None => {
@@ -125,7 +154,7 @@ impl Opened {
     }
 
     /// Locks the run. If the store is not a folder, this only excludes other processes on this machine.
-    pub(crate) fn lock(&self) -> anyhow::Result<RunLock> {
+    pub fn lock(&self) -> anyhow::Result<RunLock> {
         if self.store.local_path().is_some() {
             return Ok(self.store.lock_run()?);
         }
@@ -134,35 +163,36 @@ impl Opened {
     }
 
     /// The queue that publishes finished games to the store.
-    pub(crate) fn outbox(&self) -> anyhow::Result<Outbox> {
+    pub fn outbox(&self) -> anyhow::Result<Outbox> {
         Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.pace)
     }
 
     /// From now on, calls wait for an unreachable store until the configured time is over or Ctrl-C is pressed.
-    pub(crate) fn be_patient(&mut self, interrupt: &Interrupt) {
+    pub fn be_patient(&mut self) {
         self.store = self.store.with_patience(Patience {
             limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
-            give_up: interrupt.flag(),
+            give_up: Arc::clone(&self.stop),
         });
     }
 
     /// Reports on stderr when calls start waiting for the store and when it is back; for stages with no other display.
-    pub(crate) fn say_when_away(&self) {
+    pub fn say_when_away(&self) {
         let (store, patience) = (self.store.clone(), self.config.pace.patience_seconds);
+        let watch = Arc::clone(&self.watch);
         std::thread::spawn(move || {
             let mut away = None;
             loop {
                 std::thread::sleep(Duration::from_millis(250));
                 match (store.waited_for(), away) {
                     (Some(time), None) => {
-                        say(format!(
+                        watch.say(&format!(
                             "the store is unreachable; waiting for it for up to {}",
                             duration(patience)
                         ));
                         away = Instant::now().checked_sub(time);
                     }
                     (None, Some(since)) => {
-                        say(format!(
+                        watch.say(&format!(
                             "the store is reachable again after {} s",
                             since.elapsed().as_secs()
                         ));
@@ -204,6 +234,7 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// A stored key with its default value means the same as leaving the key out.
     #[test]
@@ -214,7 +245,11 @@ mod tests {
         let on = load("network.pass_alive_inputs=true");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let location = folder.path().join("store").display().to_string();
-        let open = |config: &RunConfig| Opened::open(config, &location, &DeviceArgs::default(), Some(folder.path()));
+        let setup = Setup {
+            scratch: Some(folder.path().to_owned()),
+            ..Setup::default()
+        };
+        let open = |config: &RunConfig| Opened::open(config, &location, &setup);
         let mut stored = serde_json::to_value(&off).expect("JSON");
         assert!(stored["network"].get("pass_alive_inputs").is_none());
         stored["network"]["pass_alive_inputs"] = false.into();

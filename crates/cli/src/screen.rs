@@ -3,30 +3,15 @@
 
 use crate::output::{bars, duration, interactive, say};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tengen_run::{View, Watch};
 
 /// How often to print the lines when stderr is not a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// The contents of the screen at one moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct View {
-    /// Number of games, speed and game length.
-    pub(crate) selfplay: String,
-    /// Step, losses and window.
-    pub(crate) training: String,
-    /// The running or most recent gate match.
-    pub(crate) gate: String,
-    /// What the run is waiting for while the store is unreachable.
-    pub(crate) waiting: Option<String>,
-    /// The share of the budget that is spent, 0 to 1; `None` if the run has no end.
-    pub(crate) spent: Option<f64>,
-    /// Estimated seconds until the budget is spent.
-    pub(crate) seconds_left: Option<f64>,
-}
-
 /// Draws the [`View`].
-pub(crate) struct Screen {
+struct Screen {
     lines: [ProgressBar; 3],
     /// Only shown while the store is unreachable.
     waiting: Option<ProgressBar>,
@@ -38,7 +23,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Opens the screen under a title.
-    pub(crate) fn open(title: &str) -> Screen {
+    fn open(title: &str) -> Screen {
         say(title);
         let line = |name: &str| {
             let bar = bars().add(ProgressBar::new_spinner());
@@ -58,7 +43,7 @@ impl Screen {
     }
 
     /// Shows `view`.
-    pub(crate) fn show(&mut self, view: &View) {
+    fn show(&mut self, view: &View) {
         let left = match view.seconds_left {
             Some(seconds) => format!("{} left", duration(seconds)),
             None => "no budget set; Ctrl-C stops cleanly".to_owned(),
@@ -116,7 +101,7 @@ impl Screen {
     }
 
     /// Removes the lines.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         for line in self.lines.iter().chain(&self.waiting) {
             line.finish_and_clear();
         }
@@ -128,4 +113,71 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ")
+}
+
+/// Shows a run on the terminal.
+#[derive(Default)]
+pub(crate) struct Terminal {
+    screen: Mutex<Option<Screen>>,
+    /// The line of the current closing step, and the bar of games being read.
+    step: Mutex<Option<ProgressBar>>,
+    reading: Mutex<Option<ProgressBar>>,
+}
+
+impl Watch for Terminal {
+    fn begin(&self, title: &str) {
+        *lock(&self.screen) = Some(Screen::open(title));
+    }
+
+    fn show(&self, view: &View) {
+        if let Some(screen) = &mut *lock(&self.screen) {
+            screen.show(view);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(screen) = lock(&self.screen).take() {
+            screen.close();
+        }
+    }
+
+    fn say(&self, sentence: &str) {
+        say(sentence);
+    }
+
+    fn closing_step(&self, text: Option<&str>) {
+        let mut step = lock(&self.step);
+        let Some(text) = text else {
+            if let Some(line) = step.take() {
+                line.finish_and_clear();
+            }
+            return;
+        };
+        let line = step.get_or_insert_with(|| {
+            let line = bars().add(ProgressBar::new_spinner());
+            line.enable_steady_tick(Duration::from_millis(200));
+            line
+        });
+        line.set_message(text.to_owned());
+    }
+
+    fn reading(&self, done: u64, all: u64) {
+        let mut reading = lock(&self.reading);
+        let bar = reading.get_or_insert_with(|| {
+            let bar = bars().add(ProgressBar::new(all));
+            bar.set_style(style(
+                "reading games [{bar:40}] {human_pos}/{human_len} positions, {eta} left",
+            ));
+            bar
+        });
+        bar.set_position(done);
+        if done >= all {
+            bar.finish_and_clear();
+            *reading = None;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

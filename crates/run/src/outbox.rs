@@ -2,18 +2,18 @@
 //! and self-play continues; they are published when the store is back, even after a restart.
 
 use crate::config::LoopConfig;
-use crate::output::thousands;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tengen_report::thousands;
 use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
 
 /// How often to try an unreachable store again.
 const ASK_EVERY: Duration = Duration::from_secs(2);
 
 /// The queue of shards between self-play and the store.
-pub(crate) struct Outbox {
+pub struct Outbox {
     store: Store,
     folder: PathBuf,
     max_bytes: u64,
@@ -36,7 +36,7 @@ impl Outbox {
     ///
     /// # Errors
     /// If the folder has shards of another store or cannot be read.
-    pub(crate) fn new(store: &Store, folder: &Path, pace: &LoopConfig) -> anyhow::Result<Outbox> {
+    pub fn new(store: &Store, folder: &Path, pace: &LoopConfig) -> anyhow::Result<Outbox> {
         let mut outbox = Outbox {
             store: store.without_patience(),
             folder: folder.to_owned(),
@@ -56,13 +56,13 @@ impl Outbox {
     ///
     /// # Errors
     /// If the store fails permanently, or is unreachable for longer than the patience and no more shards can wait.
-    pub(crate) fn send(&mut self, shard: SealedShard) -> anyhow::Result<Vec<ShardInfo>> {
+    pub fn send(&mut self, shard: SealedShard) -> anyhow::Result<Vec<ShardInfo>> {
         self.hold(shard);
         self.flush()
     }
 
     /// Takes a shard without trying to publish it.
-    pub(crate) fn hold(&mut self, shard: SealedShard) {
+    pub fn hold(&mut self, shard: SealedShard) {
         self.pending.push_back(shard);
     }
 
@@ -70,7 +70,7 @@ impl Outbox {
     ///
     /// # Errors
     /// See [`Outbox::send`].
-    pub(crate) fn flush(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
+    pub fn flush(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let mut published = Vec::new();
         if self.away.as_ref().is_some_and(|away| Instant::now() < away.ask_next) {
             self.let_wait(None)?;
@@ -108,7 +108,7 @@ impl Outbox {
     ///
     /// # Errors
     /// When the store refuses for good, and when games are lost because neither store nor spool takes them.
-    pub(crate) fn close(&mut self) -> anyhow::Result<()> {
+    pub fn close(&mut self) -> anyhow::Result<()> {
         let Err(refused) = self.publish(&mut Vec::new()) else {
             self.away = None;
             return Ok(());
@@ -141,12 +141,12 @@ impl Outbox {
     }
 
     /// Whether every shard is in the store or safe in the spool.
-    pub(crate) fn is_safe(&self) -> bool {
+    pub fn is_safe(&self) -> bool {
         self.pending.is_empty()
     }
 
     /// What is waiting, as text; `None` while the store is reachable.
-    pub(crate) fn in_words(&self) -> Option<String> {
+    pub fn in_words(&self) -> Option<String> {
         let away = self.away.as_ref()?;
         let waiting = self
             .spool

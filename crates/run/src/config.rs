@@ -1,16 +1,16 @@
 //! One TOML file is a whole experiment: reading it, `--set` overrides, and errors that name key, value and remedy.
 
 mod fault;
-pub(crate) mod keys;
+pub mod keys;
 mod overrides;
 
-use crate::output::usage;
-use crate::run::Ledger;
+use crate::ledger::Ledger;
 use anyhow::{Context, anyhow};
 use fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tengen_evaluator::GateConfig;
+use tengen_matches::usage;
 use tengen_model::NetworkConfig;
 use tengen_rules::{Rules, SettingError, Size, above, check_setting};
 use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
@@ -20,38 +20,38 @@ use tengen_trainer::TrainerConfig;
 /// Everything that defines a run. Unknown keys are refused. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunConfig {
+pub struct RunConfig {
     /// What people call the experiment: letters, digits, `-`, `_` and `.`, as the store's folder is named after it.
-    pub(crate) name: String,
+    pub name: String,
     /// Every random choice of the run derives from it; 0 to 2^63 - 1.
     #[serde(default = "one")]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// The rules of all games, played as between machines.
     #[serde(with = "rules_text")]
-    pub(crate) rules: Rules,
+    pub rules: Rules,
     /// The network's architecture.
-    pub(crate) network: NetworkConfig,
+    pub network: NetworkConfig,
     /// How self-play games are set up, searched and kept finite.
     #[serde(default)]
-    pub(crate) selfplay: SelfPlayConfig,
+    pub selfplay: SelfPlayConfig,
     /// Which games are trained on.
     #[serde(default)]
-    pub(crate) window: WindowConfig,
+    pub window: WindowConfig,
     /// How training samples are made of games.
     #[serde(default)]
-    pub(crate) samples: SampleConfig,
+    pub samples: SampleConfig,
     /// Loss, optimiser and schedule.
     #[serde(default)]
-    pub(crate) training: TrainerConfig,
+    pub training: TrainerConfig,
     /// How self-play, trainer and gate keep step.
     #[serde(rename = "loop", default)]
-    pub(crate) pace: LoopConfig,
+    pub pace: LoopConfig,
     /// The match between a new model and the champion.
     #[serde(default)]
-    pub(crate) gate: GateConfig,
+    pub gate: GateConfig,
     /// When the run ends.
     #[serde(default)]
-    pub(crate) budget: BudgetConfig,
+    pub budget: BudgetConfig,
 }
 
 /// Rules as text in config files.
@@ -75,43 +75,43 @@ fn one() -> u64 {
 /// How self-play, trainer and gate keep step with each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LoopConfig {
+pub struct LoopConfig {
     /// Self-play threads; 0 means one for each core. On a GPU 2 to 4 feed it.
-    pub(crate) workers: usize,
+    pub workers: usize,
     /// Groups of lockstep games each worker plays in turn, 1 to 1024; 1 on a CPU, 2 or more on a GPU.
-    pub(crate) groups_per_worker: usize,
+    pub groups_per_worker: usize,
     /// More visits for self-play's full searches as it goes on: pairs of (self-play positions made, visits from then
     /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn
     /// fastest.
-    pub(crate) later_visits: Vec<(u64, u32)>,
+    pub later_visits: Vec<(u64, u32)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
-    pub(crate) symmetry: SymmetryMode,
+    pub symmetry: SymmetryMode,
     /// Positions in the store before training starts.
-    pub(crate) start_positions: u64,
+    pub start_positions: u64,
     /// Samples trained for each new position. 2 was best on small boards; larger learns more from the same games but
     /// later overfits.
-    pub(crate) reuse: f64,
+    pub reuse: f64,
     /// Self-play waits when it is this many positions ahead of the trainer. Larger is smoother and less fresh.
-    pub(crate) lead_positions: u64,
+    pub lead_positions: u64,
     /// A shard is published when it is this old, in seconds. A few on small boards, where fresh games are worth most.
-    pub(crate) shard_seconds: f64,
+    pub shard_seconds: f64,
     /// A shard is published when it holds this many positions.
-    pub(crate) shard_positions: u64,
+    pub shard_positions: u64,
     /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops
     /// when they are more and the trainer is too far behind.
-    pub(crate) spool_mib: u64,
+    pub spool_mib: u64,
     /// Seconds the run waits for a store that is away or full before it ends.
-    pub(crate) patience_seconds: f64,
+    pub patience_seconds: f64,
     /// Self-play takes new weights every so many training steps.
-    pub(crate) weights_every_steps: u64,
+    pub weights_every_steps: u64,
     /// A model is published and put before the gate every so many training steps.
-    pub(crate) candidate_every_steps: u64,
+    pub candidate_every_steps: u64,
     /// Seconds between checkpoints: what a `kill -9` can cost the trainer.
-    pub(crate) checkpoint_seconds: f64,
+    pub checkpoint_seconds: f64,
     /// Checkpoints kept.
-    pub(crate) checkpoints_kept: usize,
+    pub checkpoints_kept: usize,
     /// `false`: self-play follows the latest weights (small boards). `true`: it follows champions only.
-    pub(crate) champions_only: bool,
+    pub champions_only: bool,
 }
 
 impl Default for LoopConfig {
@@ -140,21 +140,21 @@ impl Default for LoopConfig {
 /// When a run ends: at the first limit reached. Limits count since the run's beginning, over all resumes; 0 means none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct BudgetConfig {
+pub struct BudgetConfig {
     /// Minutes of self-play and training, pauses between resumes not counted.
-    pub(crate) minutes: f64,
+    pub minutes: f64,
     /// Self-play games.
-    pub(crate) games: u64,
+    pub games: u64,
     /// Network evaluations in self-play.
-    pub(crate) evaluations: u64,
+    pub evaluations: u64,
     /// Training steps.
-    pub(crate) steps: u64,
+    pub steps: u64,
 }
 
 impl BudgetConfig {
     /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without
     /// limits.
-    pub(crate) fn spent(&self, ledger: &Ledger, games: u64, steps: u64) -> f64 {
+    pub fn spent(&self, ledger: &Ledger, games: u64, steps: u64) -> f64 {
         let shares = [
             (ledger.elapsed_seconds, self.minutes * 60.0),
             (games as f64, self.games as f64),
@@ -166,7 +166,7 @@ impl BudgetConfig {
     }
 
     /// Whether the run ends at all.
-    pub(crate) fn is_limited(&self) -> bool {
+    pub fn is_limited(&self) -> bool {
         self.minutes > 0.0 || self.games > 0 || self.evaluations > 0 || self.steps > 0
     }
 }
@@ -214,7 +214,7 @@ impl RunConfig {
     ///
     /// # Errors
     /// Wrong use for an override that cannot be used, and for a store in place of the file; all else is about the file.
-    pub(crate) fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    pub fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
         refuse_store(path)?;
         let text = std::fs::read_to_string(path).with_context(|| {
             format!(
@@ -236,7 +236,7 @@ impl RunConfig {
     ///
     /// # Errors
     /// Wrong use for an override that cannot be used; otherwise what the configuration itself has wrong.
-    pub(crate) fn with_overrides(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    pub fn with_overrides(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
         self.override_with(self.table()?, overrides, |fault| anyhow!("{fault}"))
     }
 
@@ -261,12 +261,12 @@ impl RunConfig {
     }
 
     /// The effective configuration as TOML with every key, except those that are only written when they are set.
-    pub(crate) fn table(&self) -> anyhow::Result<toml::Table> {
+    pub fn table(&self) -> anyhow::Result<toml::Table> {
         Ok(toml::from_str(&toml::to_string(self)?)?)
     }
 
     /// The visits of self-play's full searches once `positions` were made.
-    pub(crate) fn visits_at(&self, positions: u64) -> u32 {
+    pub fn visits_at(&self, positions: u64) -> u32 {
         let reached = self.pace.later_visits.iter().take_while(|(from, _)| *from <= positions);
         reached
             .last()
@@ -274,7 +274,7 @@ impl RunConfig {
     }
 
     /// The board sizes.
-    pub(crate) fn sizes(&self) -> anyhow::Result<Vec<Size>> {
+    pub fn sizes(&self) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
             board
                 .size
@@ -285,7 +285,7 @@ impl RunConfig {
     }
 
     /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
-    pub(crate) fn id(&self) -> anyhow::Result<String> {
+    pub fn id(&self) -> anyhow::Result<String> {
         Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
     }
 
@@ -421,7 +421,7 @@ mod tests {
     fn message(overrides: &[&str]) -> String {
         let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
         let error = RunConfig::load(&folder().join("5x5.toml"), &overrides).expect_err("refused");
-        let wrong_use = error.is::<crate::output::UsageError>();
+        let wrong_use = error.is::<tengen_matches::UsageError>();
         assert!(wrong_use, "an override is wrong use: {error:#}");
         format!("{error:#}")
     }
@@ -761,7 +761,7 @@ mod tests {
             std::fs::write(&path, text).expect("writable");
             let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
             let error = RunConfig::load(&path, &overrides).expect_err("refused");
-            assert!(!error.is::<crate::output::UsageError>(), "{error:#}");
+            assert!(!error.is::<tengen_matches::UsageError>(), "{error:#}");
             let message = format!("{error:#}");
             message
                 .strip_prefix(&path.display().to_string())

@@ -1,13 +1,13 @@
 //! The state of a run for the screen and the metrics.
 
-use crate::output::thousands;
-use crate::run::Opened;
-use crate::run::ledger::Ledger;
-use crate::run::screen::View;
-use crate::run::training::Training;
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::training::Training;
+use crate::watch::View;
 use std::time::Instant;
 use tengen_records::GameRecord;
 use tengen_report::metrics::{Measured, Selfplay, Train};
+use tengen_report::thousands;
 use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::Losses;
@@ -15,21 +15,21 @@ use tengen_trainer::Losses;
 /// The figures of a run at one moment, updated by all its threads.
 pub(crate) struct Status {
     /// Games in the store.
-    pub(crate) games: u64,
+    pub games: u64,
     /// Positions in the store.
-    pub(crate) positions: u64,
+    pub positions: u64,
     /// Training steps since the run began.
-    pub(crate) steps: u64,
+    pub steps: u64,
     /// The komi at which games are even.
-    pub(crate) fair_komi: FairKomi,
+    pub fair_komi: FairKomi,
     /// The running or last gate match, as text.
-    pub(crate) gate: String,
+    pub gate: String,
     /// What keeps games from reaching the store, as text.
-    pub(crate) trouble: Option<String>,
+    pub trouble: Option<String>,
     /// Whether self-play has reached its allowed lead over the trainer.
-    pub(crate) selfplay_waits: bool,
+    pub selfplay_waits: bool,
     /// Whether the trainer lacks games for one more step.
-    pub(crate) trainer_waits: bool,
+    pub trainer_waits: bool,
     samples: u64,
     window_positions: u64,
     counters: CounterValues,

@@ -1,12 +1,12 @@
 //! The summary of a finished run: strength over cost, the first move, and results against simple players.
 
-use crate::interrupt::Interrupt;
-use crate::output::{duration, thousands};
-use crate::run::training::Training;
-use crate::run::{Ledger, Opened};
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::training::Training;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
 };
@@ -14,6 +14,7 @@ use tengen_model::{ModelId, Weights};
 use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
+use tengen_report::{duration, thousands};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
@@ -26,34 +27,34 @@ const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
 
 /// Everything that the program reports at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// The run's name.
-    pub(crate) name: String,
+    pub name: String,
     /// The store's location.
-    pub(crate) store: String,
+    pub store: String,
     /// The best model.
-    pub(crate) champion: String,
+    pub champion: String,
     /// The board that the champion was measured on.
-    pub(crate) size: String,
+    pub size: String,
     /// Self-play games.
-    pub(crate) games: u64,
+    pub games: u64,
     /// Positions of self-play.
-    pub(crate) positions: u64,
+    pub positions: u64,
     /// Training steps.
-    pub(crate) steps: u64,
+    pub steps: u64,
     /// Network evaluations, CPU time and wall-clock time.
-    pub(crate) cost: Ledger,
+    pub cost: Ledger,
     /// Strength of the models that played gate matches, oldest first; the first one's Elo is 0.
-    pub(crate) elo: Vec<Rated>,
+    pub elo: Vec<Rated>,
     /// The champion's first move.
-    pub(crate) first_move: FirstMove,
+    pub first_move: FirstMove,
     /// Results against simple players.
-    pub(crate) results: Vec<Outcome>,
+    pub results: Vec<Outcome>,
 }
 
 /// A model's strength and cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Rated {
+pub struct Rated {
     model: String,
     elo: f64,
     low: f64,
@@ -64,7 +65,7 @@ pub(crate) struct Rated {
 
 /// The champion's first move on the empty board.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct FirstMove {
+pub struct FirstMove {
     komi: String,
     visits: u32,
     #[serde(rename = "move")]
@@ -77,7 +78,7 @@ pub(crate) struct FirstMove {
 
 /// A match of the champion against a simple player.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     opponent: String,
     /// `black` or `alternate`.
     color: String,
@@ -92,12 +93,11 @@ pub(crate) struct Outcome {
 
 impl Summary {
     /// Measures the champion, or reads an earlier measurement. `None` if the user stopped it.
-    pub(crate) fn of(
+    pub fn of(
         run: &Opened,
         training: &Training,
         ledger: &Ledger,
         ratings: Vec<Rating>,
-        interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Summary>> {
         let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
         let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
@@ -113,7 +113,7 @@ impl Summary {
             weights: run.weights(&champion.model_id)?,
             size,
         };
-        let Some(results) = subject.matches(interrupt)? else {
+        let Some(results) = subject.matches()? else {
             return Ok(None);
         };
         let summary = Summary {
@@ -134,7 +134,7 @@ impl Summary {
     }
 
     /// The summary as text.
-    pub(crate) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         let mut lines = vec![
             format!("\nResults of the run {} on the {} board", self.name, self.size),
             String::new(),
@@ -296,7 +296,7 @@ impl Subject<'_> {
     }
 
     /// Plays the matches in parallel on the machine's cores.
-    fn matches(&self, interrupt: &Interrupt) -> anyhow::Result<Option<Vec<Outcome>>> {
+    fn matches(&self) -> anyhow::Result<Option<Vec<Outcome>>> {
         let games = self.games();
         if games == 0 {
             return Ok(Some(Vec::new()));
@@ -306,8 +306,7 @@ impl Subject<'_> {
             jobs.push((opponent, AColor::Black, self.komi()?));
             jobs.push((opponent, AColor::Alternate, Komi::from_half_points(0)));
         }
-        let play =
-            |(opponent, color, komi): (&'static str, AColor, Komi)| self.meet(opponent, color, komi, games, interrupt);
+        let play = |(opponent, color, komi): (&'static str, AColor, Komi)| self.meet(opponent, color, komi, games);
         let mut outcomes = Vec::new();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         for batch in jobs.chunks(cores) {
@@ -330,14 +329,7 @@ impl Subject<'_> {
         Ok(Some(outcomes))
     }
 
-    fn meet(
-        &self,
-        opponent: &str,
-        color: AColor,
-        komi: Komi,
-        games: usize,
-        interrupt: &Interrupt,
-    ) -> anyhow::Result<Option<Outcome>> {
+    fn meet(&self, opponent: &str, color: AColor, komi: Komi, games: usize) -> anyhow::Result<Option<Outcome>> {
         let predictor = Box::new(self.predictor()?);
         let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS));
         let mut other = build_player(&opponent.parse()?, &mut NoModels)?;
@@ -357,7 +349,7 @@ impl Subject<'_> {
             start_time_ms: now_ms() as i64,
         };
         let mut observe = |_: &MatchEvent<'_>| {
-            if interrupt.requested() {
+            if self.run.stop.load(Ordering::SeqCst) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())

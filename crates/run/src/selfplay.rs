@@ -1,6 +1,6 @@
 //! The self-play side of the loop: the network to play with, and unfinished games that survive a clean stop.
 
-use crate::run::Opened;
+use crate::opened::Opened;
 use std::sync::Arc;
 use tengen_model::Weights;
 use tengen_network::{PredictorOptions, TorchPredictor};
@@ -17,7 +17,7 @@ const IN_FLIGHT: &str = "in_flight.json";
 const CHANNEL: usize = 4096;
 
 /// Tells self-play which model to play with.
-pub(crate) fn update(
+pub fn update(
     weights: Weights,
     options: PredictorOptions,
     generation: u32,
@@ -41,7 +41,7 @@ pub(crate) fn update(
 }
 
 /// Starts the workers, with the games in progress at the last clean stop if there are any.
-pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Result<Generator> {
+pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Result<Generator> {
     let setup = GeneratorSetup {
         run: identity(run),
         // Later than every earlier start, because one process at a time holds the store's lock and starting takes
@@ -70,7 +70,7 @@ pub(crate) fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyho
 }
 
 /// The identity shared by all games of the run.
-pub(crate) fn identity(run: &Opened) -> RunIdentity {
+pub fn identity(run: &Opened) -> RunIdentity {
     RunIdentity {
         seed: run.config.seed,
         config_id: run.config_id.clone(),
@@ -80,7 +80,7 @@ pub(crate) fn identity(run: &Opened) -> RunIdentity {
 }
 
 /// Number of self-play threads: as configured, otherwise one per core.
-pub(crate) fn threads(run: &Opened) -> usize {
+pub fn threads(run: &Opened) -> usize {
     match run.config.pace.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
@@ -88,7 +88,7 @@ pub(crate) fn threads(run: &Opened) -> usize {
 }
 
 /// Saves the games in progress for the next start.
-pub(crate) fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
+pub fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
         run.store.files().delete(IN_FLIGHT)?;
         run.store.files().put_new(IN_FLIGHT, snapshot.to_bytes())?;

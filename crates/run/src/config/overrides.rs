@@ -2,7 +2,7 @@
 
 use super::fault::{self, Fault};
 use super::{RunConfig, keys};
-use crate::output::usage;
+use tengen_matches::usage;
 use toml::{Table, Value};
 
 /// One override.

@@ -1,7 +1,7 @@
 //! Publishes finished games: gathers them briefly, then publishes one shard for each generation.
 
 use crate::config::LoopConfig;
-use crate::run::outbox::Outbox;
+use crate::outbox::Outbox;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tengen_records::GameRecord;

@@ -6,19 +6,19 @@ use std::time::Instant;
 /// The total cost of a run; pauses between resumes do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     /// Seconds of self-play and training.
-    pub(crate) elapsed_seconds: f64,
+    pub elapsed_seconds: f64,
     /// CPU seconds of all threads together.
-    pub(crate) cpu_seconds: f64,
+    pub cpu_seconds: f64,
     /// Seconds of GPU use; 0 on a CPU.
-    pub(crate) gpu_seconds: f64,
+    pub gpu_seconds: f64,
     /// Network evaluations in self-play.
-    pub(crate) evaluations: u64,
+    pub evaluations: u64,
 }
 
 /// Adds the time since the start of this process to a [`Ledger`].
-pub(crate) struct Clock {
+pub struct Clock {
     before: Ledger,
     began: Instant,
     cpu_began: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Continues from the cost of the run's earlier processes.
-    pub(crate) fn start(before: Ledger, on_gpu: bool) -> Clock {
+    pub fn start(before: Ledger, on_gpu: bool) -> Clock {
         Clock {
             before,
             began: Instant::now(),
@@ -37,7 +37,7 @@ impl Clock {
     }
 
     /// The ledger now, given the evaluations made since the clock started.
-    pub(crate) fn read(&self, evaluations: u64) -> Ledger {
+    pub fn read(&self, evaluations: u64) -> Ledger {
         let elapsed = self.began.elapsed().as_secs_f64();
         Ledger {
             elapsed_seconds: self.before.elapsed_seconds + elapsed,

@@ -12,7 +12,7 @@ const LONGEST_VALUE: usize = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// The key it concerns, with its sections.
-    pub(super) key: String,
+    pub key: String,
     message: String,
 }
 

@@ -1,0 +1,57 @@
+//! The training loop on one machine: self-play workers, publisher, trainer and gate around one store.
+//!
+//! ```text
+//! workers --games--> publisher --shards--> store --shards--> trainer --weights--> workers
+//!                                                               `--candidates--> gate --promotions--> store
+//! ```
+//!
+//! The only state outside the store is in the trainer's memory and goes into checkpoints; everything else is derived
+//! from the store, so a run can resume after any kind of end.
+//!
+//! [`run`] does it all; the other functions are its parts, for programs that run one stage as a process of its own.
+//! What happens is shown through a [`Watch`]; setting [`Setup::stop`] ends a run cleanly.
+//!
+//! Never here: printing, arguments, protocols for other programs.
+
+mod config;
+mod failures;
+mod finish;
+mod gating;
+mod ledger;
+mod opened;
+mod outbox;
+mod publisher;
+pub mod selfplay;
+mod session;
+mod status;
+mod summary;
+mod training;
+mod watch;
+
+pub use config::{BudgetConfig, LoopConfig, RunConfig, keys};
+pub use failures::Failures;
+pub use finish::finish;
+pub use gating::{Candidate, Gating, Settled, left_over};
+pub use ledger::{Clock, Ledger};
+pub use opened::{Opened, Setup};
+pub use outbox::Outbox;
+pub use session::work;
+pub use summary::Summary;
+pub use training::Training;
+pub use watch::{Silent, View, Watch};
+
+/// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` was set before.
+///
+/// # Errors
+/// If the store belongs to another run or cannot be used, or a part of the run fails. What was played and learned until
+/// then is kept.
+pub fn run(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Option<Summary>> {
+    let mut run = Opened::open(config, location, setup)?;
+    run.be_patient();
+    let _lock = run.lock()?;
+    run.first_model()?;
+    if !work(&run)? {
+        return Ok(None);
+    }
+    finish(&run)
+}

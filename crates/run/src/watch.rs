@@ -1,0 +1,46 @@
+//! How a run shows what it does: through a [`Watch`], because this crate prints nothing.
+
+/// The contents of the screen at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Number of games, speed and game length.
+    pub selfplay: String,
+    /// Step, losses and window.
+    pub training: String,
+    /// The running or most recent gate match.
+    pub gate: String,
+    /// What the run is waiting for while the store is unreachable.
+    pub waiting: Option<String>,
+    /// The share of the budget that is spent, 0 to 1; `None` if the run has no end.
+    pub spent: Option<f64>,
+    /// Estimated seconds until the budget is spent.
+    pub seconds_left: Option<f64>,
+}
+
+/// Receives what a run has to show. Every method does nothing unless it is overridden. Calls come from several threads.
+pub trait Watch: Send + Sync {
+    /// The threads of a run start; `title` names the run.
+    fn begin(&self, _title: &str) {}
+
+    /// The figures of the run, about ten times a second between [`Watch::begin`] and [`Watch::end`].
+    fn show(&self, _view: &View) {}
+
+    /// The threads of the run have ended.
+    fn end(&self) {}
+
+    /// A sentence for the user.
+    fn say(&self, _sentence: &str) {}
+
+    /// A step at the end of a run that may take long; the text replaces that of the step before. `None` if no such step
+    /// is in progress any more.
+    fn closing_step(&self, _text: Option<&str>) {}
+
+    /// Progress of reading a large training window, in positions; called until `done` reaches `all`.
+    fn reading(&self, _done: u64, _all: u64) {}
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Watch for Silent {}
