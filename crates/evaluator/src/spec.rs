@@ -289,7 +289,7 @@ mod tests {
         assert!(error("model:").contains("must be followed by"));
         assert!(error("").contains("does not describe a player"));
         assert!(error("gtp:").contains("empty"));
-        assert!(error("gtp:\"gnugo").contains("never closes"));
+        assert!(error("gtp:\"gnugo").contains("unclosed"));
         assert!(error("gtp:\"gnugo\"x").contains("follows the quoted"));
         assert!(error("gtp:gnugo --mode gtp,engines=2").contains("gtp:\"…\",engines=2"));
     }

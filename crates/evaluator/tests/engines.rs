@@ -92,7 +92,11 @@ fn an_engine_that_passes_finishes_its_games() {
 #[test]
 fn every_failure_is_a_loss_with_a_reason() {
     for (cases, kind, word) in [
-        ("genmove) echo 'no luck' >&2; exit 7;;", FaultKind::Exit, "exit code 7"),
+        (
+            "genmove) echo 'no luck' >&2; exit 7;;",
+            FaultKind::Exit,
+            "exited with code 7",
+        ),
         ("genmove) kill -KILL $$;;", FaultKind::Exit, "signal 9"),
         ("genmove) sleep 600;;", FaultKind::Timeout, "0.4 s"),
         (
@@ -237,12 +241,12 @@ fn an_engine_that_cannot_be_restarted_loses_its_remaining_games() {
         result.fault_reports[0]
             .fault
             .reason
-            .contains("exit code 0 during 'genmove")
+            .contains("exited with code 0 during 'genmove")
     );
     for report in &result.fault_reports[1..] {
         assert_eq!(report.fault.kind, FaultKind::Exit);
         assert!(
-            report.fault.reason.contains("exit code 9 during 'name'"),
+            report.fault.reason.contains("exited with code 9 during 'name'"),
             "{}",
             report.fault.reason
         );
@@ -364,7 +368,7 @@ fn an_engine_that_does_not_support_the_board_ends_the_match_with_one_line() {
 fn an_engine_that_does_not_start_is_reported() {
     let spec = "gtp:\"sh -c 'exit 4'\"".parse().expect("a player");
     let error = build_player(&spec, &mut NoModels).err().expect("an error");
-    assert!(error.to_string().contains("exit code 4"), "{error}");
+    assert!(error.to_string().contains("exited with code 4"), "{error}");
 }
 
 /// The command line of GNU Go with the flags that come closest to Tromp-Taylor rules.
