@@ -179,7 +179,7 @@ pub enum GateReason {
 }
 
 /// The gate's verdict with every number it rests on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateVerdict {
     /// What is to be done.
     pub decision: Decision,
@@ -193,12 +193,13 @@ pub struct GateVerdict {
     pub config: GateConfig,
     /// The match, with the candidate as A and the champion as B; `None` where none was needed.
     pub result: Option<MatchResult>,
-    /// The matches against older champions, in which the candidate is A.
+    /// The matches against older champions, in which the candidate is A; verdicts of early versions lack them.
+    #[serde(default)]
     pub older: Vec<OlderMatch>,
 }
 
 /// How a candidate stood up to an older champion.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OlderMatch {
     /// Name of the older champion.
     pub champion: String,

@@ -44,7 +44,7 @@ pub use play::{MatchContext, MatchError, MatchEvent, Observer, continue_match, k
 pub use player::{Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, Thought, Turn};
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
-pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};
+pub use result::{FaultReport, GameSummary, MatchResult, Side, WinTieLoss};
 pub use search_player::{SearchPlayer, Temperature};
 pub use sequence::ConfidenceSequence;
 pub use settings::{AColor, MatchConfig, Refusal};

@@ -132,6 +132,7 @@ pub struct Fault {
     /// The failure in one sentence.
     pub reason: String,
     /// The end of what an engine had written to its standard error, at most 8 KiB; empty where there is none.
+    #[serde(default)]
     pub stderr: String,
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::elo::elo_of_score;
 use crate::pentanomial::{Pentanomial, SCORES};
+use crate::text;
 
 /// Bounds of a score that hold at all moments of a match together with a chance of at least 95 %: one may look after every pair and stop
 /// at any moment for any reason. Wider than an interval for one look at a moment fixed before.
@@ -20,8 +21,10 @@ use crate::pentanomial::{Pentanomial, SCORES};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceSequence {
     /// Lower bound of player A's mean score, 0 to 1.
+    #[serde(deserialize_with = "text::number")]
     pub score_low: f64,
     /// Upper bound of player A's mean score, 0 to 1.
+    #[serde(deserialize_with = "text::number")]
     pub score_high: f64,
     /// The lower bound as an Elo difference; `None` when it is 0, which no Elo difference predicts.
     pub elo_low: Option<f64>,
@@ -36,6 +39,18 @@ const HALVINGS: usize = 40;
 /// Shares of the wealth that are bet side by side, each with the same part of it: 48 from 0.01 to 0.99 with a fixed ratio. Small
 /// shares serve long matches, large ones short and one-sided matches.
 const SHARES: usize = 48;
+
+impl Default for ConfidenceSequence {
+    /// The bounds before any game, which exclude no score.
+    fn default() -> ConfidenceSequence {
+        ConfidenceSequence {
+            score_low: 0.0,
+            score_high: 1.0,
+            elo_low: None,
+            elo_high: None,
+        }
+    }
+}
 
 impl ConfidenceSequence {
     /// The bounds after these pairs.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::elo::score_of_elo;
 use crate::pentanomial::{Pentanomial, SCORES};
+use crate::text;
 
 /// Hypotheses and error rates of a sequential test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,10 +79,13 @@ pub struct Sprt {
     /// Hypotheses and error rates.
     pub config: SprtConfig,
     /// Log-likelihood ratio of "stronger" to "not stronger".
+    #[serde(deserialize_with = "text::number")]
     pub llr: f64,
     /// At or below it the test says "not stronger": ln(β / (1 − α)).
+    #[serde(deserialize_with = "text::number")]
     pub lower: f64,
     /// At or above it the test says "stronger": ln((1 − β) / α).
+    #[serde(deserialize_with = "text::number")]
     pub upper: f64,
     /// What follows.
     pub state: SprtState,

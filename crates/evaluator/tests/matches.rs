@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use tengen_encoding::{BIT_PLANES, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
 use tengen_evaluator::{
     AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, MatchConfig, MatchContext,
-    MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, SprtConfig, SprtState, Turn,
-    build_player, continue_match, known_match, run_gate, run_match,
+    MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, Side, SprtConfig, SprtState,
+    Turn, build_player, continue_match, known_match, run_gate, run_match,
 };
 use tengen_records::EndReason;
 use tengen_rules::{Color, HandicapBonus, Komi, Move, Rules, Scoring, Size};
@@ -281,7 +281,7 @@ fn illegal_moves_lose_and_resignations_count() {
         (0.0, 4, 4, 4)
     );
     let report = &result.fault_reports[0];
-    assert_eq!((report.player, report.fault.kind), ("a", FaultKind::IllegalMove));
+    assert_eq!((report.player, report.fault.kind), (Side::A, FaultKind::IllegalMove));
     assert!(
         report.fault.reason.contains("A5") && report.fault.reason.contains("occupied"),
         "{report:?}"
@@ -380,6 +380,8 @@ fn the_gate_promotes_the_stronger_and_rejects_the_weaker() {
         (Decision::Reject, GateReason::TestRejected)
     );
     let text = serde_json::to_value(&verdict).expect("JSON");
+    let again: tengen_evaluator::GateVerdict = serde_json::from_value(text.clone()).expect("a verdict");
+    assert_eq!(serde_json::to_value(&again).expect("JSON"), text, "it reads back whole");
     assert_eq!(text["decision"], "reject");
     assert_eq!(text["candidate"], "random");
     assert!(text["result"]["elo_high"].as_f64().expect("a number") < 0.0);
@@ -462,11 +464,11 @@ fn gate_settings_refuse_unknown_keys() {
 }
 
 #[test]
-fn a_color_name_is_told() {
+fn a_s_color_is_told() {
     let result = play(&config(3, 2), &mut *player("random"), &mut *player("random"));
     assert_eq!(
         [result.game_list[0].a_color, result.game_list[1].a_color],
-        ["black", "white"]
+        [Color::Black, Color::White]
     );
     assert_eq!(result.records[0].mover(0), Color::Black);
 }
