@@ -2,14 +2,17 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use tengen_evaluator::{
     Decision, FaultKind, GateConfig, GateReason, GateVerdict, MatchConfig, MatchContext, MatchResult, NoModels, Side,
     build_player, run_match,
 };
+use tengen_matches::{gate_id, verdict_on, verdicts};
 use tengen_records::EndReason;
+use tengen_rules::Size;
+use tengen_store::{Create, MatchFile, Store};
 
 const MATCH: &str = include_str!("data/match-result.json");
 const GATE: &str = include_str!("data/gate-result.json");
@@ -78,11 +81,7 @@ fn new_results_have_the_keys_of_old_ones() {
         })
         .unwrap()
     };
-    let mut new = GateVerdict {
-        result: Some(play(&config)),
-        older: Vec::new(),
-        ..old.clone()
-    };
+    let mut new = GateVerdict::of(&old.config, "a", "b", Some(play(&config)));
     new.add_older("c".to_owned(), play(&old.older[0].result.config));
     let old = serde_json::from_str(GATE).unwrap();
     assert_eq!(keys(&serde_json::to_value(&new).unwrap()), keys(&old));
@@ -118,4 +117,28 @@ fn numbers_that_json_cannot_hold_come_back_as_no_number() {
     assert_eq!(written, serde_json::from_str::<Value>(&text).unwrap());
     let result = read.result.expect("a match");
     assert!(result.estimate.elo_high.is_nan() && result.sprt.expect("a test").llr.is_nan());
+}
+
+#[test]
+fn verdicts_are_found_in_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let old: GateVerdict = serde_json::from_str(GATE).unwrap();
+    let id = gate_id(&old.candidate, &old.champion);
+    store.put_match_file(&id, MatchFile::Result, GATE).unwrap();
+    store.put_match_file("gate-begun", MatchFile::Spec, "{}").unwrap();
+    store.put_match_file("rating-1", MatchFile::Result, MATCH).unwrap();
+    assert_eq!(verdicts(&store).unwrap(), std::slice::from_ref(&old));
+    assert_eq!(verdict_on(&store, &old.candidate, &old.champion).unwrap(), Some(old));
+    assert_eq!(verdict_on(&store, "another", "model").unwrap(), None);
+    store
+        .put_match_file("gate-odd", MatchFile::Result, json!({"a": 1}).to_string())
+        .unwrap();
+    let refusal = format!("{:#}", verdicts(&store).unwrap_err());
+    assert!(
+        refusal.contains("matches/gate-odd/result.json is no verdict"),
+        "{refusal}"
+    );
+    let size = Size::square(3).unwrap();
+    assert_eq!(serde_json::from_str::<MatchResult>(MATCH).unwrap().config.size, size);
 }

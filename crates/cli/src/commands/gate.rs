@@ -13,8 +13,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Let the store's newest model play the champion and replace it if it is stronger
 ///
-/// The match, its games and the verdict go into the store. A verdict that stands already is carried out, never played
-/// again. With --follow it waits for more models.
+/// The match, its games and the verdict go into the store, the games as they finish. Interrupted in any way, the same
+/// command goes on with the games that are missing. A verdict that stands already is carried out, never played again.
+/// With --follow it waits for more models.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gate --store data/runs/five
@@ -40,7 +41,7 @@ struct Done {
 /// Judges candidates.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut run = args.stage.open()?;
-    let interrupt = Interrupt::listen("Stopping: the match in progress is given up…")?;
+    let interrupt = Interrupt::listen("Stopping; the same command goes on with the gate in progress…")?;
     run.be_patient(&interrupt);
     run.say_when_away();
     let mut gating = Gating::new(&run);
@@ -68,7 +69,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.json {
         return crate::output::json(&Done { champion, verdicts });
     }
-    if verdicts.is_empty() {
+    if interrupt.requested() {
+        say("stopped; the same command goes on where this one was");
+    } else if verdicts.is_empty() {
         say("no model waits for the gate");
     }
     crate::output::result(format!("champion: {}", champion.as_deref().unwrap_or("none")));
