@@ -2,8 +2,10 @@
 #![cfg(feature = "torch")]
 
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tengen_store::{Create, GamesOf, Store};
 
 /// Settings for a tiny network on 3x3.
 const SETTINGS: [&str; 8] = [
@@ -104,6 +106,141 @@ fn games_become_a_model_that_the_gate_decides_on() {
         "a recorded verdict is not played again"
     );
     assert_eq!(again["champion"], gate["champion"]);
+}
+
+/// The configuration with the settings of all tests and these besides.
+fn under(more: &[&str]) -> Vec<String> {
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let mut arguments = vec!["--config".to_owned(), config.to_str().expect("UTF-8").to_owned()];
+    for set in SETTINGS.iter().chain(more) {
+        arguments.extend(["--set".to_owned(), (*set).to_owned()]);
+    }
+    arguments
+}
+
+/// A gate whose test accepts the candidate, but only after the last game: then an older champion is met.
+const LONG_GATE: [&str; 9] = [
+    "gate.games=480",
+    "gate.parallel=32",
+    "gate.pairs_per_look=240",
+    "gate.openings=random:2",
+    "gate.sprt.elo0=-2000",
+    "gate.sprt.elo1=-1000",
+    "gate.sprt.min_pairs=240",
+    "gate.older_champions=1",
+    "gate.older_games=160",
+];
+
+/// The one gate of a store that was not settled without a match, or where it is going to be.
+fn long_gate(store: &Path) -> Option<PathBuf> {
+    let mut gates: Vec<PathBuf> = std::fs::read_dir(store.join("matches"))
+        .expect("matches")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.to_string_lossy().contains("gate-g000002"))
+        .collect();
+    assert!(gates.len() < 2);
+    gates.pop()
+}
+
+/// The verdict without what its games have cost, and the games without the day they were played on.
+fn verdict_and_games(store: &Path) -> (Value, String) {
+    let gate = long_gate(store).expect("a gate");
+    let text = std::fs::read(gate.join("result.json")).expect("a verdict");
+    let mut verdict: Value = serde_json::from_slice(&text).expect("JSON");
+    let without_costs = |result: &mut Value| {
+        for key in ["a_cost", "b_cost"] {
+            result[key].take();
+        }
+    };
+    without_costs(&mut verdict["result"]);
+    assert_eq!(verdict["older"].as_array().expect("a list").len(), 1);
+    without_costs(&mut verdict["older"][0]["result"]);
+    let sgf = std::fs::read_to_string(gate.join("games.sgf")).expect("games");
+    let day = |part: &str| part.split_once(']').expect("a value").1.to_owned();
+    let mut parts = sgf.split("DT[");
+    let first = parts.next().expect("a beginning").to_owned();
+    (verdict, parts.fold(first, |text, part| text + &day(part)))
+}
+
+/// Names of the games published for the gate, each once.
+fn published(store: &Path) -> BTreeSet<String> {
+    let store_of = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
+    let gate = long_gate(store).expect("a gate");
+    let id = gate.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+    let mut names = BTreeSet::new();
+    for shard in store_of.games().list_shards(&GamesOf::Match(id)).expect("a listing") {
+        for game in store_of.games().read(&shard).expect("a whole shard") {
+            assert!(
+                names.insert(game.game_id.clone()),
+                "{} was published twice",
+                game.game_id
+            );
+        }
+    }
+    names
+}
+
+/// Shards of the gate, counted without opening the store.
+fn shards(store: &Path) -> usize {
+    let Some(gate) = long_gate(store) else { return 0 };
+    let id = gate.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+    let folder = store.join(format!("games/v1/kind=match/match={id}"));
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_gate_killed_at_any_moment_ends_as_an_undisturbed_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    begin(&whole, "60", "2");
+    let plain = |arguments: Vec<String>, command: &str, store: &Path| {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        json(&tengen(command, store, &arguments))
+    };
+    json(&tengen("train", &whole, &["--steps", "20"]));
+    let first = plain(under(&["gate.always_promote=true"]), "gate", &whole);
+    assert_eq!(first["verdicts"][0]["reason"], "always_promote");
+    json(&tengen("train", &whole, &["--steps", "20"]));
+    let copied = Command::new("cp").arg("-a").args([&whole, &killed]).status();
+    assert!(copied.expect("cp starts").success());
+
+    let undisturbed = plain(under(&LONG_GATE), "gate", &whole);
+    assert_eq!(undisturbed["verdicts"][0]["games"], 480);
+    let mut kills = 0;
+    for wanted in [0, 1, 3, 4] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tengen"))
+            .args(["gate", "--store"])
+            .arg(&killed)
+            .args(under(&LONG_GATE))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let begun = |store: &Path| long_gate(store).is_some_and(|gate| gate.join("spec.json").exists());
+        while !begun(&killed) || shards(&killed) < wanted {
+            // A busy machine may be late.
+            if child.try_wait().expect("a child").is_some() {
+                break;
+            }
+        }
+        child.kill().expect("it can be killed");
+        let ended = child.wait().expect("it has died");
+        kills += usize::from(!ended.success());
+    }
+    assert!(kills >= 2, "only {kills} kills came in time");
+    let after = plain(under(&["gate.games=16", "gate.visits=1"]), "gate", &killed);
+    if kills == 4 {
+        assert_eq!(after["verdicts"], undisturbed["verdicts"]);
+    }
+    assert_eq!(after["champion"], undisturbed["champion"]);
+    assert_eq!(published(&killed), published(&whole));
+    assert_eq!(published(&killed).len(), 480 + 160);
+    assert_eq!(verdict_and_games(&killed), verdict_and_games(&whole));
+    let verified = Command::new(env!("CARGO_BIN_EXE_tengen"))
+        .args(["data", "verify"])
+        .arg(&killed)
+        .output();
+    assert!(verified.expect("the program starts").status.success());
 }
 
 #[test]

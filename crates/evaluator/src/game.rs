@@ -5,7 +5,7 @@ use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::play::MatchContext;
 use crate::player::{Answer, Choice, Fault, FaultKind, SearchSummary};
-use crate::result::{FaultReport, GameSummary};
+use crate::result::{FaultReport, GameSummary, Side};
 use crate::settings::{MatchConfig, Refusal};
 
 /// A game that has ended for any reason.
@@ -80,7 +80,7 @@ impl FinishedGame {
         GameSummary {
             game: self.game,
             pair: self.pair,
-            a_color: if self.a_color == Color::Black { "black" } else { "white" },
+            a_color: self.a_color,
             result: if self.void {
                 "Void".to_owned()
             } else {
@@ -88,7 +88,7 @@ impl FinishedGame {
             },
             a_points: self.a_points(),
             plies: self.record.plies.len(),
-            end_reason: self.record.end_reason.name(),
+            end_reason: self.record.end_reason,
         }
     }
 
@@ -99,9 +99,9 @@ impl FinishedGame {
         Some(FaultReport {
             game: self.game,
             player: if self.record.mover(ply) == self.a_color {
-                "a"
+                Side::A
             } else {
-                "b"
+                Side::B
             },
             ply,
             void: self.void,

@@ -5,8 +5,6 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Rules, SettingError, Size, check_setting};
 
 use crate::openings::Openings;
-use crate::play::{MatchContext, MatchError, Observer, run_match};
-use crate::player::Player;
 use crate::result::MatchResult;
 use crate::settings::{AColor, MatchConfig, Refusal};
 use crate::sprt::{SprtConfig, SprtState};
@@ -174,8 +172,22 @@ pub enum GateReason {
     Stopped,
 }
 
+impl GateReason {
+    /// The reason as verdicts write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            GateReason::AlwaysPromote => "always_promote",
+            GateReason::TestAccepted => "test_accepted",
+            GateReason::TestRejected => "test_rejected",
+            GateReason::GameLimit => "game_limit",
+            GateReason::Forgot => "forgot",
+            GateReason::Stopped => "stopped",
+        }
+    }
+}
+
 /// The gate's verdict with every number it is based on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateVerdict {
     /// Whether the candidate becomes the champion.
     pub decision: Decision,
@@ -189,12 +201,13 @@ pub struct GateVerdict {
     pub config: GateConfig,
     /// The match, with the candidate as A and the champion as B; `None` if no match was needed.
     pub result: Option<MatchResult>,
-    /// The matches against older champions, with the candidate as A.
+    /// The matches against older champions, in which the candidate is A; verdicts of early versions lack them.
+    #[serde(default)]
     pub older: Vec<OlderMatch>,
 }
 
-/// A candidate's match against an older champion.
-#[derive(Clone, Debug, Serialize)]
+/// How a candidate stood up to an older champion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OlderMatch {
     /// The older champion's name.
     pub champion: String,
@@ -205,6 +218,24 @@ pub struct OlderMatch {
 }
 
 impl GateVerdict {
+    /// The verdict over a candidate's match against the champion, with the candidate as A; without a match the
+    /// candidate is promoted. One that is to be promoted then meets older champions: [`GateVerdict::add_older`].
+    pub fn of(config: &GateConfig, candidate: &str, champion: &str, result: Option<MatchResult>) -> GateVerdict {
+        let (decision, reason) = match &result {
+            Some(result) => decide(config.at_limit, result),
+            None => (Decision::Promote, GateReason::AlwaysPromote),
+        };
+        GateVerdict {
+            decision,
+            reason,
+            candidate: candidate.to_owned(),
+            champion: champion.to_owned(),
+            config: config.clone(),
+            result,
+            older: Vec::new(),
+        }
+    }
+
     /// Takes a match against an older champion into account: a candidate that is weaker is rejected.
     pub fn add_older(&mut self, champion: String, result: MatchResult) {
         let weaker = result.games > 0 && result.estimate.elo_high < 0.0;
@@ -224,41 +255,6 @@ impl GateVerdict {
     pub fn promotes(&self) -> bool {
         self.decision == Decision::Promote
     }
-}
-
-/// Plays the candidate against the champion until the sequential test decides or the games run out.
-///
-/// A candidate to be promoted must then also play older champions; [`GateVerdict::add_older`] takes those matches into
-/// account.
-///
-/// # Errors
-/// See [`run_match`].
-pub fn run_gate(
-    config: &GateConfig,
-    match_config: &MatchConfig,
-    candidate: &mut dyn Player,
-    champion: &mut dyn Player,
-    context: &MatchContext,
-    observer: &mut Observer<'_>,
-) -> Result<GateVerdict, MatchError> {
-    config
-        .validate()
-        .map_err(|error| MatchError::Settings(error.to_string()))?;
-    let (candidate_name, champion_name) = (candidate.name(), champion.name());
-    let verdict = |(decision, reason), result| GateVerdict {
-        decision,
-        reason,
-        candidate: candidate_name,
-        champion: champion_name,
-        config: config.clone(),
-        result,
-        older: Vec::new(),
-    };
-    if config.always_promote {
-        return Ok(verdict((Decision::Promote, GateReason::AlwaysPromote), None));
-    }
-    let result = run_match(match_config, candidate, champion, context, observer)?;
-    Ok(verdict(decide(config.at_limit, &result), Some(result)))
 }
 
 fn decide(at_limit: AtLimit, result: &MatchResult) -> (Decision, GateReason) {
@@ -283,6 +279,20 @@ fn decide(at_limit: AtLimit, result: &MatchResult) -> (Decision, GateReason) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_are_named_as_they_are_written() {
+        for reason in [
+            GateReason::AlwaysPromote,
+            GateReason::TestAccepted,
+            GateReason::TestRejected,
+            GateReason::GameLimit,
+            GateReason::Forgot,
+            GateReason::Stopped,
+        ] {
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
+        }
+    }
 
     #[test]
     fn older_champions_are_at_doubling_distances() {

@@ -6,7 +6,7 @@
 //!   parallel, under our own referee.
 //! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts,
 //!   [`ConfidenceSequence`], and [`Sprt`].
-//! - [`rate_pool`] rates many players together; [`run_gate`] decides whether a candidate replaces the champion.
+//! - [`rate_pool`] rates many players together; [`GateVerdict`] says whether a candidate replaces the champion.
 //!
 //! This crate never uses a network library (models come in through [`PredictorLoader`]), reads or writes files, prints,
 //! or puts clock times into results. The same seed and players give the same match.
@@ -36,7 +36,7 @@ pub use book::Book;
 pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
 pub use game::{FinishedGame, GameScore};
-pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch, run_gate};
+pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};
 pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
@@ -46,7 +46,7 @@ pub use player::{
 };
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
-pub use result::{FaultReport, GameSummary, MatchResult, WinTieLoss};
+pub use result::{FaultReport, GameSummary, MatchResult, Side, WinTieLoss};
 pub use search_player::{SearchPlayer, Temperature};
 pub use sequence::ConfidenceSequence;
 pub use settings::{AColor, MatchConfig, Refusal};

@@ -134,6 +134,7 @@ pub struct Fault {
     /// The failure, described in one sentence.
     pub reason: String,
     /// The end of what the engine wrote to standard error, at most 8 KiB; empty if it wrote nothing.
+    #[serde(default)]
     pub stderr: String,
 }
 

@@ -1,7 +1,7 @@
 //! The result of a match: points, statistics, faults, and games.
 
-use serde::Serialize;
-use tengen_records::GameRecord;
+use serde::{Deserialize, Serialize};
+use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Color;
 
 use crate::elo::EloEstimate;
@@ -12,12 +12,13 @@ use crate::player::{EngineReport, Fault, PlayerCost};
 use crate::sequence::ConfidenceSequence;
 use crate::settings::MatchConfig;
 use crate::sprt::Sprt;
+use crate::text;
 
 /// The result of a match with all its numbers.
 ///
 /// Only games with a result count: `games` = A's wins + ties + losses, and `a_points + b_points == games`. Forfeits
 /// count as losses. Unfinished games (ply limit) and void games are counted separately.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchResult {
     /// Name of player A.
     pub a: String,
@@ -47,6 +48,7 @@ pub struct MatchResult {
     #[serde(flatten)]
     pub estimate: EloEstimate,
     /// Bounds on the score that hold at all moments of the match simultaneously, so one may look at any time.
+    #[serde(default)]
     pub any_time: ConfidenceSequence,
     /// The sequential test's last look, if there is a test.
     pub sprt: Option<Sprt>,
@@ -92,7 +94,7 @@ pub struct MatchResult {
 }
 
 /// Numbers of wins, ties, and losses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WinTieLoss {
     /// Games won.
     pub wins: u64,
@@ -122,16 +124,27 @@ impl WinTieLoss {
     }
 }
 
+/// One of the two players of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Player A, from whom results are seen.
+    A,
+    /// Player B.
+    B,
+}
+
 /// One player's failure in one game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultReport {
     /// Number of the game in the match, from 0.
     pub game: usize,
-    /// The player that failed, `a` or `b`.
-    pub player: &'static str,
+    /// The player that failed.
+    pub player: Side,
     /// Number of plies before the failure.
     pub ply: usize,
     /// Whether the game does not count, instead of being lost.
+    #[serde(default)]
     pub void: bool,
     /// The kind of failure and its details.
     #[serde(flatten)]
@@ -139,14 +152,15 @@ pub struct FaultReport {
 }
 
 /// A game of a match without its moves.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameSummary {
     /// Number of the game in the match, from 0.
     pub game: usize,
     /// Number of its opening, from 0.
     pub pair: usize,
-    /// Player A's color, `black` or `white`.
-    pub a_color: &'static str,
+    /// Player A's color.
+    #[serde(with = "text::color")]
+    pub a_color: Color,
     /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
     pub result: String,
     /// A's points: 1, 0.5, 0, or `None` when the game does not count.
@@ -154,7 +168,8 @@ pub struct GameSummary {
     /// Number of plies, including the opening.
     pub plies: usize,
     /// Why the game ended, as in game records.
-    pub end_reason: &'static str,
+    #[serde(with = "text::end_reason")]
+    pub end_reason: EndReason,
 }
 
 impl MatchResult {
@@ -179,7 +194,7 @@ impl MatchResult {
                 .filter(|report| report.player == player && !report.void)
                 .count()
         };
-        let (a_faults, b_faults) = (faults_of("a"), faults_of("b"));
+        let (a_faults, b_faults) = (faults_of(Side::A), faults_of(Side::B));
         let count = |fits: fn(&GameScore) -> bool| games.iter().filter(|game| fits(game)).count();
         let full_boards = |is_a: bool| games.iter().filter(|game| won_full_board(game, is_a)).count();
         let margins = || {

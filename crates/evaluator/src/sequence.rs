@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::elo::elo_of_score;
 use crate::pentanomial::{Pentanomial, SCORES};
+use crate::text;
 
 /// Bounds on a score that hold at all moments of a match simultaneously, with a probability of at least 95 %: one may
 /// look after every pair and stop at any moment for any reason. They are wider than an interval for a single look at a
@@ -22,8 +23,10 @@ use crate::pentanomial::{Pentanomial, SCORES};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceSequence {
     /// Lower bound of player A's mean score, 0 to 1.
+    #[serde(deserialize_with = "text::number")]
     pub score_low: f64,
     /// Upper bound of player A's mean score, 0 to 1.
+    #[serde(deserialize_with = "text::number")]
     pub score_high: f64,
     /// The lower bound as an Elo difference; `None` when the score is 0, which no Elo difference predicts.
     pub elo_low: Option<f64>,
@@ -38,6 +41,18 @@ const HALVINGS: usize = 40;
 /// Number of bets in the mixture, each starting with an equal part of the wealth. Their shares go from 0.01 to 0.99
 /// with a fixed ratio: small shares work best for long matches, large shares for short and one-sided ones.
 const SHARES: usize = 48;
+
+impl Default for ConfidenceSequence {
+    /// The bounds before any game, which exclude no score.
+    fn default() -> ConfidenceSequence {
+        ConfidenceSequence {
+            score_low: 0.0,
+            score_high: 1.0,
+            elo_low: None,
+            elo_high: None,
+        }
+    }
+}
 
 impl ConfidenceSequence {
     /// The bounds after these pairs.

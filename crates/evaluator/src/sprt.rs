@@ -11,6 +11,7 @@ use tengen_rules::{SettingError, check_setting};
 
 use crate::elo::score_of_elo;
 use crate::pentanomial::{Pentanomial, SCORES};
+use crate::text;
 
 /// Hypotheses and error rates of a sequential test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,10 +79,13 @@ pub struct Sprt {
     /// Hypotheses and error rates.
     pub config: SprtConfig,
     /// Log-likelihood ratio of "stronger" to "not stronger".
+    #[serde(deserialize_with = "text::number")]
     pub llr: f64,
     /// Lower bound, ln(β / (1 − α)): at or below it, the test accepts "not stronger".
+    #[serde(deserialize_with = "text::number")]
     pub lower: f64,
     /// Upper bound, ln((1 − β) / α): at or above it, the test accepts "stronger".
+    #[serde(deserialize_with = "text::number")]
     pub upper: f64,
     /// The conclusion at this look.
     pub state: SprtState,

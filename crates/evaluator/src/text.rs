@@ -1,4 +1,5 @@
-//! Serde for values of the rules crate that files store as text (`9x9`, `7.5`).
+//! Serde for values that files store in a form of their own: as text (`9x9`, `7.5`), by name, or as null where a number
+//! is not finite.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -29,4 +30,52 @@ where
         Written::Fraction(number) => number.to_string(),
     };
     text.parse().map_err(de::Error::custom)
+}
+
+/// Takes null, which JSON writes for what is infinite or not a number, for not a number.
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Option::deserialize(deserializer).map(|number| number.unwrap_or(f64::NAN))
+}
+
+/// A color as `black` or `white`.
+pub(crate) mod color {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tengen_rules::Color;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Name {
+        Black,
+        White,
+    }
+
+    pub(crate) fn serialize<S: Serializer>(color: &Color, serializer: S) -> Result<S::Ok, S::Error> {
+        match color {
+            Color::Black => Name::Black,
+            Color::White => Name::White,
+        }
+        .serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Color, D::Error> {
+        Ok(match Name::deserialize(deserializer)? {
+            Name::Black => Color::Black,
+            Name::White => Color::White,
+        })
+    }
+}
+
+/// The end of a game by the name stored in files.
+pub(crate) mod end_reason {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use tengen_records::EndReason;
+
+    pub(crate) fn serialize<S: Serializer>(reason: &EndReason, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(reason.name())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EndReason, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        EndReason::from_name(&name).ok_or_else(|| de::Error::custom(format!("no game ends by {name:?}")))
+    }
 }

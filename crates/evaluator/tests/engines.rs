@@ -190,7 +190,7 @@ fn our_referee_enforces_superko() {
     let white = Fake::new("genmove) printf '=%s B1\\n\\n' $id;;");
     let result = try_play(&settings, &mut *black.player(""), &mut *white.player("")).expect("a result");
     let report = &result.fault_reports[0];
-    assert_eq!((report.player, report.ply), ("a", 2));
+    assert_eq!((report.player, report.ply), (tengen_evaluator::Side::A, 2));
     let expected = "A1 at ply 2 is illegal: the ko rule forbids it: it repeats the position after ply 1";
     assert_eq!(report.fault.reason, expected);
 }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use tengen_encoding::{BIT_PLANES, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
 use tengen_evaluator::{
-    AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, MatchConfig, MatchContext,
-    MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, SprtConfig, SprtState, Turn,
-    build_player, continue_match, known_match, run_gate, run_match,
+    AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, GateVerdict, MatchConfig,
+    MatchContext, MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, Side, SprtConfig,
+    SprtState, Turn, build_player, continue_match, known_match, run_match,
 };
 use tengen_records::EndReason;
 use tengen_rules::{Color, HandicapBonus, Komi, Move, Rules, Scoring, Size};
@@ -281,7 +281,7 @@ fn illegal_moves_lose_and_resignations_count() {
         (0.0, 4, 4, 4)
     );
     let report = &result.fault_reports[0];
-    assert_eq!((report.player, report.fault.kind), ("a", FaultKind::IllegalMove));
+    assert_eq!((report.player, report.fault.kind), (Side::A, FaultKind::IllegalMove));
     assert!(
         report.fault.reason.contains("A5") && report.fault.reason.contains("occupied"),
         "{report:?}"
@@ -352,17 +352,16 @@ fn scripted(name: &str, visits: u32) -> SearchPlayer {
     SearchPlayer::new(name.to_owned(), Box::new(ScriptedPredictor::new(3)), config)
 }
 
-fn gate(config: &GateConfig, candidate: &mut dyn Player, champion: &mut dyn Player) -> tengen_evaluator::GateVerdict {
+fn gate(config: &GateConfig, candidate: &mut dyn Player, champion: &mut dyn Player) -> GateVerdict {
     let settings = config.match_config(
         Size::square(4).expect("a size"),
         Rules::tromp_taylor(),
         Komi::from_half_points(0),
         3,
     );
-    run_gate(config, &settings, candidate, champion, &context(), &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .expect("a verdict")
+    let names = [candidate.name(), champion.name()];
+    let result = play(&settings, candidate, champion);
+    GateVerdict::of(config, &names[0], &names[1], Some(result))
 }
 
 #[test]
@@ -380,6 +379,8 @@ fn the_gate_promotes_the_stronger_and_rejects_the_weaker() {
         (Decision::Reject, GateReason::TestRejected)
     );
     let text = serde_json::to_value(&verdict).expect("JSON");
+    let again: GateVerdict = serde_json::from_value(text.clone()).expect("a verdict");
+    assert_eq!(serde_json::to_value(&again).expect("JSON"), text, "it reads back whole");
     assert_eq!(text["decision"], "reject");
     assert_eq!(text["candidate"], "random");
     assert!(text["result"]["elo_high"].as_f64().expect("a number") < 0.0);
@@ -416,11 +417,7 @@ fn at_limit_decides_between_equal_players() {
 
 #[test]
 fn a_gate_can_always_promote_or_be_stopped() {
-    let always = GateConfig {
-        always_promote: true,
-        ..GateConfig::default()
-    };
-    let verdict = gate(&always, &mut RandomPlayer::default(), &mut RandomPlayer::default());
+    let verdict = GateVerdict::of(&GateConfig::default(), "new", "old", None);
     assert_eq!(
         (verdict.decision, verdict.reason),
         (Decision::Promote, GateReason::AlwaysPromote)
@@ -436,22 +433,13 @@ fn a_gate_can_always_promote_or_be_stopped() {
     );
     let (mut a, mut b) = (RandomPlayer::default(), RandomPlayer::default());
     let stop = &mut |_: &MatchEvent<'_>| ControlFlow::Break(());
-    let verdict = run_gate(&config, &settings, &mut a, &mut b, &context(), stop).expect("a verdict");
+    let result = run_match(&settings, &mut a, &mut b, &context(), stop).expect("a result");
+    let verdict = GateVerdict::of(&config, "new", "old", Some(result));
     assert_eq!(
         (verdict.decision, verdict.reason),
         (Decision::Undecided, GateReason::Stopped)
     );
-    assert!(
-        run_gate(
-            &GateConfig { games: 1, ..config },
-            &settings,
-            &mut a,
-            &mut b,
-            &context(),
-            stop
-        )
-        .is_err()
-    );
+    assert!(GateConfig { games: 1, ..config }.validate().is_err());
 }
 
 #[test]
@@ -466,7 +454,7 @@ fn game_list_names_player_a_color() {
     let result = play(&config(3, 2), &mut *player("random"), &mut *player("random"));
     assert_eq!(
         [result.game_list[0].a_color, result.game_list[1].a_color],
-        ["black", "white"]
+        [Color::Black, Color::White]
     );
     assert_eq!(result.records[0].mover(0), Color::Black);
 }

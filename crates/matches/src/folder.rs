@@ -8,7 +8,8 @@
 //! games.sgf, result.json        once all games are played
 //! ```
 //!
-//! In a run store the files other than shards are in `matches/<id>/`.
+//! In a run store the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
+//! games of each have ids of their own.
 
 use crate::usage::usage;
 use anyhow::Context;
@@ -69,7 +70,7 @@ impl Spec {
 }
 
 /// Collects the keys of `wanted` whose value in `stored` differs.
-fn differ(key: &str, stored: &Value, wanted: &Value, found: &mut Vec<String>) {
+pub(crate) fn differ(key: &str, stored: &Value, wanted: &Value, found: &mut Vec<String>) {
     match (stored, wanted) {
         (Value::Object(stored), Value::Object(wanted)) => {
             for (name, value) in wanted {
@@ -104,6 +105,9 @@ pub struct Begun {
 struct Note {
     /// Identifies the process.
     session: String,
+    /// The id that names the games, if it differs from that of the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    games_of: Option<String>,
     /// What the process knew about the players.
     #[serde(flatten)]
     spent: Spent,
@@ -147,10 +151,13 @@ impl Spent {
     }
 }
 
-/// Where one match is stored.
+/// Where one match is stored, possibly one of several that share a folder.
 pub struct Folder {
     store: Store,
+    /// Names the folder and the shards.
     id: String,
+    /// The prefix of game ids: `<this>-<number>`.
+    games_of: String,
     /// Path prefix of all files other than shards.
     top: String,
     _lock: Option<RunLock>,
@@ -168,6 +175,7 @@ impl Folder {
         Ok(Folder {
             store,
             id: id.to_owned(),
+            games_of: id.to_owned(),
             top: String::new(),
             _lock: lock,
         })
@@ -189,14 +197,45 @@ impl Folder {
         Folder {
             store: store.clone(),
             id: id.to_owned(),
+            games_of: id.to_owned(),
             top: format!("matches/{id}/"),
             _lock: None,
         }
     }
 
-    /// The match's name.
-    pub fn id(&self) -> &str {
-        &self.id
+    /// The place in this folder of another match, whose games are named `<folder>-<suffix>-<number>`.
+    pub(crate) fn part(&self, suffix: &str) -> Folder {
+        Folder {
+            store: self.store.clone(),
+            id: self.id.clone(),
+            games_of: format!("{}-{suffix}", self.id),
+            top: self.top.clone(),
+            _lock: None,
+        }
+    }
+
+    /// The id by which the games of the match are named.
+    pub fn games_of(&self) -> &str {
+        &self.games_of
+    }
+
+    /// A file of the folder; `None` when there is none.
+    pub(crate) fn file(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
+        Ok(self.store.files().get(&self.path(name))?.map(|bytes| bytes.to_vec()))
+    }
+
+    /// Writes a file of the folder unless there is one, and returns what it holds then.
+    pub(crate) fn file_or(&self, name: &str, content: &impl Serialize) -> anyhow::Result<Vec<u8>> {
+        self.store
+            .files()
+            .put_new(&self.path(name), serde_json::to_vec_pretty(content)?)?;
+        self.file(name)?
+            .with_context(|| format!("{name} was written a moment ago and is gone"))
+    }
+
+    /// A file of the folder as people find it.
+    pub(crate) fn place_of(&self, name: &str) -> String {
+        format!("{}/{}", self.store.location(), self.path(name))
     }
 
     /// The match as it was started; `None` if it was not.
@@ -204,9 +243,8 @@ impl Folder {
         let Some(bytes) = self.store.files().get(&self.path("spec.json"))? else {
             return Ok(None);
         };
-        let place = || format!("{}/{}", self.store.location(), self.path("spec.json"));
-        let begun: Begun =
-            serde_json::from_slice(&bytes).with_context(|| format!("{} does not describe a match", place()))?;
+        let begun: Begun = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{} does not describe a match", self.place_of("spec.json")))?;
         let differences = spec.differences(&begun.spec);
         if differences.is_empty() {
             return Ok(Some(begun));
@@ -226,19 +264,18 @@ impl Folder {
             engines: [a.engine(), b.engine()],
             start_time_ms: i64::try_from(now_ms()).unwrap_or(i64::MAX),
         };
-        self.store
-            .files()
-            .put_new(&self.path("spec.json"), serde_json::to_vec_pretty(&begun)?)?;
+        self.file_or("spec.json", &begun)?;
         self.begun(spec)?
             .context("the spec.json that was just written is missing")
     }
 
-    /// All games published so far. Damaged shards are reported and skipped; their games are played again.
+    /// All games of the match published so far, without those of other matches in the folder. Damaged shards are reported
+    /// and skipped; their games are played again.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
         let mut sessions: BTreeMap<String, Spent> = BTreeMap::new();
-        for note in notes {
+        for note in notes.into_iter().filter(|note| self.is_own(note)) {
             faults.extend(note.faults);
             sessions.insert(note.session, note.spent);
         }
@@ -248,9 +285,10 @@ impl Folder {
             damaged: Vec::new(),
         };
         known.damaged = self.each_game(|record| {
-            let number = number_of(&record.game_id);
-            let game = FinishedGame::of_record(config, &self.id, record, number.and_then(|n| faults.get(&n).cloned()));
-            known.scores.push(GameScore::of(&game.map_err(anyhow::Error::msg)?));
+            if let Some(number) = number_of(&self.games_of, &record.game_id) {
+                let game = FinishedGame::of_record(config, &self.games_of, record, faults.get(&number).cloned());
+                known.scores.push(GameScore::of(&game.map_err(anyhow::Error::msg)?));
+            }
             Ok(())
         })?;
         Ok(known)
@@ -260,10 +298,12 @@ impl Folder {
     pub fn publish(&self, part: &Part<'_>) -> anyhow::Result<()> {
         let note = Note {
             session: part.session.to_owned(),
+            games_of: (self.games_of != self.id).then(|| self.games_of.clone()),
             spent: part.spent.clone(),
             faults: part.faults.clone(),
         };
-        let name = format!("notes/{}-{:06}.json", part.session, part.number);
+        let suffix = self.games_of.strip_prefix(&self.id).unwrap_or_default();
+        let name = format!("notes/{}{suffix}-{:06}.json", part.session, part.number);
         self.store
             .files()
             .put_new(&self.path(&name), serde_json::to_vec(&note)?)?;
@@ -274,25 +314,33 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes all games as SGF and then the result.
-    pub fn finish(&self, result: &MatchResult) -> anyhow::Result<()> {
-        if self.store.files().get(&self.path("result.json"))?.is_some() {
-            return Ok(());
+    /// Writes the games that count as SGF, match by match, and then the result; returns what `result.json` holds, which
+    /// is another result where one was there already.
+    pub fn finish(&self, result: &impl Serialize, counted: &[Counted]) -> anyhow::Result<Vec<u8>> {
+        if let Some(stands) = self.file("result.json")? {
+            return Ok(stands);
         }
-        let counted = result.game_list.last().map_or(0, |game| game.game + 1);
-        let mut games: BTreeMap<usize, String> = BTreeMap::new();
+        let mut games: BTreeMap<(usize, usize), String> = BTreeMap::new();
         self.each_game(|record| {
-            if let Some(number) = number_of(&record.game_id).filter(|number| *number < counted) {
-                games.entry(number).or_insert_with(|| write_sgf(&record));
+            let place = counted.iter().enumerate().find_map(|(place, counted)| {
+                let number = number_of(&counted.games_of, &record.game_id)?;
+                (number < counted.end).then_some((place, number))
+            });
+            if let Some(place) = place {
+                games.entry(place).or_insert_with(|| write_sgf(&record));
             }
             Ok(())
         })?;
-        let sgf: String = games.into_values().collect();
-        self.store.files().put_new(&self.path("games.sgf"), sgf)?;
-        self.store
-            .files()
-            .put_new(&self.path("result.json"), serde_json::to_vec_pretty(result)?)?;
-        Ok(())
+        if !counted.is_empty() {
+            let sgf: String = games.into_values().collect();
+            self.store.files().put_new(&self.path("games.sgf"), sgf)?;
+        }
+        self.file_or("result.json", result)
+    }
+
+    /// Whether a note tells of this match.
+    fn is_own(&self, note: &Note) -> bool {
+        *note.games_of.as_ref().unwrap_or(&self.id) == self.games_of
     }
 
     fn notes(&self) -> anyhow::Result<Vec<Note>> {
@@ -338,9 +386,26 @@ pub struct Part<'a> {
     pub spent: Spent,
 }
 
-/// The number at the end of a game's name.
-fn number_of(game_id: &str) -> Option<usize> {
-    game_id.rsplit_once('-')?.1.parse().ok()
+/// Games of a match that count.
+pub struct Counted {
+    games_of: String,
+    /// The number after that of the last of them.
+    end: usize,
+}
+
+impl Counted {
+    /// The games of a match that was played in this folder.
+    pub fn of(folder: &Folder, result: &MatchResult) -> Counted {
+        Counted {
+            games_of: folder.games_of.clone(),
+            end: result.game_list.last().map_or(0, |game| game.game + 1),
+        }
+    }
+}
+
+/// The number at the end of a game's name, if it is named by this id.
+fn number_of(games_of: &str, game_id: &str) -> Option<usize> {
+    game_id.strip_prefix(games_of)?.strip_prefix('-')?.parse().ok()
 }
 
 /// Rejects a local folder that is not empty and not a match.

@@ -1,16 +1,19 @@
 //! Matches that are published while they are played and resume where they stopped.
 //!
-//! [`play`] plays what is missing of a match and publishes its games to a [`Folder`] as they finish. [`read_book`] reads
-//! opening books.
+//! [`play`] plays what is missing of a match and publishes its games to a [`Folder`] as they finish. [`settle`] does
+//! the same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict.
+//! [`read_book`] reads opening books.
 //!
 //! Never here: networks, printing.
 
 mod book;
 mod folder;
+mod gate;
 mod play;
 mod usage;
 
 pub use book::read_book;
-pub use folder::{Folder, Spec};
+pub use folder::{Counted, Folder, Spec};
+pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts};
 pub use play::{Job, play};
 pub use usage::{UsageError, usage};

@@ -1,13 +1,13 @@
 //! Plays a match and publishes its games as they finish, or completes one that was interrupted.
 
-use super::folder::{Begun, Folder, Known, Part, Spec, Spent};
+use crate::folder::{Begun, Counted, Folder, Known, Part, Spec, Spent};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use tengen_evaluator::{
-    Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, continue_match,
-    known_match,
+    Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, PlayerCost,
+    continue_match, known_match,
 };
 use tengen_records::{GameRecord, now_ms};
 
@@ -62,8 +62,15 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
         Some(folder) => Some(folder.begin(job.spec, &players)?),
         None => None,
     };
-    known.scores.iter().for_each(&mut *show);
-    let result = go_on(job, begun, known, &mut players, show)?;
+    let course = Course {
+        config: job.config,
+        folder: job.folder,
+        config_id: "match",
+        start_time_ms: begun.map_or(0, |begun| begun.start_time_ms),
+        stop: job.stop,
+    };
+    let [a, b] = &mut players;
+    let result = go_on(&course, known, [&mut **a, &mut **b], show)?;
     finish(job, result)
 }
 
@@ -76,19 +83,38 @@ fn require_same(begun: &Begun, names: &[String; 2]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn go_on(
-    job: &Job<'_>,
-    begun: Option<Begun>,
+/// A match that was begun.
+pub(crate) struct Course<'a> {
+    /// Its settings.
+    pub(crate) config: &'a MatchConfig,
+    /// Where it is published; `None` = nowhere.
+    pub(crate) folder: Option<&'a Folder>,
+    /// Names the configuration in every game.
+    pub(crate) config_id: &'a str,
+    /// When it began, milliseconds since 1970-01-01 UTC.
+    pub(crate) start_time_ms: i64,
+    /// Whether somebody wants it to stop.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+/// Plays what is missing of a match and publishes it; its result is not written. Every game, known or played now, is
+/// shown through `show`.
+pub(crate) fn go_on(
+    course: &Course<'_>,
     known: Known,
-    [a, b]: &mut [Box<dyn Player>; 2],
+    [a, b]: [&mut dyn Player; 2],
     show: &mut dyn FnMut(&GameScore),
 ) -> anyhow::Result<MatchResult> {
+    known.scores.iter().for_each(&mut *show);
     let context = MatchContext {
-        match_id: job.folder.map_or("match", Folder::id).to_owned(),
-        config_id: "match".to_owned(),
-        start_time_ms: begun.map_or(0, |begun| begun.start_time_ms),
+        match_id: course.folder.map_or("match", Folder::games_of).to_owned(),
+        config_id: course.config_id.to_owned(),
+        start_time_ms: course.start_time_ms,
     };
-    let mut publisher = job.folder.map(Publisher::new);
+    // A player that has played another match before has spent something there.
+    let before = [a.cost(), b.cost()];
+    let since = |[a, b]: [PlayerCost; 2]| [a - before[0], b - before[1]];
+    let mut publisher = course.folder.map(Publisher::new);
     let mut failed = None;
     let mut observer = |event: &MatchEvent<'_>| {
         let taken = match event {
@@ -98,7 +124,7 @@ fn go_on(
             }
             MatchEvent::Round { costs, engines, .. } => {
                 let spent = || Spent {
-                    costs: *costs,
+                    costs: since(*costs),
                     engines: <[_; 2]>::clone(engines),
                 };
                 publisher.as_mut().map_or(Ok(()), |publisher| publisher.look(&spent))
@@ -106,19 +132,19 @@ fn go_on(
             MatchEvent::Looked { .. } => Ok(()),
         };
         failed = failed.take().or(taken.err());
-        match failed.is_some() || (job.stop)() {
+        match failed.is_some() || (course.stop)() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let result = continue_match(job.config, known.scores, &mut **a, &mut **b, &context, &mut observer);
+    let result = continue_match(course.config, known.scores, a, b, &context, &mut observer);
     if let Some(error) = failed {
         return Err(error).context("cannot publish the games of the match");
     }
     if let Some(publisher) = &mut publisher {
         // Publish the finished games even if a player has failed.
         publisher.flush(Spent {
-            costs: [a.cost(), b.cost()],
+            costs: since([a.cost(), b.cost()]),
             engines: [a.engine(), b.engine()],
         })?;
     }
@@ -131,14 +157,17 @@ fn go_on(
     Ok(result)
 }
 
-fn tell(result: &mut MatchResult, spent: Spent) {
+/// Adds what all processes have spent on a match to its result.
+pub(crate) fn tell(result: &mut MatchResult, spent: Spent) {
     [result.a_cost, result.b_cost] = spent.costs;
     [result.a_engine, result.b_engine] = spent.engines;
 }
 
 fn finish(job: &Job<'_>, result: MatchResult) -> anyhow::Result<MatchResult> {
     match job.folder {
-        Some(folder) if !result.stopped => folder.finish(&result)?,
+        Some(folder) if !result.stopped => {
+            folder.finish(&result, &[Counted::of(folder, &result)])?;
+        }
         _ => {}
     }
     Ok(result)

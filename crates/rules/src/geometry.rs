@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use crate::point_set::PointSet;
 use crate::size::{MAX_AREA, MAX_SIDE, Size};
-use crate::symmetry::Symmetry;
 
 /// The tables of one grid size. The index `area` represents everything outside the grid.
 #[derive(Debug)]
@@ -17,8 +16,6 @@ pub(crate) struct Geometry {
     pub(crate) neighbors: Box<[[u16; 4]]>,
     /// The four diagonal neighbors of each point; `area` if outside the grid.
     pub(crate) diagonals: Box<[[u16; 4]]>,
-    /// The image of each point under each symmetry of the grid, in the order of [`Symmetry::all`].
-    pub(crate) images: Vec<Box<[u16]>>,
     /// All points of the grid.
     pub(crate) all: PointSet,
     not_left: PointSet,
@@ -55,10 +52,6 @@ impl Geometry {
             words: area.div_ceil(64),
             neighbors: table([(1, 0), (-1, 0), (0, 1), (0, -1)]),
             diagonals: table([(1, 1), (-1, 1), (1, -1), (-1, -1)]),
-            images: Symmetry::all(size)
-                .iter()
-                .map(|s| size.points().map(|p| s.compute(size, p).index() as u16).collect())
-                .collect(),
             all: size.points().collect(),
             not_left: size.points().filter(|p| p.column(size) > 0).collect(),
             not_right: size.points().filter(|p| p.column(size) + 1 < size.width()).collect(),

@@ -6,15 +6,17 @@ use crate::point_set::PointSet;
 use crate::size::{MAX_SIDE, Size};
 use crate::symmetry::Symmetry;
 
-/// The point maps of every symmetry of one board size.
+/// The point maps of every symmetry of one grid size.
+#[derive(Debug)]
 pub struct ImageTable {
-    symmetries: &'static [Symmetry],
-    /// `maps[s][p]` is the index of the point that symmetry number `s` sends point `p` to.
-    maps: Vec<Vec<u16>>,
+    size: Size,
+    /// The maps one after the other, in the order of [`Symmetry::all`].
+    maps: Box<[u16]>,
 }
 
 impl ImageTable {
     /// The table of `size`, built on first use.
+    #[inline]
     pub fn of(size: Size) -> &'static ImageTable {
         static TABLES: [[OnceLock<ImageTable>; MAX_SIDE]; MAX_SIDE] =
             [const { [const { OnceLock::new() }; MAX_SIDE] }; MAX_SIDE];
@@ -22,35 +24,45 @@ impl ImageTable {
     }
 
     fn build(size: Size) -> ImageTable {
-        let symmetries = Symmetry::all(size);
-        let maps = symmetries
-            .iter()
-            .map(|symmetry| {
-                size.points()
-                    .map(|point| symmetry.apply(size, point).index() as u16)
-                    .collect()
-            })
-            .collect();
-        ImageTable { symmetries, maps }
+        let map = |symmetry: &Symmetry| {
+            let symmetry = *symmetry;
+            size.points()
+                .map(move |point| symmetry.compute(size, point).index() as u16)
+        };
+        ImageTable {
+            size,
+            maps: Symmetry::all(size).iter().flat_map(map).collect(),
+        }
     }
 
-    /// The symmetries of the board size, in the order of [`Symmetry::all`].
+    /// The symmetries of the grid, in the order of [`Symmetry::all`].
     pub fn symmetries(&self) -> &'static [Symmetry] {
-        self.symmetries
+        Symmetry::all(self.size)
     }
 
-    /// The point map of one symmetry.
+    /// The point map of one symmetry: entry `p` is the index of the point that point `p` is sent to. The map of
+    /// [`Symmetry::inverse`] leads back.
     ///
     /// # Panics
     /// If `symmetry` is not a symmetry of this board size.
+    #[inline]
     pub fn map_of(&self, symmetry: Symmetry) -> &[u16] {
-        let number = self.symmetries.iter().position(|&s| s == symmetry);
-        &self.maps[number.expect("the symmetry belongs to the board size")]
+        assert!(
+            self.size.is_square() || !symmetry.swaps_sides(),
+            "{symmetry:?} does not map {} onto itself",
+            self.size
+        );
+        self.map(symmetry.index())
     }
 
-    /// The point map of symmetry number `number`.
+    /// The point map of symmetry number `number` in [`ImageTable::symmetries`].
+    ///
+    /// # Panics
+    /// When there is no such symmetry.
+    #[inline]
     pub fn map(&self, number: usize) -> &[u16] {
-        &self.maps[number]
+        let area = self.size.area();
+        &self.maps[number * area..][..area]
     }
 }
 
@@ -66,4 +78,32 @@ pub fn image(map: &[u16], set: &PointSet) -> PointSet {
         }
     }
     PointSet::from_words(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_of_the_inverse_leads_back() {
+        for (width, height) in [(1, 1), (3, 3), (4, 2), (1, 5), (19, 19), (19, 7)] {
+            let size = Size::new(width, height).unwrap();
+            let table = ImageTable::of(size);
+            for (number, &symmetry) in table.symmetries().iter().enumerate() {
+                assert_eq!(table.map(number), table.map_of(symmetry));
+                let back = table.map_of(symmetry.inverse());
+                for point in size.points() {
+                    let image = table.map_of(symmetry)[point.index()];
+                    assert_eq!(usize::from(image), symmetry.compute(size, point).index());
+                    assert_eq!(usize::from(back[usize::from(image)]), point.index());
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "Rotate90 does not map 3x2 onto itself")]
+    fn rectangles_have_no_quarter_turn() {
+        ImageTable::of(Size::new(3, 2).unwrap()).map_of(Symmetry::Rotate90);
+    }
 }

@@ -1,6 +1,6 @@
 //! The symmetries of a grid: rotations and reflections.
 
-use crate::geometry::Geometry;
+use crate::images::{ImageTable, image};
 use crate::moves::Move;
 use crate::point::Point;
 use crate::point_set::PointSet;
@@ -82,16 +82,7 @@ impl Symmetry {
     /// If the point is off the grid, or the symmetry swaps the sides of a non-square grid.
     #[inline]
     pub fn apply(self, size: Size, point: Point) -> Point {
-        Point::from_raw(self.images(size)[point.index()])
-    }
-
-    /// The index of every point's image, in reading order.
-    #[inline]
-    fn images(self, size: Size) -> &'static [u16] {
-        let images = &Geometry::of(size).images;
-        images
-            .get(self.index())
-            .unwrap_or_else(|| panic!("{self:?} does not map {size} onto itself"))
+        Point::from_raw(ImageTable::of(size).map_of(self)[point.index()])
     }
 
     /// The image of a point, computed without the tables.
@@ -123,12 +114,7 @@ impl Symmetry {
         if self == Symmetry::Identity {
             return *set;
         }
-        let images = self.images(size);
-        let mut image = PointSet::new();
-        for point in set.iter() {
-            image.set(images[point.index()].into());
-        }
-        image
+        image(ImageTable::of(size).map_of(self), set)
     }
 
     /// The symmetry that undoes this one.

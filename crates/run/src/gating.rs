@@ -1,140 +1,101 @@
-//! The gate: a candidate plays the champion, the verdict and its games go into the store, and a stronger candidate
-//! becomes champion.
+//! The gate's side of the loop: a candidate plays the champion and replaces it or does not.
 //!
-//! A match is named after its two models. Its `result.json` is written after its games and before the promotion, so
-//! after a crash either the match is played again or the recorded verdict takes effect.
+//! The gate is kept in the store ([`tengen_matches::settle`]): its verdict is written after its games and before the
+//! promotion, so after a crash the gate resumes where it left off, or the recorded verdict takes effect.
 
 use crate::opened::Opened;
 use anyhow::Context;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use tengen_evaluator::{
-    GateVerdict, MatchConfig, MatchContext, MatchEvent, PoolConfig, PoolGames, SearchPlayer, rate_pool, run_gate,
-    run_match,
+    Decision, GameScore, GateVerdict, MatchConfig, Player, PoolConfig, PoolGames, SearchPlayer, WinTieLoss, rate_pool,
 };
+use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
 use tengen_model::{ModelId, Weights};
-use tengen_network::TorchPredictor;
-use tengen_records::{GameRecord, now_ms};
+use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_report::metrics::{Gate, Rating};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
-use tengen_store::{Collection, GamesOf, MatchFile, Promotion, Put};
+use tengen_store::{Promotion, Put};
 
 /// A model that may become champion.
 pub struct Candidate {
-    /// The model's name in the store.
+    /// The model's id.
     pub id: ModelId,
-    /// The model's weights, if they are in memory.
+    /// Its weights, if they are in memory.
     pub weights: Option<Weights>,
 }
 
-/// The fields of a verdict that are read back.
-#[derive(Clone, Debug, Deserialize)]
+/// A verdict that has taken effect.
 pub struct Settled {
+    verdict: GateVerdict,
     /// Whether the candidate became champion.
-    #[serde(default)]
     pub promoted: bool,
-    /// The candidate's name.
-    pub candidate: String,
-    /// The champion's name.
-    pub champion: String,
-    decision: String,
-    reason: String,
-    result: Option<Score>,
-    #[serde(default)]
-    older: Vec<Older>,
-}
-
-/// The fields of a match against an older champion that are read back.
-#[derive(Clone, Debug, Deserialize)]
-struct Older {
-    champion: String,
-    weaker: bool,
-    result: Score,
-}
-
-/// The fields of a match result that are read back.
-#[derive(Clone, Debug, Deserialize)]
-struct Score {
-    games: u64,
-    a_points: f64,
-    a_total: Points,
-    elo: f64,
-    elo_low: f64,
-    elo_high: f64,
-    sprt: Option<Llr>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Points {
-    wins: u64,
-    ties: u64,
-    losses: u64,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Llr {
-    llr: f64,
 }
 
 impl Settled {
-    /// The verdict on one line.
+    /// The verdict in one line.
     pub fn in_words(&self) -> String {
         let verdict = if self.promoted { "promoted" } else { "rejected" };
-        let forgot = self
-            .older
-            .iter()
-            .find(|older| older.weaker)
-            .map_or(String::new(), |older| {
-                let Score { a_points, games, .. } = older.result;
-                format!(
-                    ", but scored only {a_points} of {games} against the older champion {}",
-                    older.champion
-                )
-            });
-        match &self.result {
-            Some(score) => format!(
-                "{} {verdict}: {} of {} points against {}, Elo {:+.0} ({:+.0} to {:+.0}){forgot}",
-                self.candidate, score.a_points, score.games, self.champion, score.elo, score.elo_low, score.elo_high
-            ),
-            None => format!("{} {verdict} without a match", self.candidate),
-        }
+        let GateVerdict {
+            candidate,
+            champion,
+            result,
+            older,
+            ..
+        } = &self.verdict;
+        let Some(result) = result else {
+            return format!("{candidate} {verdict} without a match");
+        };
+        let forgot = older.iter().find(|older| older.weaker).map(|older| {
+            let (points, games) = (older.result.a_points, older.result.games);
+            format!(
+                "; but only {points} of {games} against the older champion {}",
+                older.champion
+            )
+        });
+        let estimate = &result.estimate;
+        format!(
+            "{candidate} {verdict}: {} of {} points against {champion}, Elo {:+.0} ({:+.0} to {:+.0}){}",
+            result.a_points,
+            result.games,
+            estimate.elo,
+            estimate.elo_low,
+            estimate.elo_high,
+            forgot.unwrap_or_default()
+        )
     }
 
-    /// The verdict as a metrics event.
+    /// The verdict as an event.
     pub fn event(&self) -> Gate {
         let mut event = Gate {
-            candidate: self.candidate.clone(),
-            champion: self.champion.clone(),
+            candidate: self.verdict.candidate.clone(),
+            champion: self.verdict.champion.clone(),
             promoted: self.promoted,
-            reason: self.reason.clone(),
+            reason: self.verdict.reason.name().to_owned(),
             ..Gate::default()
         };
-        if let Some(score) = &self.result {
-            event.games = score.games;
-            event.points_share = score.a_points / score.games.max(1) as f64;
-            (event.elo, event.elo_low, event.elo_high) = (score.elo, score.elo_low, score.elo_high);
-            event.llr = score.sprt.map_or(f64::NAN, |sprt| sprt.llr);
+        if let Some(result) = &self.verdict.result {
+            let estimate = &result.estimate;
+            event.games = result.games as u64;
+            event.points_share = result.a_points / result.games.max(1) as f64;
+            (event.elo, event.elo_low, event.elo_high) = (estimate.elo, estimate.elo_low, estimate.elo_high);
+            event.llr = result.sprt.map_or(f64::NAN, |sprt| sprt.llr);
         }
         event
     }
 }
 
-/// The newest model that may still become champion: it is newer than the champion and has no verdict yet, or one that
-/// has not taken effect.
+/// The newest model that may still become champion: it is newer than the champion, and there is no verdict on it, or
+/// one that has not taken effect.
 pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
     };
-    let match_id = match_id(&newest, &champion.model_id);
-    let open = match run.store.matches().get(&match_id, MatchFile::Result)? {
-        Some(bytes) => parse(&match_id, &bytes)?.decision == "promote",
-        None => true,
-    };
+    let verdict = verdict_on(&run.store, &newest.to_string(), &champion.model_id.to_string())?;
+    let open = verdict.is_none_or(|verdict| verdict.decision == Decision::Promote);
     let newer = newest != champion.model_id && newest.generation() > champion.generation;
     Ok((newer && open).then_some(Candidate {
         id: newest,
@@ -142,19 +103,11 @@ pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     }))
 }
 
-fn match_id(candidate: &ModelId, champion: &ModelId) -> String {
-    format!("gate-{candidate}-vs-{champion}")
-}
-
-fn parse(match_id: &str, bytes: &[u8]) -> anyhow::Result<Settled> {
-    serde_json::from_slice(bytes).with_context(|| format!("matches/{match_id}/result.json is not a gate verdict"))
-}
-
-/// Plays gate matches, one after the other.
+/// Plays gates, one after the other.
 pub struct Gating<'a> {
     run: &'a Opened,
-    /// The champion's name and weights, read once.
-    champion: Option<(ModelId, Weights)>,
+    /// The champion's weights, read once.
+    champion: Option<(String, Weights)>,
 }
 
 impl<'a> Gating<'a> {
@@ -163,8 +116,8 @@ impl<'a> Gating<'a> {
         Gating { run, champion: None }
     }
 
-    /// Settles a candidate, by a recorded verdict or by a match, and reports progress through `tell`. `None` if `stop`
-    /// ended the match before a decision.
+    /// Settles a candidate: by its recorded verdict, otherwise by playing the missing games. Reports progress through
+    /// `tell`. `None` if `stop` ended the gate before it could decide.
     pub fn settle(
         &mut self,
         candidate: &Candidate,
@@ -172,115 +125,59 @@ impl<'a> Gating<'a> {
         stop: &dyn Fn() -> bool,
     ) -> anyhow::Result<Option<Settled>> {
         let store = &self.run.store;
-        let (number, champion) = store.models().champion()?.context("the store has no champion")?;
-        let id = match_id(&candidate.id, &champion.model_id);
-        let stands = match store.matches().get(&id, MatchFile::Result)? {
-            Some(bytes) => bytes.to_vec(),
-            None => {
-                tracing::info!("gate begins: {} against {}", candidate.id, champion.model_id);
-                let Some(verdict) = self.play(&id, candidate, &champion.model_id, tell, stop)? else {
-                    return Ok(None);
-                };
-                self.publish(&id, &verdict)?
-            }
+        let promotions = store.models().promotions()?;
+        let (number, _) = promotions.last().context("the store has no champion")?;
+        let number = *number;
+        let champions: Vec<String> = promotions
+            .into_iter()
+            .map(|(_, promotion)| promotion.model_id.to_string())
+            .collect();
+        let champion = champions.last().context("the store has no champion")?;
+        let settings = self.settings(&candidate.id)?;
+        let name = candidate.id.to_string();
+        let job = GateJob {
+            store,
+            candidate: &name,
+            champions: &champions,
+            settings: &settings,
+            stop,
+            say: &|line| tracing::info!("{line}"),
         };
-        let mut settled = parse(&id, &stands)?;
-        if settled.decision == "promote" {
-            let verdict = without_lists(serde_json::from_slice(&stands)?);
-            let promotion = Promotion::now(&candidate.id, Some(id), verdict);
-            settled.promoted = store.models().promote(number + 1, &promotion)? == Put::Created;
+        let mut score = RunningScore::default();
+        let mut show = |opponent: &str, game: &GameScore| tell(score.after(&name, opponent, game));
+        let mut players = |id: &str, settings: &GateSettings| self.player(id, candidate, champion, settings);
+        let Some(verdict) = settle(&job, &mut players, &mut show)? else {
+            return Ok(None);
+        };
+        let mut promoted = false;
+        if verdict.promotes() {
+            let match_id = Some(gate_id(&name, champion));
+            let promotion = Promotion::now(&candidate.id, match_id, without_lists(serde_json::to_value(&verdict)?));
+            promoted = store.models().promote(number + 1, &promotion)? == Put::Created;
         }
+        let settled = Settled { verdict, promoted };
         tracing::info!("gate ended: {}", settled.in_words());
         Ok(Some(settled))
     }
 
-    fn play(
-        &mut self,
-        id: &str,
-        candidate: &Candidate,
-        champion: &ModelId,
-        tell: &dyn Fn(String),
-        stop: &dyn Fn() -> bool,
-    ) -> anyhow::Result<Option<GateVerdict>> {
-        let gate = &self.run.config.gate;
-        let match_config = self.match_config(&candidate.id)?;
-        let spec = serde_json::json!({
-            "kind": "gate", "candidate": candidate.id, "champion": champion, "gate": gate, "match": match_config,
-        });
-        self.run
-            .store
-            .matches()
-            .put(id, MatchFile::Spec, serde_json::to_vec_pretty(&spec)?)?;
-        let candidate_weights = match &candidate.weights {
-            Some(weights) => weights.clone(),
-            None => self.run.weights(&candidate.id)?,
-        };
-        let mut a = self.player(&candidate.id, &candidate_weights)?;
-        let champion_weights = self.champion_weights(champion)?;
-        let mut b = self.player(champion, &champion_weights)?;
-        let context = MatchContext {
-            match_id: id.to_owned(),
+    /// The settings of this candidate's gate.
+    fn settings(&self, candidate: &ModelId) -> anyhow::Result<GateSettings> {
+        let config = &self.run.config;
+        Ok(GateSettings {
+            gate: config.gate.clone(),
+            match_config: self.match_config(candidate)?,
+            search: SearchConfig {
+                visits: config.gate.visits,
+                noise: false,
+                ..config.selfplay.search.clone()
+            },
+            device: self.run.options.device.to_string(),
+            dtype: self.run.options.precision.to_string(),
             config_id: self.run.config_id.clone(),
-            start_time_ms: now_ms() as i64,
-        };
-        let (mut points, mut games) = (0.0, 0u64);
-        let mut observe = |event: &MatchEvent<'_>| {
-            if let MatchEvent::GameFinished { game } = event {
-                games += 1;
-                points += game.a_points().unwrap_or(0.0);
-                tell(format!(
-                    "{} against {champion}: {points} of {games} points",
-                    candidate.id
-                ));
-            }
-            if stop() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let mut verdict = run_gate(gate, &match_config, &mut a, &mut b, &context, &mut observe)?;
-        if verdict.promotes() && !gate.always_promote {
-            self.meet_older(&mut verdict, &match_config, &mut a, &context, tell, stop)?;
-        }
-        Ok((verdict.decision != tengen_evaluator::Decision::Undecided).then_some(verdict))
+        })
     }
 
-    /// Lets a candidate that has passed play older champions until one of them shows that it has become weaker.
-    fn meet_older(
-        &self,
-        verdict: &mut GateVerdict,
-        first: &MatchConfig,
-        candidate: &mut SearchPlayer,
-        context: &MatchContext,
-        tell: &dyn Fn(String),
-        stop: &dyn Fn() -> bool,
-    ) -> anyhow::Result<()> {
-        let gate = &self.run.config.gate;
-        let champions = self.run.store.models().promotions()?;
-        for (number, place) in gate.older_places(champions.len()).into_iter().enumerate() {
-            let older = &champions[place].1.model_id;
-            let mut player = self.player(older, &self.run.weights(older)?)?;
-            let context = MatchContext {
-                match_id: format!("{}-older-{older}", context.match_id),
-                ..context.clone()
-            };
-            tell(format!("{} against the older champion {older}", verdict.candidate));
-            let mut observe = |_: &MatchEvent<'_>| match stop() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            let config = gate.older_config(first, number);
-            let result = run_match(&config, candidate, &mut player, &context, &mut observe)?;
-            verdict.add_older(older.to_string(), result);
-            if !verdict.promotes() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The match settings: the run's first board, at the komi that the candidate considers fair there.
+    /// The gate's match: on the run's first board, at the komi that the candidate considers fair.
     fn match_config(&self, candidate: &ModelId) -> anyhow::Result<MatchConfig> {
         let sizes = self.run.config.sizes()?;
         let size: Size = *sizes.first().context("the configuration has no board")?;
@@ -296,71 +193,98 @@ impl<'a> Gating<'a> {
             .match_config(size, self.run.config.rules, komi, seed))
     }
 
-    fn champion_weights(&mut self, id: &ModelId) -> anyhow::Result<Weights> {
+    /// The player of a model: the candidate, the champion, or an older champion.
+    fn player(
+        &mut self,
+        id: &str,
+        candidate: &Candidate,
+        champion: &str,
+        settings: &GateSettings,
+    ) -> anyhow::Result<Box<dyn Player>> {
+        let weights = match &candidate.weights {
+            Some(weights) if id == candidate.id.to_string() => weights.clone(),
+            _ if id == champion => self.champion_weights(id)?,
+            _ => self.run.weights(&id.parse()?)?,
+        };
+        let predictor = TorchPredictor::new(&weights, self.options(settings))?.with_name(id);
+        let player = SearchPlayer::new(id.to_owned(), Box::new(predictor), settings.search.clone());
+        Ok(Box::new(player))
+    }
+
+    /// How networks are run in a gate: on the device it started on, if that is still available.
+    fn options(&self, settings: &GateSettings) -> PredictorOptions {
+        let own = self.run.options;
+        match (settings.device.parse(), settings.dtype.parse()) {
+            (Ok(device), Ok(precision)) => {
+                let original = PredictorOptions {
+                    device,
+                    precision,
+                    ..own
+                };
+                if device == own.device || device.resolve().is_ok() {
+                    return original;
+                }
+                tracing::info!("the gate continues on {}: {device} cannot be used here", own.device);
+            }
+            _ => tracing::info!(
+                "the gate continues on {}: {} with {} is unknown",
+                own.device,
+                settings.device,
+                settings.dtype
+            ),
+        }
+        own
+    }
+
+    fn champion_weights(&mut self, id: &str) -> anyhow::Result<Weights> {
         if self.champion.as_ref().is_none_or(|(known, _)| known != id) {
-            self.champion = Some((id.clone(), self.run.weights(id)?));
+            self.champion = Some((id.to_owned(), self.run.weights(&id.parse()?)?));
         }
         Ok(self.champion.as_ref().expect("just set").1.clone())
     }
 
-    fn player(&self, id: &ModelId, weights: &Weights) -> anyhow::Result<SearchPlayer> {
-        let predictor = TorchPredictor::new(weights, self.run.options)?.with_name(id.to_string());
-        let search = SearchConfig {
-            visits: self.run.config.gate.visits,
-            noise: false,
-            ..self.run.config.selfplay.search.clone()
-        };
-        Ok(SearchPlayer::new(id.to_string(), Box::new(predictor), search))
-    }
-
-    /// Puts the games and then the verdict into the store; returns the verdict's file.
-    fn publish(&self, id: &str, verdict: &GateVerdict) -> anyhow::Result<Vec<u8>> {
-        let store = &self.run.store;
-        if let Some(result) = &verdict.result {
-            let older = verdict.older.iter().flat_map(|older| &older.result.records);
-            let records: Vec<GameRecord> = result.records.iter().chain(older).cloned().collect();
-            let sgf = tengen_sgf::write_sgf_collection(&records);
-            store.matches().put(id, MatchFile::Games, sgf)?;
-            let collection = Collection::Match { id: id.to_owned() };
-            // Left from a gate that was killed before its verdict; the same games are played again.
-            let before = store.games().list_all(&GamesOf::Match(id.to_owned()))?;
-            if before.is_empty() && !records.is_empty() {
-                store.games().publish_games(&collection, "gate", 0, &records)?;
-            }
-        }
-        let bytes = serde_json::to_vec_pretty(verdict)?;
-        store.matches().put(id, MatchFile::Result, bytes)?;
-        // If another process was first, its verdict in the store counts.
-        let stands = store.matches().get(id, MatchFile::Result)?;
-        Ok(stands.context("the verdict that was just written is missing")?.to_vec())
-    }
-
-    /// The ratings of all models that have played gate matches, oldest first; the first one's rating is 0.
+    /// The ratings of all models that have met in gates, oldest first; the first of them is 0.
     pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
         ratings(self.run)
     }
 }
 
-/// The ratings of all models that have played gate matches, oldest first; the first one's rating is 0.
-pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
+/// The score so far against one opponent.
+#[derive(Default)]
+struct RunningScore {
+    opponent: String,
+    points: f64,
+    games: u64,
+}
+
+impl RunningScore {
+    /// The score in words after one more game.
+    fn after(&mut self, candidate: &str, opponent: &str, game: &GameScore) -> String {
+        if self.opponent != opponent {
+            *self = RunningScore {
+                opponent: opponent.to_owned(),
+                ..RunningScore::default()
+            };
+        }
+        self.games += 1;
+        self.points += game.summary.a_points.unwrap_or(0.0);
+        format!(
+            "{candidate} against {opponent}: {} of {} points",
+            self.points, self.games
+        )
+    }
+}
+
+/// The ratings of all models that have met in gates, oldest first; the first model is 0.
+fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
-    for id in run
-        .store
-        .matches()
-        .list()?
-        .into_iter()
-        .filter(|id| id.starts_with("gate-"))
-    {
-        let Some(bytes) = run.store.matches().get(&id, MatchFile::Result)? else {
-            continue;
-        };
-        let settled = parse(&id, &bytes)?;
-        for older in settled.older {
-            results.push((settled.candidate.clone(), older.champion, older.result.a_total));
+    for verdict in verdicts(&run.store)? {
+        for older in verdict.older {
+            results.push((verdict.candidate.clone(), older.champion, older.result.a_total));
         }
-        if let Some(score) = settled.result {
-            results.push((settled.candidate, settled.champion, score.a_total));
+        if let Some(result) = verdict.result {
+            results.push((verdict.candidate, verdict.champion, result.a_total));
         }
     }
     for (a, b, _) in &results {
@@ -377,7 +301,7 @@ pub(crate) fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
         .for_each(|(number, slot)| *slot = number);
     let games: Vec<PoolGames> = results
         .iter()
-        .map(|(a, b, Points { wins, ties, losses })| PoolGames {
+        .map(|(a, b, WinTieLoss { wins, ties, losses })| PoolGames {
             first: numbers[a],
             second: numbers[b],
             wins: *wins,

@@ -1,42 +1,9 @@
 //! The orientation in which the network sees a position, and how its moves map to those of the board.
 
 use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
-use tengen_rules::{Handicap, Komi, Position, Rules, Size, Suicide, Symmetry};
+use tengen_rules::{Handicap, ImageTable, Komi, Position, Rules, Size, Suicide, Symmetry};
 
 use tengen_rng as rng;
-
-/// For one board size, the board point that corresponds to each point of each symmetric image.
-#[derive(Debug)]
-pub(crate) struct Frames {
-    size: Size,
-    /// `originals[s][c]` is the board's index of point `c` of the image under symmetry `s`, by [`Symmetry::index`].
-    originals: Vec<Vec<u16>>,
-}
-
-impl Frames {
-    /// The maps for this board size.
-    pub(crate) fn new(size: Size) -> Self {
-        let mut originals = vec![Vec::new(); 8];
-        for &symmetry in Symmetry::all(size) {
-            let mut map = vec![0u16; size.area()];
-            for point in size.points() {
-                map[symmetry.apply(size, point).index()] = point.index() as u16;
-            }
-            originals[symmetry.index()] = map;
-        }
-        Self { size, originals }
-    }
-
-    /// The board size the maps are for.
-    pub(crate) fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The board's index of every point of the image under `symmetry`.
-    pub(crate) fn originals(&self, symmetry: Symmetry) -> &[u16] {
-        &self.originals[symmetry.index()]
-    }
-}
 
 /// A position as the network sees it, ready to be evaluated.
 #[derive(Debug)]
@@ -55,7 +22,7 @@ pub(crate) struct View {
 
 impl View {
     /// The view of a position in which the game is not over.
-    pub(crate) fn of(position: &Position, komi: Komi, frames: &Frames, canonical: bool) -> Self {
+    pub(crate) fn of(position: &Position, komi: Komi, canonical: bool) -> Self {
         let features = Features::of(position, komi);
         let identity = Symmetry::all(position.size())[0];
         let mut view = Self {
@@ -65,18 +32,18 @@ impl View {
             moves: Vec::new(),
             image_points: Vec::new(),
         };
-        view.finish(position, frames, canonical);
+        view.finish(position, canonical);
         view
     }
 
     /// Replaces this view by that of another position, reusing the memory.
-    pub(crate) fn replace(&mut self, position: &Position, komi: Komi, frames: &Frames, canonical: bool) {
+    pub(crate) fn replace(&mut self, position: &Position, komi: Komi, canonical: bool) {
         self.features = Features::of(position, komi);
-        self.finish(position, frames, canonical);
+        self.finish(position, canonical);
     }
 
     /// Maps the features of the position to their image and lists the moves.
-    fn finish(&mut self, position: &Position, frames: &Frames, canonical: bool) {
+    fn finish(&mut self, position: &Position, canonical: bool) {
         let identity = Symmetry::all(position.size())[0];
         self.symmetry = identity;
         if canonical {
@@ -87,13 +54,18 @@ impl View {
             self.symmetry = symmetry;
         }
         self.key = self.features.key() ^ rules_salt(position.rules());
-        self.list_moves(position, frames);
+        self.list_moves(position);
     }
 
-    fn list_moves(&mut self, position: &Position, frames: &Frames) {
+    /// The board's index of every point of the image, on a board of this size.
+    pub(crate) fn originals(&self, size: Size) -> &'static [u16] {
+        ImageTable::of(size).map_of(self.symmetry.inverse())
+    }
+
+    fn list_moves(&mut self, position: &Position) {
         self.moves.clear();
         self.image_points.clear();
-        let originals = frames.originals(self.symmetry);
+        let originals = self.originals(position.size());
         if position.rules().suicide == Suicide::Allowed && position.handicap() == Handicap::Even {
             // In this case a play is illegal only on a stone or if the ko rule forbids it.
             let planes = &self.features.planes;
@@ -151,11 +123,10 @@ mod tests {
             Size::new(4, 2).unwrap(),
             Size::square(9).unwrap(),
         ] {
-            let frames = Frames::new(size);
             let mut rng = rng::stream(4, &[size.area() as u64]);
             let mut position = Position::new(size);
             for _ in 0..60 {
-                let view = View::of(&position, Komi::from_half_points(1), &frames, true);
+                let view = View::of(&position, Komi::from_half_points(1), true);
                 let mut expected: Vec<u16> = position
                     .legal_points()
                     .iter()

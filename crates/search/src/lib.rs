@@ -32,7 +32,7 @@ pub use bench::{SearchBench, SearchBenchReport, bench_search};
 pub use cache::EvaluationCache;
 pub use config::{SearchConfig, SearchMethod};
 pub use finish::{finishing_move, playout_ownership};
-pub use lockstep::{Batch, Lockstep, LockstepStats, canvas_of};
+pub use lockstep::{Batch, Lockstep, LockstepStats, Round, canvas_of};
 pub use predictor::{PredictError, Prediction, Predictions, Predictor};
 pub use puct::RootMoves;
 pub use result::{Candidate, SearchResult};

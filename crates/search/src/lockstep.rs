@@ -8,7 +8,7 @@ use tengen_rules::Size;
 
 use crate::cache::{EvaluationCache, KeyHasher};
 use crate::predictor::{PredictError, Prediction, Predictions, Predictor};
-use crate::search::{Search, Step};
+use crate::search::{Request, Search, Step};
 
 /// A batch of positions for the network and its predictions; reused for every round.
 ///
@@ -86,14 +86,74 @@ impl Batch {
     }
 }
 
+/// One round of many searches in lockstep: each requests at most one prediction, and one call of the network makes them
+/// all. Reused from round to round; both [`Lockstep`] and self-play are loops around it.
+#[derive(Debug, Default)]
+pub struct Round {
+    batch: Batch,
+    /// Number of the search, row in the batch, request.
+    waiting: Vec<(usize, usize, Request)>,
+}
+
+impl Round {
+    /// An empty round.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a round for boards that fit on `canvas` and a predictor that sees these planes.
+    pub fn begin(&mut self, canvas: Size, plane_set: PlaneSet) {
+        self.batch.begin(canvas, plane_set);
+        self.waiting.clear();
+    }
+
+    /// Adds the request of `search`, which has this number.
+    ///
+    /// # Panics
+    /// If no round was started or the board does not fit on the canvas.
+    pub fn ask(&mut self, number: usize, search: &Search, request: Request) {
+        let row = self.batch.add(request.key(), search.features(&request));
+        self.waiting.push((number, row, request));
+    }
+
+    /// Has the network make all requested predictions and passes them to the searches, found by their numbers. Does
+    /// nothing without requests.
+    ///
+    /// # Errors
+    /// The predictor's, or [`PredictError::WrongLength`] and [`PredictError::NotFinite`] for broken output, with the
+    /// row of the batch that is broken.
+    pub fn answer<S: AsMut<Search>, P: Predictor + ?Sized>(
+        &mut self,
+        searches: &mut [S],
+        predictor: &mut P,
+        cache: &mut EvaluationCache,
+    ) -> Result<LockstepStats, PredictError> {
+        if self.batch.is_empty() {
+            return Ok(LockstepStats::default());
+        }
+        self.batch.predict(predictor)?;
+        let stats = LockstepStats {
+            evaluations: self.batch.len() as u64,
+            cache_hits: (self.waiting.len() - self.batch.len()) as u64,
+            batches: 1,
+        };
+        for (number, row, request) in self.waiting.drain(..) {
+            searches[number]
+                .as_mut()
+                .respond(request, self.batch.prediction(row), cache)
+                .map_err(|error| at_row(error, row))?;
+        }
+        Ok(stats)
+    }
+}
+
 /// Runs many searches in lockstep: in every round, each unfinished search descends to one position, and one call of the
 /// network evaluates them all.
 ///
 /// The results of the searches are independent of each other, unless the network's output depends on the batch.
 #[derive(Debug, Default)]
 pub struct Lockstep {
-    batch: Batch,
-    waiting: Vec<(usize, usize, crate::search::Request)>,
+    round: Round,
 }
 
 /// The cost of a lockstep run.
@@ -128,43 +188,24 @@ impl Lockstep {
         let Some(canvas) = canvas_of(searches.iter_mut().map(|search| search.as_mut().position().size())) else {
             return Ok(stats);
         };
-        while self.round(canvas, searches, predictor, cache, &mut stats)? {}
+        loop {
+            self.round.begin(canvas, predictor.plane_set());
+            for (number, search) in searches.iter_mut().enumerate() {
+                let search = search.as_mut();
+                if let Step::Evaluate(request) = search.step(cache) {
+                    self.round.ask(number, search, request);
+                }
+            }
+            let round = self.round.answer(searches, predictor, cache)?;
+            if round.batches == 0 {
+                break;
+            }
+            stats.batches += round.batches;
+            stats.evaluations += round.evaluations;
+            stats.cache_hits += round.cache_hits;
+        }
         stats.cache_hits += cache.hits() - hits_before;
         Ok(stats)
-    }
-
-    /// Runs one round; false if all searches are finished.
-    fn round<S: AsMut<Search>, P: Predictor + ?Sized>(
-        &mut self,
-        canvas: Size,
-        searches: &mut [S],
-        predictor: &mut P,
-        cache: &mut EvaluationCache,
-        stats: &mut LockstepStats,
-    ) -> Result<bool, PredictError> {
-        self.batch.begin(canvas, predictor.plane_set());
-        self.waiting.clear();
-        for (index, search) in searches.iter_mut().enumerate() {
-            let search = search.as_mut();
-            if let Step::Evaluate(request) = search.step(cache) {
-                let row = self.batch.add(request.key(), search.features(&request));
-                self.waiting.push((index, row, request));
-            }
-        }
-        if self.batch.is_empty() {
-            return Ok(false);
-        }
-        self.batch.predict(predictor)?;
-        stats.batches += 1;
-        stats.evaluations += self.batch.len() as u64;
-        stats.cache_hits += (self.waiting.len() - self.batch.len()) as u64;
-        for (index, row, request) in self.waiting.drain(..) {
-            searches[index]
-                .as_mut()
-                .respond(request, self.batch.prediction(row), cache)
-                .map_err(|e| at_row(e, row))?;
-        }
-        Ok(true)
     }
 }
 

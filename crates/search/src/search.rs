@@ -8,7 +8,7 @@ use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
 use crate::config::{SearchConfig, SearchMethod};
-use crate::frame::{Frames, View};
+use crate::frame::View;
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
 use crate::puct::{Puct, RootMoves};
@@ -49,7 +49,6 @@ pub struct Search {
     budget: u32,
     done: u32,
     rng: Rng,
-    frames: Frames,
     pub(crate) sigma: Sigma,
     utility: Utility,
     pub(crate) tree: Tree,
@@ -112,8 +111,7 @@ impl Search {
     /// # Panics
     /// If the game is over in `position`.
     pub fn new(config: SearchConfig, position: &Position, komi: Komi, rng: Rng) -> Self {
-        let frames = Frames::new(position.size());
-        let view = View::of(position, komi, &frames, config.canonical);
+        let view = View::of(position, komi, config.canonical);
         let visits = config.visits;
         let mut search = Self {
             sigma: Sigma {
@@ -129,7 +127,6 @@ impl Search {
             budget: visits,
             done: 0,
             rng: rng.clone(),
-            frames,
             tree: Tree::default(),
             root: Root::default(),
             selector: Selector::default(),
@@ -162,8 +159,7 @@ impl Search {
     /// Sets everything except the tree for the search of a position.
     fn begin(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         assert!(!position.is_over(), "a finished game has no move to search for");
-        if self.frames.size() != position.size() {
-            self.frames = Frames::new(position.size());
+        if self.position.size() != position.size() {
             self.utility = Utility::new(position.size(), self.config.margin_share);
         }
         self.position.copy_from(position);
@@ -296,8 +292,7 @@ impl Search {
 
     /// Evaluates the root from the cache, or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        self.view
-            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.view.replace(&self.position, self.komi, self.config.canonical);
         self.waiting = Waiting::Root;
         self.look_up(cache)
     }
@@ -333,8 +328,7 @@ impl Search {
             self.add_end(edge, values);
             return None;
         }
-        self.view
-            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.view.replace(&self.position, self.komi, self.config.canonical);
         self.undo_descent_from_leaf();
         self.look_up(cache)
     }

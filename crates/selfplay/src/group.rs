@@ -7,7 +7,7 @@ use tengen_encoding::PlaneSet;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
 use tengen_rules::{Komi, SettingError};
-use tengen_search::{Batch, EvaluationCache, PredictError, Predictor, Request, Search, SearchConfig, Step};
+use tengen_search::{EvaluationCache, PredictError, Predictor, Request, Round, Search, SearchConfig, Step};
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
@@ -49,8 +49,7 @@ pub struct Group {
     /// The total number of games to begin; `None` for no limit.
     quota: Option<u64>,
     cache: EvaluationCache,
-    batch: Batch,
-    waiting: Vec<(usize, usize, Request)>,
+    round: Round,
     finished: Vec<FinishedGame>,
     counters: Arc<Counters>,
 }
@@ -59,6 +58,12 @@ pub struct Group {
 struct Slot {
     search: Search,
     game: Option<Game>,
+}
+
+impl AsMut<Search> for Slot {
+    fn as_mut(&mut self) -> &mut Search {
+        &mut self.search
+    }
 }
 
 /// The identity and quota of a group.
@@ -111,8 +116,7 @@ impl Group {
             next_index: 0,
             quota: setup.quota,
             cache,
-            batch: Batch::new(),
-            waiting: Vec::new(),
+            round: Round::new(),
             finished: Vec::new(),
             counters,
         }
@@ -148,9 +152,11 @@ impl Group {
     pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
         let hits_before = self.cache.hits();
         self.descend(predictor.plane_set());
-        self.batch.predict(predictor)?;
-        self.absorb()?;
-        Counters::add(&self.counters.cache_hits, self.cache.hits() - hits_before);
+        let round = self.round.answer(&mut self.slots, predictor, &mut self.cache)?;
+        Counters::add(&self.counters.batches, round.batches);
+        Counters::add(&self.counters.evaluations, round.evaluations);
+        let hits = round.cache_hits + self.cache.hits() - hits_before;
+        Counters::add(&self.counters.cache_hits, hits);
         Ok(self.take_finished())
     }
 
@@ -159,33 +165,15 @@ impl Group {
         std::mem::take(&mut self.finished)
     }
 
-    /// Advances every game to its next request and collects the requests in the batch, encoded in these planes.
+    /// Advances every game to its next request and collects the requests in the round, encoded in these planes.
     fn descend(&mut self, plane_set: PlaneSet) {
         self.fill_slots();
-        self.batch.begin(self.settings.canvas, plane_set);
-        self.waiting.clear();
+        self.round.begin(self.settings.canvas, plane_set);
         for number in 0..self.slots.len() {
-            let Some(request) = self.advance(number) else { continue };
-            let features = self.slots[number].search.features(&request);
-            let row = self.batch.add(request.key(), features);
-            self.waiting.push((number, row, request));
+            if let Some(request) = self.advance(number) {
+                self.round.ask(number, &self.slots[number].search, request);
+            }
         }
-    }
-
-    /// Passes the predictions to the searches.
-    fn absorb(&mut self) -> Result<(), PredictError> {
-        if self.batch.is_empty() {
-            return Ok(());
-        }
-        let evaluations = self.batch.len() as u64;
-        Counters::add(&self.counters.batches, 1);
-        Counters::add(&self.counters.evaluations, evaluations);
-        Counters::add(&self.counters.cache_hits, self.waiting.len() as u64 - evaluations);
-        for (number, row, request) in self.waiting.drain(..) {
-            let search = &mut self.slots[number].search;
-            search.respond(request, self.batch.prediction(row), &mut self.cache)?;
-        }
-        Ok(())
     }
 
     /// Creates the slots of a new group.

@@ -209,6 +209,37 @@ impl Predictor for Failing {
     }
 }
 
+/// Gives broken logits for one row of every batch that has it.
+struct BrokenRow(usize);
+
+impl Predictor for BrokenRow {
+    fn predict(&mut self, inputs: &tengen_encoding::InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        ScriptedPredictor::new(4).predict(inputs, out)?;
+        let logits = inputs.canvas().area() + 1;
+        out.policy_logits
+            .iter_mut()
+            .skip(self.0 * logits)
+            .take(logits)
+            .for_each(|logit| *logit = f32::NAN);
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        "broken".to_owned()
+    }
+}
+
+#[test]
+fn a_broken_evaluation_is_named_by_its_row() {
+    // Without a shared opening the games ask about different positions soon: wait for a batch that has the row.
+    for row in [0, 1, 5] {
+        let (mut group, _) = group(&config(&["5x5"]), Some(30), scripted(4));
+        let error = (0..200).find_map(|_| group.step(&mut BrokenRow(row)).err());
+        let array = "policy_logits";
+        assert_eq!(error, Some(PredictError::NotFinite { array, row }));
+    }
+}
+
 /// Predicts that the side to move will own 5 points more than the opponent.
 struct Optimistic;
 

@@ -13,8 +13,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Match the store's newest model against the champion and promote it if it is stronger
 ///
-/// The match, its games and the verdict go into the store. A verdict that is already recorded takes effect without
-/// another match. With --follow, the command keeps waiting for more models.
+/// The match, its games and the verdict go into the store, the games as they finish. If interrupted in any way, the same
+/// command plays only the games that are missing. A verdict that is already recorded takes effect without another match.
+/// With --follow, the command keeps waiting for more models.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gate --store data/runs/five
@@ -41,7 +42,7 @@ struct Done {
 
 /// Judges candidates.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let interrupt = Interrupt::listen("Stopping and abandoning the match in progress…")?;
+    let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
     run.be_patient();
     run.say_when_away();
@@ -75,7 +76,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         crate::output::json(&Done { champion, verdicts })?;
         return interrupt.outcome();
     }
-    if verdicts.is_empty() && !interrupt.requested() {
+    if interrupt.requested() {
+        say("stopped; the same command resumes where this one left off");
+    } else if verdicts.is_empty() {
         say("no model is waiting for the gate");
     }
     crate::output::result(format!("champion: {}", champion.as_deref().unwrap_or("none")));

@@ -27,8 +27,7 @@ impl Search {
         self.begin(position, komi, visits, rng);
         self.done = self.tree.visits(ROOT) - 1;
         self.waiting = Waiting::KeptRoot;
-        self.view
-            .replace(&self.position, self.komi, &self.frames, self.config.canonical);
+        self.view.replace(&self.position, self.komi, self.config.canonical);
         self.done
     }
 

@@ -23,7 +23,7 @@ impl Search {
 
     /// Reads the priors of the legal moves from a prediction.
     pub(super) fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
-        let (size, canvas, logits) = (self.frames.size(), prediction.canvas, prediction.policy_logits);
+        let (size, canvas, logits) = (self.position.size(), prediction.canvas, prediction.policy_logits);
         let points = self.view.image_points.iter().map(|&point| usize::from(point));
         self.priors.clear();
         if size == canvas {
@@ -47,7 +47,7 @@ impl Search {
     pub(super) fn read_ownership(&mut self, prediction: Prediction<'_>) {
         self.predicted_ownership.clear();
         if self.config.ownership && !prediction.ownership.is_empty() {
-            let size = self.frames.size();
+            let size = self.position.size();
             let on_canvas = |image| tengen_encoding::canvas_index(size, prediction.canvas, image);
             let image = (0..size.area()).map(|image| prediction.ownership[on_canvas(image)]);
             self.predicted_ownership.extend(image);
@@ -62,11 +62,11 @@ impl Search {
         // The path has one node for each ply between the root and the position.
         let below = matches!(self.waiting, Waiting::Leaf { .. });
         let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
-        let originals = self.frames.originals(self.view.symmetry).iter();
+        let originals = self.view.originals(self.position.size()).iter();
         let map = originals.zip(&self.predicted_ownership);
         self.ownership.add(
             below,
-            self.frames.size().area(),
+            self.position.size().area(),
             map.map(|(&original, &value)| (usize::from(original), sign * value)),
         );
     }

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::table::{Align, Table};
-use tengen_evaluator::{ConfidenceSequence, MatchResult, SprtState, WinTieLoss};
+use tengen_evaluator::{ConfidenceSequence, MatchResult, Side, SprtState, WinTieLoss};
 
 /// Maximum number of faults listed individually.
 const FAULTS_SHOWN: usize = 5;
@@ -155,7 +155,7 @@ fn exceptions(result: &MatchResult) {
         }
     }
     for report in result.fault_reports.iter().take(FAULTS_SHOWN) {
-        let name = if report.player == "a" { &result.a } else { &result.b };
+        let name = if report.player == Side::A { &result.a } else { &result.b };
         output::result(format!(
             "\ngame {}, {name}, ply {}: {}",
             report.game, report.ply, report.fault.reason

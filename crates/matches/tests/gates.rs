@@ -1,0 +1,264 @@
+//! Gates that are kept: stopped, gone on with, under other settings, begun by an early version.
+
+use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use tengen_evaluator::{
+    AtLimit, Decision, GateConfig, GateReason, GateVerdict, NoModels, Openings, Player, PlayerCost, SprtConfig,
+    build_player,
+};
+use tengen_matches::{GateJob, GateSettings, gate_id, settle};
+use tengen_rules::{Komi, Rules, Size};
+use tengen_search::SearchConfig;
+use tengen_store::{Create, GamesOf, MatchFile, Store};
+
+const CANDIDATE: &str = "g000003";
+const CHAMPIONS: [&str; 3] = ["g000000", "g000001", "g000002"];
+/// Games of a whole gate: against the champion and two older ones.
+const GAMES: usize = 24 + 2 * 8;
+
+/// A gate whose test never decides, so that all its games are played.
+fn settings() -> GateSettings {
+    let gate = GateConfig {
+        games: 24,
+        visits: 24,
+        openings: Openings::random(2),
+        sprt: SprtConfig {
+            min_pairs: 1000,
+            ..SprtConfig::default()
+        },
+        pairs_per_look: 4,
+        at_limit: AtLimit::PromoteIfHalf,
+        older_games: 8,
+        parallel: 5,
+        ..GateConfig::default()
+    };
+    let (size, komi) = (Size::square(3).unwrap(), Komi::from_half_points(18));
+    GateSettings {
+        match_config: gate.match_config(size, Rules::tromp_taylor(), komi, 11),
+        gate,
+        search: SearchConfig::for_play(24),
+        device: "cpu".to_owned(),
+        dtype: "fp32".to_owned(),
+        config_id: "abc".to_owned(),
+    }
+}
+
+/// A store with what was said about the gate in it.
+struct Place {
+    _folder: tempfile::TempDir,
+    store: Store,
+    said: RefCell<Vec<String>>,
+    made: Cell<usize>,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+        Place {
+            _folder: folder,
+            store,
+            said: RefCell::default(),
+            made: Cell::new(0),
+        }
+    }
+
+    /// Goes on with the gate until `most` games were shown.
+    fn settle(&self, settings: &GateSettings, most: usize) -> Option<GateVerdict> {
+        let shown = Cell::new(0);
+        let champions = CHAMPIONS.map(str::to_owned);
+        let job = GateJob {
+            store: &self.store,
+            candidate: CANDIDATE,
+            champions: &champions,
+            settings,
+            stop: &|| shown.get() >= most,
+            say: &|line| self.said.borrow_mut().push(line.to_owned()),
+        };
+        let mut players = |id: &str, settings: &GateSettings| -> anyhow::Result<Box<dyn Player>> {
+            self.made.set(self.made.get() + 1);
+            // Equals make exactly half the points, which promotes.
+            let kind = format!("uniform,visits={}", settings.gate.visits);
+            Ok(build_player(&format!("{kind},name={id}").parse()?, &mut NoModels)?)
+        };
+        settle(&job, &mut players, &mut |_, _| shown.set(shown.get() + 1)).unwrap()
+    }
+
+    fn file(&self, file: MatchFile) -> Option<String> {
+        let bytes = self.store.matches().get(&gate_id(CANDIDATE, "g000002"), file).unwrap();
+        bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// Names of the games published, each once.
+    fn games(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let id = gate_id(CANDIDATE, "g000002");
+        for shard in self.store.games().list_shards(&GamesOf::Match(id)).unwrap() {
+            for game in self.store.games().read(&shard).unwrap() {
+                assert_eq!(game.config_id, "abc");
+                assert!(
+                    names.insert(game.game_id.clone()),
+                    "{} was published twice",
+                    game.game_id
+                );
+            }
+        }
+        names
+    }
+}
+
+/// A verdict without what its games have cost, which depends on what was known when they were played.
+fn without_costs(mut verdict: GateVerdict) -> GateVerdict {
+    let older = verdict.older.iter_mut().map(|older| &mut older.result);
+    for result in verdict.result.iter_mut().chain(older) {
+        [result.a_cost, result.b_cost] = [PlayerCost::default(); 2];
+    }
+    verdict
+}
+
+#[test]
+fn a_gate_that_was_stopped_ends_as_one_that_was_not() {
+    let whole = Place::new();
+    let verdict = whole.settle(&settings(), usize::MAX).unwrap();
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Promote, GateReason::GameLimit)
+    );
+    assert_eq!(verdict.older.len(), 2);
+    assert_eq!(whole.games().len(), GAMES);
+    let evaluations = |verdict: &GateVerdict| verdict.result.as_ref().unwrap().a_cost.evaluations;
+    assert!(evaluations(&verdict) > 0 && verdict.older[1].result.a_cost.moves > 0);
+
+    let stopped = Place::new();
+    let mut published = 0;
+    let mut pauses = 0;
+    // Of the games known, those of a match that is not whole are shown again.
+    let verdict_after = [1, 9, 20, 24, 3, 5].into_iter().find_map(|most| {
+        let verdict = stopped.settle(&settings(), most);
+        if verdict.is_none() {
+            assert!(stopped.file(MatchFile::Result).is_none() && stopped.file(MatchFile::Games).is_none());
+            let now = stopped.games().len();
+            assert!(now >= published && now < GAMES, "{published} games, then {now}");
+            published = now;
+            pauses += 1;
+        }
+        verdict
+    });
+    assert!(
+        pauses >= 3 && published > 24,
+        "{pauses} pauses, the last after {published} games"
+    );
+    let verdict_after = verdict_after
+        .or_else(|| stopped.settle(&settings(), usize::MAX))
+        .unwrap();
+    assert_eq!(without_costs(verdict_after), without_costs(verdict.clone()));
+    assert_eq!(stopped.games(), whole.games());
+    assert_eq!(stopped.file(MatchFile::Games), whole.file(MatchFile::Games));
+    assert!(whole.file(MatchFile::Games).unwrap().matches("SZ[3]").count() == GAMES);
+
+    // A verdict that stands is found, without a player.
+    let made = whole.made.get();
+    assert_eq!(whole.settle(&settings(), 0).unwrap(), verdict);
+    assert_eq!(whole.made.get(), made);
+}
+
+#[test]
+fn a_gate_killed_before_its_verdict_needs_no_player() {
+    let place = Place::new();
+    let verdict = place.settle(&settings(), usize::MAX).unwrap();
+    let folder = place
+        .store
+        .local_path()
+        .unwrap()
+        .join("matches")
+        .join(gate_id(CANDIDATE, "g000002"));
+    std::fs::remove_file(folder.join("result.json")).unwrap();
+    let made = place.made.get();
+    assert_eq!(place.settle(&settings(), usize::MAX).unwrap(), verdict, "costs and all");
+    assert_eq!(place.made.get(), made);
+}
+
+#[test]
+fn a_gate_goes_on_under_the_settings_it_began_with() {
+    let whole = Place::new();
+    let verdict = whole.settle(&settings(), usize::MAX).unwrap();
+    let place = Place::new();
+    assert!(place.settle(&settings(), 7).is_none());
+    assert_eq!(place.said.borrow().len(), 1, "{:?}", place.said);
+    let mut changed = settings();
+    changed.gate.visits = 1;
+    changed.gate.older_champions = 0;
+    changed.match_config.games = 4;
+    changed.match_config.seed = 5;
+    changed.config_id = "other".to_owned();
+    let after = place.settle(&changed, usize::MAX).unwrap();
+    assert_eq!(without_costs(after), without_costs(verdict));
+    assert_eq!(place.file(MatchFile::Games), whole.file(MatchFile::Games));
+    assert_eq!(place.games().len(), GAMES);
+    let said = place.said.borrow().join("\n");
+    assert!(
+        said.contains("its gate.visits is 24, not 1") && said.contains("its match.games is 24, not 4"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_unfinished_gate_of_an_early_version_goes_on() {
+    let whole = Place::new();
+    let verdict = whole.settle(&settings(), usize::MAX).unwrap();
+    for most in [0, 13, 30] {
+        let place = Place::new();
+        assert!(place.settle(&settings(), most).is_none());
+        let path = format!("matches/{}/spec.json", gate_id(CANDIDATE, "g000002"));
+        let path = place.store.local_path().unwrap().join(path);
+        let mut spec: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let early: Value = serde_json::from_str(include_str!("data/gate-spec.json")).unwrap();
+        let known = early.as_object().unwrap();
+        spec.as_object_mut().unwrap().retain(|key, _| known.contains_key(key));
+        assert_eq!(
+            spec.as_object().unwrap().len(),
+            known.len(),
+            "the spec holds what it always held"
+        );
+        std::fs::write(&path, spec.to_string()).unwrap();
+        let after = place.settle(&settings(), usize::MAX).unwrap();
+        assert_eq!(without_costs(after), without_costs(verdict.clone()));
+        assert_eq!(place.games(), whole.games());
+        assert!(
+            !place.said.borrow().iter().any(|line| line.contains("settings")),
+            "{:?}",
+            place.said
+        );
+    }
+}
+
+#[test]
+fn a_gate_that_promotes_always_plays_nothing() {
+    let place = Place::new();
+    let mut settings = settings();
+    settings.gate.always_promote = true;
+    let verdict = place.settle(&settings, 0).unwrap();
+    assert_eq!((verdict.promotes(), verdict.reason), (true, GateReason::AlwaysPromote));
+    assert!(place.file(MatchFile::Result).is_some() && place.file(MatchFile::Games).is_none());
+    assert_eq!(place.made.get(), 0);
+}
+
+#[test]
+fn settings_that_cannot_be_leave_nothing() {
+    let place = Place::new();
+    let mut settings = settings();
+    settings.gate.games = 1;
+    let champions = ["g000000".to_owned()];
+    let job = GateJob {
+        store: &place.store,
+        candidate: CANDIDATE,
+        champions: &champions,
+        settings: &settings,
+        stop: &|| false,
+        say: &|_| {},
+    };
+    let refusal = settle(&job, &mut |_, _| anyhow::bail!("no player"), &mut |_, _| {}).unwrap_err();
+    assert!(refusal.to_string().contains("gate.games"), "{refusal}");
+    assert!(place.store.matches().list().unwrap().is_empty());
+}

@@ -1,0 +1,145 @@
+//! Results as files hold them: those of earlier versions read, and new ones have the same keys.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use tengen_evaluator::{
+    Decision, FaultKind, GateConfig, GateReason, GateVerdict, MatchConfig, MatchContext, MatchResult, NoModels, Side,
+    build_player, run_match,
+};
+use tengen_matches::{gate_id, verdict_on, verdicts};
+use tengen_records::EndReason;
+use tengen_rules::Size;
+use tengen_store::{Create, MatchFile, Store};
+
+const MATCH: &str = include_str!("data/match-result.json");
+const GATE: &str = include_str!("data/gate-result.json");
+
+/// Reads a file and writes it again.
+fn again<T: DeserializeOwned + Serialize>(text: &str) -> (T, Value) {
+    let read: T = serde_json::from_str(text).expect("it reads");
+    let written = serde_json::to_value(&read).expect("JSON");
+    (read, written)
+}
+
+/// Every key of a value with those above it, as `result.sprt.llr`; lists count as their items.
+fn keys(value: &Value) -> BTreeSet<String> {
+    fn collect(above: &str, value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| {
+                let key = format!("{above}{key}");
+                collect(&format!("{key}."), value, found);
+                found.insert(key);
+            }),
+            Value::Array(items) => items.iter().for_each(|item| collect(above, item, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    collect("", value, &mut found);
+    found
+}
+
+#[test]
+fn the_result_of_a_match_reads_and_is_written_the_same() {
+    let (result, written) = again::<MatchResult>(MATCH);
+    assert_eq!(written, serde_json::from_str::<Value>(MATCH).unwrap());
+    let report = &result.fault_reports[0];
+    assert_eq!((report.player, report.fault.kind), (Side::B, FaultKind::Nonsense));
+    assert_eq!(
+        result.b_engine.as_ref().map(|engine| engine.name.as_str()),
+        Some("fake")
+    );
+    let ends: Vec<EndReason> = result.game_list.iter().map(|game| game.end_reason).collect();
+    assert_eq!(ends[..2], [EndReason::PlyLimit, EndReason::Forfeit]);
+    assert_eq!((result.unfinished, result.a_total.wins), (2, 2));
+}
+
+#[test]
+fn the_verdict_of_a_gate_reads_and_is_written_the_same() {
+    let (verdict, written) = again::<GateVerdict>(GATE);
+    assert_eq!(written, serde_json::from_str::<Value>(GATE).unwrap());
+    assert_eq!(
+        (verdict.decision, verdict.reason),
+        (Decision::Promote, GateReason::TestAccepted)
+    );
+    assert_eq!(verdict.older[0].result.a_total.games(), 8);
+    assert_eq!(verdict.older[0].champion, verdict.older[0].result.b);
+}
+
+#[test]
+fn new_results_have_the_keys_of_old_ones() {
+    let old: GateVerdict = serde_json::from_str(GATE).unwrap();
+    let config = old.result.as_ref().expect("a match").config.clone();
+    let context = MatchContext::default();
+    let play = |config: &MatchConfig| {
+        let player = || build_player(&"random".parse().unwrap(), &mut NoModels).unwrap();
+        run_match(config, &mut *player(), &mut *player(), &context, &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .unwrap()
+    };
+    let mut new = GateVerdict::of(&old.config, "a", "b", Some(play(&config)));
+    new.add_older("c".to_owned(), play(&old.older[0].result.config));
+    let old = serde_json::from_str(GATE).unwrap();
+    assert_eq!(keys(&serde_json::to_value(&new).unwrap()), keys(&old));
+}
+
+#[test]
+fn what_early_versions_did_not_write_is_filled_in() {
+    let mut early: Value = serde_json::from_str(GATE).unwrap();
+    early.as_object_mut().unwrap().remove("older");
+    let result = early["result"].as_object_mut().unwrap();
+    for key in ["any_time", "a_engine", "b_engine"] {
+        result.remove(key).expect("a key of today");
+    }
+    early["config"].as_object_mut().unwrap().remove("older_games");
+    let verdict: GateVerdict = serde_json::from_value(early).unwrap();
+    assert_eq!(verdict.config.older_games, GateConfig::default().older_games);
+    let bounds = verdict.result.expect("a match").any_time;
+    assert_eq!(
+        (bounds.score_low, bounds.score_high, bounds.stronger()),
+        (0.0, 1.0, None)
+    );
+    assert!(verdict.older.is_empty());
+}
+
+#[test]
+fn numbers_that_json_cannot_hold_come_back_as_no_number() {
+    let mut verdict: GateVerdict = serde_json::from_str(GATE).unwrap();
+    let result = verdict.result.as_mut().expect("a match");
+    result.estimate.elo_high = f64::INFINITY;
+    result.sprt.as_mut().expect("a test").llr = f64::NAN;
+    let text = serde_json::to_string(&verdict).unwrap();
+    let (read, written) = again::<GateVerdict>(&text);
+    assert_eq!(written, serde_json::from_str::<Value>(&text).unwrap());
+    let result = read.result.expect("a match");
+    assert!(result.estimate.elo_high.is_nan() && result.sprt.expect("a test").llr.is_nan());
+}
+
+#[test]
+fn verdicts_are_found_in_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    let old: GateVerdict = serde_json::from_str(GATE).unwrap();
+    let id = gate_id(&old.candidate, &old.champion);
+    store.matches().put(&id, MatchFile::Result, GATE).unwrap();
+    store.matches().put("gate-begun", MatchFile::Spec, "{}").unwrap();
+    store.matches().put("rating-1", MatchFile::Result, MATCH).unwrap();
+    assert_eq!(verdicts(&store).unwrap(), std::slice::from_ref(&old));
+    assert_eq!(verdict_on(&store, &old.candidate, &old.champion).unwrap(), Some(old));
+    assert_eq!(verdict_on(&store, "another", "model").unwrap(), None);
+    store
+        .matches()
+        .put("gate-odd", MatchFile::Result, json!({"a": 1}).to_string())
+        .unwrap();
+    let refusal = format!("{:#}", verdicts(&store).unwrap_err());
+    assert!(
+        refusal.contains("matches/gate-odd/result.json is no verdict"),
+        "{refusal}"
+    );
+    let size = Size::square(3).unwrap();
+    assert_eq!(serde_json::from_str::<MatchResult>(MATCH).unwrap().config.size, size);
+}
