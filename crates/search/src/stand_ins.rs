@@ -1,5 +1,6 @@
 //! Predictors without a network: one that knows nothing, one that is made up but always the same.
 
+use ndarray::Axis;
 use tengen_encoding::InputBatch;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
@@ -40,11 +41,8 @@ impl ScriptedPredictor {
     /// A hash of one position of the batch that does not depend on the canvas around its board.
     fn hash(&self, inputs: &InputBatch, index: usize) -> u64 {
         let size = inputs.sizes()[index];
-        let words = inputs.words_per_plane();
-        let per_position = inputs.plane_set().bit_planes() * words;
-        let planes = &inputs.planes()[index * per_position..(index + 1) * per_position];
         let mut hash = rng::fold(self.seed, &[size.width() as u64, size.height() as u64]);
-        for (plane, words) in planes.chunks_exact(words).enumerate() {
+        for (plane, words) in inputs.planes().index_axis(Axis(0), index).outer_iter().enumerate() {
             for point in 0..size.area() {
                 let on_canvas = (point / size.width()) * inputs.canvas().width() + point % size.width();
                 if (words[on_canvas / 64] >> (on_canvas % 64)) & 1 == 1 {
@@ -52,8 +50,7 @@ impl ScriptedPredictor {
                 }
             }
         }
-        let per_row = inputs.globals().len() / inputs.len();
-        for value in &inputs.globals()[index * per_row..(index + 1) * per_row] {
+        for value in inputs.globals().row(index) {
             hash = rng::fold(hash, &[u64::from(value.to_bits())]);
         }
         rng::fold(hash, &[u64::from(inputs.komi()[index].to_bits())])
