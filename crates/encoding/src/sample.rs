@@ -1,5 +1,7 @@
 //! What does the network learn from? One position with its targets.
 
+use ndarray::Array2;
+
 use crate::features::Features;
 
 /// One position with its targets, in the frame of one of its mirror images. Values are from the mover's view.
@@ -16,8 +18,8 @@ pub struct Sample {
     pub board_margin: i32,
     /// Target for win, tie and loss: the game's result mixed with the search's value. Sums to 1.
     pub value_target: [f32; 3],
-    /// Owner of every point at the end in reading order: 1 the mover, -1 the opponent, 0 neither.
-    pub ownership: Vec<i8>,
+    /// Owner of every point at the end, `[row, column]` of the sample's board: 1 the mover, -1 the opponent, 0 neither.
+    pub ownership: Array2<i8>,
     /// 1 when the game was counted; 0 when it ended without a count, so that value, margin and owners teach nothing.
     pub result_weight: f32,
     /// Weight of the sample in the loss. Drawing follows the record's weights already, so this is 1.
