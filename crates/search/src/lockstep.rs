@@ -65,7 +65,7 @@ impl Batch {
     /// Has the network predict the batch; nothing is called for an empty one.
     ///
     /// # Errors
-    /// The predictor's, or [`PredictError::WrongLength`] and [`PredictError::NotFinite`] for broken output.
+    /// The predictor's, or [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken output.
     pub fn predict<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<(), PredictError> {
         match &self.inputs {
             Some(inputs) if !inputs.is_empty() => {

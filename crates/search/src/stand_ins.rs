@@ -62,16 +62,16 @@ impl Predictor for ScriptedPredictor {
         let canvas = inputs.canvas();
         out.reset(inputs.len(), canvas);
         out.policy_logits.fill(f32::NEG_INFINITY);
-        out.ownership.resize(inputs.len() * canvas.area(), 0.0);
+        out.reset_ownership(canvas);
         for index in 0..inputs.len() {
             let size = inputs.sizes()[index];
             let mut rng = rng::stream(self.hash(inputs, index), &[]);
-            let logits = &mut out.policy_logits[index * (canvas.area() + 1)..][..canvas.area() + 1];
-            let ownership = &mut out.ownership[index * canvas.area()..][..canvas.area()];
+            let mut logits = out.policy_logits.row_mut(index);
+            let mut ownership = out.ownership.index_axis_mut(Axis(0), index);
             for point in 0..size.area() {
-                let on_canvas = (point / size.width()) * canvas.width() + point % size.width();
-                logits[on_canvas] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
-                ownership[on_canvas] = 2.0 * rng::unit_f64(&mut rng) as f32 - 1.0;
+                let (row, column) = (point / size.width(), point % size.width());
+                logits[row * canvas.width() + column] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
+                ownership[[row, column]] = 2.0 * rng::unit_f64(&mut rng) as f32 - 1.0;
             }
             logits[canvas.area()] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
             let decided = rng::unit_f64(&mut rng) as f32;
