@@ -153,10 +153,14 @@ impl InputBatch {
         assert_eq!(out.dim(), (self.len(), self.channels(), height, width), "{SHAPE}");
         let mask = self.channels() - 1;
         for ((mut sample, planes), size) in out.outer_iter_mut().zip(self.planes().outer_iter()).zip(&self.sizes) {
-            for (mut target, words) in sample.outer_iter_mut().zip(planes.rows()) {
-                unpack(words, target.as_slice_mut().expect(C_ORDER));
+            let targets = sample.as_slice_mut().expect(C_ORDER).chunks_exact_mut(height * width);
+            let planes = planes.to_slice().expect(C_ORDER).chunks_exact(self.words_per_plane);
+            for (target, words) in targets.zip(planes) {
+                unpack(words, target);
             }
-            fill_mask(sample.index_axis_mut(Axis(0), mask), *size);
+            let mut mask = sample.index_axis_mut(Axis(0), mask);
+            mask.fill(0.0);
+            mark_board(mask, *size);
         }
     }
 
@@ -185,14 +189,16 @@ impl InputBatch {
         for ((mut sample, planes), size) in out.outer_iter_mut().zip(self.planes().outer_iter()).zip(&self.sizes) {
             let (points, _) = sample.as_slice_mut().expect(C_ORDER).as_chunks_mut::<CHANNELS>();
             for (points, column) in points.chunks_mut(64).zip(planes.columns()) {
-                // The mask has no word: it is cleared here.
-                let mut words = [0; CHANNELS];
+                // The mask has no word: it is 1 here where the board is the canvas, else 0.
+                let mut words = [if *size == self.canvas { u64::MAX } else { 0 }; CHANNELS];
                 words.iter_mut().zip(column).for_each(|(word, &packed)| *word = packed);
                 for (bit, values) in points.iter_mut().enumerate() {
-                    *values = words.map(|word| (word >> bit & 1) as f32);
+                    *values = words.map(|word| f32::from((word >> bit & 1) as u8));
                 }
             }
-            fill_mask(sample.index_axis_mut(Axis(2), CHANNELS - 1), *size);
+            if *size != self.canvas {
+                mark_board(sample.index_axis_mut(Axis(2), CHANNELS - 1), *size);
+            }
         }
     }
 
@@ -205,9 +211,8 @@ impl InputBatch {
 const SHAPE: &str = "the array has the shape of the unpacked batch";
 const C_ORDER: &str = "the array is in C order";
 
-/// Sets the points `[H, W]` of a canvas to 1 on a board in its top left corner, else to 0.
-fn fill_mask(mut mask: ArrayViewMut2<'_, f32>, board: Size) {
-    mask.fill(0.0);
+/// Sets the points `[H, W]` of a canvas to 1 on a board in its top left corner.
+fn mark_board(mut mask: ArrayViewMut2<'_, f32>, board: Size) {
     mask.slice_mut(s![..board.height(), ..board.width()]).fill(1.0);
 }
 
@@ -226,7 +231,7 @@ fn relocated(plane: &PointSet, size: Size, canvas: Size) -> PointSet {
 }
 
 /// Writes one float of 0 or 1 per bit.
-fn unpack(words: ArrayView1<'_, u64>, target: &mut [f32]) {
+fn unpack(words: &[u64], target: &mut [f32]) {
     for (&word, values) in words.iter().zip(target.chunks_mut(64)) {
         for (bit, value) in values.iter_mut().enumerate() {
             *value = (word >> bit & 1) as f32;

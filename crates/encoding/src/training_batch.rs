@@ -1,6 +1,6 @@
 //! How do samples travel to the trainer together? Side by side on one canvas, inputs packed and targets as floats.
 
-use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis, s};
+use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, s};
 use tengen_rules::Size;
 
 use crate::features::PlaneSet;
@@ -60,10 +60,11 @@ impl TrainingBatch {
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
         };
-        for (number, sample) in samples.iter().enumerate() {
+        let targets = batch.policy.outer_iter_mut().zip(batch.ownership.outer_iter_mut());
+        for (sample, (policy, ownership)) in samples.iter().zip(targets) {
             batch.inputs.push(&sample.features);
-            write_policy(sample, canvas, batch.policy.row_mut(number));
-            write_ownership(sample, batch.ownership.index_axis_mut(Axis(0), number));
+            write_policy(sample, canvas, policy);
+            write_ownership(sample, ownership);
         }
         batch
     }
