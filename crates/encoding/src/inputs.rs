@@ -1,8 +1,9 @@
 //! Batches of encoded positions for the network, as packed bits on one canvas.
 
+use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut4, Axis, s};
 use tengen_rules::{PointSet, Size};
 
-use crate::features::{Features, PlaneSet};
+use crate::features::{Features, GLOBALS, PlaneSet};
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
 ///
@@ -113,25 +114,21 @@ impl InputBatch {
         &self.sizes
     }
 
-    /// The packed planes, `[B, P, words_per_plane]` with the `P` bit planes of the plane set: bit `i` of word `w` is
-    /// canvas point `64 w + i` in row-major order.
-    pub fn planes(&self) -> &[u64] {
-        &self.planes
+    /// The packed planes, `[sample, plane, word]` = `[B, P, ceil(H W / 64)]` with the `P` bit planes of the plane set:
+    /// bit `i` of word `w` is canvas point `64 w + i` in row-major order.
+    pub fn planes(&self) -> ArrayView3<'_, u64> {
+        let shape = (self.len(), self.plane_set.bit_planes(), self.words_per_plane);
+        ArrayView3::from_shape(shape, &self.planes).expect("every sample adds the words of every plane")
     }
 
-    /// Number of words in one plane of one sample.
-    pub fn words_per_plane(&self) -> usize {
-        self.words_per_plane
-    }
-
-    /// The global inputs, `[B, GLOBALS]`.
-    pub fn globals(&self) -> &[f32] {
-        &self.globals
+    /// The global inputs, `[sample, input]` = `[B, GLOBALS]`.
+    pub fn globals(&self) -> ArrayView2<'_, f32> {
+        ArrayView2::from_shape((self.len(), GLOBALS), &self.globals).expect("every sample adds its global inputs")
     }
 
     /// Points the mover gets in addition to the board result, `[B]`.
-    pub fn komi(&self) -> &[f32] {
-        &self.komi
+    pub fn komi(&self) -> ArrayView1<'_, f32> {
+        ArrayView1::from(&self.komi)
     }
 
     /// Whether every board is as large as the canvas, so that no mask is needed.
@@ -139,61 +136,84 @@ impl InputBatch {
         self.uniform
     }
 
-    /// Writes the planes as floats of 0 and 1, `[B, P + 1, H, W]`; the last channel is the mask of points on the
-    /// sample's board.
-    pub fn planes_f32(&self, out: &mut Vec<f32>) {
-        let area = self.canvas.area();
-        let bit_planes = self.plane_set.bit_planes();
-        let per_sample = (bit_planes + 1) * area;
-        out.clear();
-        out.resize(self.len() * per_sample, 0.0);
-        for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
-            let (planes, mask) = sample.split_at_mut(bit_planes * area);
-            for (plane, target) in planes.chunks_exact_mut(area).enumerate() {
-                unpack(self.plane(number, plane), target);
+    /// The planes as floats of 0 and 1, `[sample, channel, row, column]` = `[B, P + 1, H, W]`; the last channel is the
+    /// mask of points on the sample's board.
+    pub fn planes_f32(&self) -> Array4<f32> {
+        let mut out = Array4::zeros((self.len(), self.channels(), self.canvas.height(), self.canvas.width()));
+        self.planes_f32_into(out.view_mut());
+        out
+    }
+
+    /// [`InputBatch::planes_f32`] into an array that is there already; every value is overwritten.
+    ///
+    /// # Panics
+    /// When `out` is not `[B, P + 1, H, W]` or not in C order.
+    pub fn planes_f32_into(&self, mut out: ArrayViewMut4<'_, f32>) {
+        let (height, width) = (self.canvas.height(), self.canvas.width());
+        assert_eq!(out.dim(), (self.len(), self.channels(), height, width), "{SHAPE}");
+        let mask = self.channels() - 1;
+        for ((mut sample, planes), size) in out.outer_iter_mut().zip(self.planes().outer_iter()).zip(&self.sizes) {
+            let targets = sample.as_slice_mut().expect(C_ORDER).chunks_exact_mut(height * width);
+            let planes = planes.to_slice().expect(C_ORDER).chunks_exact(self.words_per_plane);
+            for (target, words) in targets.zip(planes) {
+                unpack(words, target);
             }
-            self.fill_mask(number, mask, 1);
+            let mut mask = sample.index_axis_mut(Axis(0), mask);
+            mask.fill(0.0);
+            mark_board(mask, *size);
         }
     }
 
-    /// Writes the planes as floats of 0 and 1 with channels last, `[B, H, W, P + 1]`; the last channel is the mask of
-    /// points on the sample's board.
-    pub fn planes_f32_nhwc(&self, out: &mut Vec<f32>) {
+    /// The planes as floats of 0 and 1 with channels last, `[sample, row, column, channel]` = `[B, H, W, P + 1]`;
+    /// the last channel is the mask of points on the sample's board.
+    pub fn planes_f32_nhwc(&self) -> Array4<f32> {
+        let mut out = Array4::zeros((self.len(), self.canvas.height(), self.canvas.width(), self.channels()));
+        self.planes_f32_nhwc_into(out.view_mut());
+        out
+    }
+
+    /// [`InputBatch::planes_f32_nhwc`] into an existing array; every value is overwritten.
+    ///
+    /// # Panics
+    /// If `out` is not `[B, H, W, P + 1]` or not in C order.
+    pub fn planes_f32_nhwc_into(&self, out: ArrayViewMut4<'_, f32>) {
         match self.plane_set {
             PlaneSet::Base => self.unpack_nhwc::<{ PlaneSet::Base.bit_planes() + 1 }>(out),
             PlaneSet::PassAlive => self.unpack_nhwc::<{ PlaneSet::PassAlive.bit_planes() + 1 }>(out),
         }
     }
 
-    fn unpack_nhwc<const CHANNELS: usize>(&self, out: &mut Vec<f32>) {
-        let per_sample = CHANNELS * self.canvas.area();
-        out.clear();
-        out.resize(self.len() * per_sample, 0.0);
-        for (number, sample) in out.chunks_exact_mut(per_sample).enumerate() {
-            for (point, target) in sample.chunks_exact_mut(CHANNELS).enumerate() {
-                for (plane, value) in target[..CHANNELS - 1].iter_mut().enumerate() {
-                    let word = self.plane(number, plane)[point >> 6];
-                    *value = (word >> (point & 63) & 1) as f32;
+    fn unpack_nhwc<const CHANNELS: usize>(&self, mut out: ArrayViewMut4<'_, f32>) {
+        let (height, width) = (self.canvas.height(), self.canvas.width());
+        assert_eq!(out.dim(), (self.len(), height, width, CHANNELS), "{SHAPE}");
+        for ((mut sample, planes), size) in out.outer_iter_mut().zip(self.planes().outer_iter()).zip(&self.sizes) {
+            let (points, _) = sample.as_slice_mut().expect(C_ORDER).as_chunks_mut::<CHANNELS>();
+            for (points, column) in points.chunks_mut(64).zip(planes.columns()) {
+                // The mask has no word: it is 1 here where the board is the canvas, else 0.
+                let mut words = [if *size == self.canvas { u64::MAX } else { 0 }; CHANNELS];
+                words.iter_mut().zip(column).for_each(|(word, &packed)| *word = packed);
+                for (bit, values) in points.iter_mut().enumerate() {
+                    *values = words.map(|word| f32::from((word >> bit & 1) as u8));
                 }
             }
-            self.fill_mask(number, &mut sample[CHANNELS - 1..], CHANNELS);
-        }
-    }
-
-    fn plane(&self, sample: usize, plane: usize) -> &[u64] {
-        let start = (sample * self.plane_set.bit_planes() + plane) * self.words_per_plane;
-        &self.planes[start..start + self.words_per_plane]
-    }
-
-    /// Sets every `stride`-th value of `target` to 1 where the sample's board has a point.
-    fn fill_mask(&self, sample: usize, target: &mut [f32], stride: usize) {
-        let size = self.sizes[sample];
-        for row in 0..size.height() {
-            for column in 0..size.width() {
-                target[(row * self.canvas.width() + column) * stride] = 1.0;
+            if *size != self.canvas {
+                mark_board(sample.index_axis_mut(Axis(2), CHANNELS - 1), *size);
             }
         }
     }
+
+    /// The bit planes and the mask, `P + 1`.
+    fn channels(&self) -> usize {
+        self.plane_set.bit_planes() + 1
+    }
+}
+
+const SHAPE: &str = "the array has the shape of the unpacked batch";
+const C_ORDER: &str = "the array is in C order";
+
+/// Sets the points `[H, W]` of a canvas to 1 on a board in its top left corner.
+fn mark_board(mut mask: ArrayViewMut2<'_, f32>, board: Size) {
+    mask.slice_mut(s![..board.height(), ..board.width()]).fill(1.0);
 }
 
 /// The canvas index of point `index` on a `size` board in the top left corner of the canvas.

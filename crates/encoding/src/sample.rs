@@ -1,5 +1,7 @@
 //! What the network learns from: one position with its targets.
 
+use ndarray::Array2;
+
 use crate::features::Features;
 
 /// One position with its targets, in the frame of one of its mirror images. Values are from the mover's view.
@@ -16,8 +18,9 @@ pub struct Sample {
     pub board_margin: i32,
     /// Target for win, tie and loss: the game's result mixed with the search value. Sums to 1.
     pub value_target: [f32; 3],
-    /// Owner of every point of the final position in row-major order: 1 the mover, -1 the opponent, 0 neither.
-    pub ownership: Vec<i8>,
+    /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent, 0
+    /// neither.
+    pub ownership: Array2<i8>,
     /// 1 if the game was scored; 0 if not, in which case value, margin and ownership are not trained on.
     pub result_weight: f32,
     /// Weight of the sample in the loss. Drawing already accounts for the record's weights, so this is 1.

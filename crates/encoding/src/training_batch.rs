@@ -1,5 +1,6 @@
-//! Batches of training samples: inputs packed on one canvas, targets as flat arrays.
+//! Batches of training samples: inputs packed on one canvas, targets as arrays.
 
+use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, s};
 use tengen_rules::Size;
 
 use crate::features::PlaneSet;
@@ -12,20 +13,20 @@ use crate::sample::Sample;
 pub struct TrainingBatch {
     /// The network inputs.
     pub inputs: InputBatch,
-    /// Policy targets, `[B, A + 1]`, with the pass last; all 0 if there is no target.
-    pub policy: Vec<f32>,
+    /// Policy targets, `[sample, move]` = `[B, A + 1]`, with the pass last; all 0 if there is no target.
+    pub policy: Array2<f32>,
     /// 1 if there is a policy target, else 0, `[B]`.
-    pub policy_weight: Vec<f32>,
+    pub policy_weight: Array1<f32>,
     /// The mover's final score minus the opponent's in points, without the points in the inputs' komi, `[B]`.
-    pub board_margin: Vec<i32>,
-    /// Targets for win, tie, loss, `[B, 3]`.
-    pub value: Vec<f32>,
-    /// Final owners, `[B, A]`: 1 the mover, -1 the opponent, 0 neither or off the board.
-    pub ownership: Vec<f32>,
+    pub board_margin: Array1<i32>,
+    /// Targets for win, tie, loss, `[sample, result]` = `[B, 3]`.
+    pub value: Array2<f32>,
+    /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board.
+    pub ownership: Array3<f32>,
     /// 1 if value, margin and ownership are known from a score, else 0, `[B]`.
-    pub result_weight: Vec<f32>,
+    pub result_weight: Array1<f32>,
     /// Weight of each sample in the loss, `[B]`.
-    pub weight: Vec<f32>,
+    pub weight: Array1<f32>,
 }
 
 impl TrainingBatch {
@@ -47,21 +48,23 @@ impl TrainingBatch {
             .zip(side(Size::height))
             .expect("a batch has at least one sample");
         let canvas = Size::new(width, height).expect("the side lengths come from valid boards");
-        let (count, area) = (samples.len(), canvas.area());
+        let count = samples.len();
+        let value: Vec<[f32; 3]> = samples.iter().map(|sample| sample.value_target).collect();
         let mut batch = TrainingBatch {
             inputs: InputBatch::with_planes(canvas, plane_set),
-            policy: vec![0.0; count * (area + 1)],
+            policy: Array2::zeros((count, canvas.area() + 1)),
             policy_weight: samples.iter().map(|sample| sample.policy_weight).collect(),
             board_margin: samples.iter().map(|sample| sample.board_margin).collect(),
-            value: samples.iter().flat_map(|sample| sample.value_target).collect(),
-            ownership: vec![0.0; count * area],
+            value: value.into(),
+            ownership: Array3::zeros((count, height, width)),
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
         };
-        for (number, sample) in samples.iter().enumerate() {
+        let targets = batch.policy.outer_iter_mut().zip(batch.ownership.outer_iter_mut());
+        for (sample, (policy, ownership)) in samples.iter().zip(targets) {
             batch.inputs.push(&sample.features);
-            write_policy(sample, canvas, &mut batch.policy[number * (area + 1)..][..area + 1]);
-            write_ownership(sample, canvas, &mut batch.ownership[number * area..][..area]);
+            write_policy(sample, canvas, policy);
+            write_ownership(sample, ownership);
         }
         batch
     }
@@ -77,7 +80,8 @@ impl TrainingBatch {
     }
 }
 
-fn write_policy(sample: &Sample, canvas: Size, target: &mut [f32]) {
+/// Adds a policy to a row of moves on the canvas.
+fn write_policy(sample: &Sample, canvas: Size, mut target: ArrayViewMut1<'_, f32>) {
     let size = sample.features.size;
     for &(index, probability) in &sample.policy {
         let index = usize::from(index);
@@ -90,11 +94,9 @@ fn write_policy(sample: &Sample, canvas: Size, target: &mut [f32]) {
     }
 }
 
-fn write_ownership(sample: &Sample, canvas: Size, target: &mut [f32]) {
-    let width = sample.features.size.width();
-    for (row, owners) in sample.ownership.chunks_exact(width).enumerate() {
-        for (value, &owner) in target[row * canvas.width()..].iter_mut().zip(owners) {
-            *value = f32::from(owner);
-        }
-    }
+/// Lays the owners into the top left corner of a canvas.
+fn write_ownership(sample: &Sample, mut target: ArrayViewMut2<'_, f32>) {
+    let (height, width) = sample.ownership.dim();
+    let mut board = target.slice_mut(s![..height, ..width]);
+    board.zip_mut_with(&sample.ownership, |value, &owner| *value = f32::from(owner));
 }

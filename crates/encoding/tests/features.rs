@@ -1,5 +1,6 @@
 //! Planes, globals, mirror images, keys and batches.
 
+use ndarray::{Array2, Array4, aview1, s};
 use proptest::prelude::*;
 use tengen_encoding::{
     Features, GLOBALS, InputBatch, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
@@ -174,14 +175,14 @@ fn pass_alive_areas_add_two_planes() {
     let position = position_after(size, "B1 D1 B2 D2 B3 D3 B4 D4 B5 E1 A3");
     let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::PassAlive);
     batch.push(&Features::of(&position, Komi::ZERO));
-    let words = |planes: &[u64]| planes[8..].to_vec();
     let left_columns = (0..5).map(|row| 0b11 << (row * 7)).sum::<u64>();
-    assert_eq!(batch.planes().len(), 10);
-    assert_eq!(words(batch.planes()), [0, left_columns], "White moves, Black lives");
+    assert_eq!(batch.planes().dim(), (1, 10, 1));
+    let pass_alive = batch.planes().slice_move(s![0, 8.., 0]);
+    assert_eq!(pass_alive, aview1(&[0, left_columns]), "White moves, Black lives");
 
     let mut base = InputBatch::new(batch.canvas());
     base.push(&Features::of(&position, Komi::ZERO));
-    assert_eq!(base.planes(), &batch.planes()[..8]);
+    assert_eq!(base.planes(), batch.planes().slice(s![.., ..8, ..]));
 }
 
 #[test]
@@ -209,32 +210,50 @@ fn check_batch_of_small_boards(plane_set: PlaneSet) {
     assert_eq!(batch.len(), 3);
     assert!(!batch.uniform());
     assert_eq!(batch.sizes(), sizes);
-    assert_eq!(batch.words_per_plane(), 1);
-    assert_eq!(batch.planes().len(), 3 * bit_planes);
-    assert_eq!(batch.globals().len(), 3 * GLOBALS);
+    assert_eq!(batch.planes().dim(), (3, bit_planes, 1));
+    assert_eq!(batch.globals().dim(), (3, GLOBALS));
     assert_eq!(batch.komi().len(), 3);
 
-    let (mut nchw, mut nhwc) = (Vec::new(), Vec::new());
-    batch.planes_f32(&mut nchw);
-    batch.planes_f32_nhwc(&mut nhwc);
-    let area = canvas.area();
+    let (nchw, nhwc) = (batch.planes_f32(), batch.planes_f32_nhwc());
     let channels = bit_planes + 1;
+    assert_eq!(nchw.dim(), (3, channels, 4, 5));
+    assert_eq!(nhwc.dim(), (3, 4, 5, channels));
     for (number, sample) in features.iter().enumerate() {
-        let planes: Vec<_> = sample.planes.into_iter().chain(sample.pass_alive()).collect();
+        let planes: Vec<_> = sample
+            .planes
+            .into_iter()
+            .chain(sample.pass_alive())
+            .take(bit_planes)
+            .collect();
         for channel in 0..channels {
-            let mut expected = vec![0.0; area];
+            let mut expected = Array2::zeros((4, 5));
             for point in sample.size.points() {
-                let on = channel == bit_planes || planes[channel].contains(point);
-                expected[canvas_index(sample.size, canvas, point.index())] = f32::from(u8::from(on));
+                let on = planes.get(channel).is_none_or(|plane| plane.contains(point));
+                let index = canvas_index(sample.size, canvas, point.index());
+                expected[[index / 5, index % 5]] = f32::from(u8::from(on));
             }
-            for (index, &value) in expected.iter().enumerate() {
-                assert_eq!(nchw[(number * channels + channel) * area + index], value);
-                assert_eq!(nhwc[(number * area + index) * channels + channel], value);
-            }
+            assert_eq!(nchw.slice(s![number, channel, .., ..]), expected);
+            assert_eq!(nhwc.slice(s![number, .., .., channel]), expected);
         }
     }
+    check_buffers_are_overwritten(&batch, &nchw, &nhwc);
     batch.clear();
     assert!(batch.is_empty() && batch.uniform());
+}
+
+fn check_buffers_are_overwritten(batch: &InputBatch, nchw: &Array4<f32>, nhwc: &Array4<f32>) {
+    let (mut first, mut last) = (nchw.mapv(|_| 7.0), nhwc.mapv(|_| 7.0));
+    batch.planes_f32_into(first.view_mut());
+    batch.planes_f32_nhwc_into(last.view_mut());
+    assert_eq!((&first, &last), (nchw, nhwc));
+}
+
+#[test]
+#[should_panic(expected = "has the shape")]
+fn planes_go_only_into_an_array_of_their_shape() {
+    let mut batch = InputBatch::new(Size::square(5).unwrap());
+    batch.push(&Features::of(&Position::new(Size::square(5).unwrap()), Komi::ZERO));
+    batch.planes_f32_into(batch.planes_f32_nhwc().view_mut());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tengen_encoding::{BIT_PLANES, InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
+use tengen_encoding::{InputBatch, PLANE_OPPONENT_AREA, PLANE_OWN_AREA};
 use tengen_evaluator::{
     AColor, Answer, AtLimit, Choice, Decision, FaultKind, GameScore, GateConfig, GateReason, GateVerdict, MatchConfig,
     MatchContext, MatchEvent, MatchResult, NoModels, Player, PlayerError, RandomPlayer, SearchPlayer, Side, SprtConfig,
@@ -65,15 +65,8 @@ struct AreaPredictor;
 impl Predictor for AreaPredictor {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         out.reset(inputs.len(), inputs.canvas());
-        let words = inputs.words_per_plane();
-        for row in 0..inputs.len() {
-            let count = |plane: usize| -> u32 {
-                let start = (row * BIT_PLANES + plane) * words;
-                inputs.planes()[start..start + words]
-                    .iter()
-                    .map(|word| word.count_ones())
-                    .sum()
-            };
+        for (row, planes) in inputs.planes().outer_iter().enumerate() {
+            let count = |plane: usize| -> u32 { planes.row(plane).iter().map(|word| word.count_ones()).sum() };
             let margin = count(PLANE_OWN_AREA) as f32 - count(PLANE_OPPONENT_AREA) as f32 + inputs.komi()[row];
             out.margin[row] = margin;
             out.win[row] = 1.0 / (1.0 + (-margin / 4.0).exp());

@@ -1,7 +1,8 @@
 //! How does a batch of packed bits become tensors on a device?
 
+use ndarray::{Array1, ArrayView, Axis, Dimension};
 use tch::{Device, Kind, Tensor};
-use tengen_encoding::{GLOBALS, InputBatch};
+use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
 use crate::device::Precision;
@@ -63,11 +64,7 @@ impl NetworkInputs {
 
     /// Unpacks on the CPU, directly into channels-last memory.
     fn on_cpu(batch: &InputBatch, precision: Precision) -> NetworkInputs {
-        let mut values = Vec::new();
-        batch.planes_f32_nhwc(&mut values);
-        let (height, width) = sides(batch.canvas());
-        let channels = batch.plane_set().bit_planes() as i64 + 1;
-        let planes = Tensor::from_slice(&values).view([batch.len() as i64, height, width, channels]);
+        let planes = on_device(batch.planes_f32_nhwc().view(), Device::Cpu);
         let planes = planes.permute([0, 3, 1, 2]).to_kind(precision.kind());
         NetworkInputs::with_planes(batch, planes, Device::Cpu)
     }
@@ -76,10 +73,9 @@ impl NetworkInputs {
     pub(crate) fn from_bits(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area) = (batch.len() as i64, height * width);
-        let words: Vec<i64> = batch.planes().iter().map(|word| word.cast_signed()).collect();
+        let words = batch.planes().mapv(u64::cast_signed).insert_axis(Axis(3));
+        let words = on_device(words.view(), device);
         let bit_planes = batch.plane_set().bit_planes() as i64;
-        let shape = [samples, bit_planes, batch.words_per_plane() as i64, 1];
-        let words = on_device(&words, device).view(shape);
         let shifts = Tensor::arange(64, (Kind::Int64, device));
         let bits = words.bitwise_right_shift(&shifts).bitwise_and(1);
         let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
@@ -93,18 +89,18 @@ impl NetworkInputs {
 
     fn with_planes(batch: &InputBatch, planes: Tensor, device: Device) -> NetworkInputs {
         let mask = (!batch.uniform()).then(|| {
-            let areas: Vec<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
+            let areas: Array1<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
             let points = planes.narrow(1, batch.plane_set().bit_planes() as i64, 1).contiguous();
             let flat = points.flatten(1, 3).to_kind(Kind::Float);
             Mask {
                 points,
                 flat,
-                areas: on_device(&areas, device).unsqueeze(1),
+                areas: on_device(areas.insert_axis(Axis(1)).view(), device),
             }
         });
         NetworkInputs {
             planes,
-            globals: on_device(batch.globals(), device).view([batch.len() as i64, GLOBALS as i64]),
+            globals: on_device(batch.globals(), device),
             komi: on_device(batch.komi(), device),
             boards: Boards {
                 canvas: batch.canvas(),
@@ -122,17 +118,18 @@ fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
         return Tensor::ones([batch.len() as i64, height * width], (Kind::Float, device));
     }
     let inside = |side: fn(&Size) -> usize, canvas_side: i64| {
-        let lengths: Vec<i64> = batch.sizes().iter().map(|size| side(size) as i64).collect();
-        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&on_device(&lengths, device).unsqueeze(1))
+        let lengths: Array1<i64> = batch.sizes().iter().map(|size| side(size) as i64).collect();
+        let lengths = on_device(lengths.insert_axis(Axis(1)).view(), device);
+        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&lengths)
     };
     let rows = inside(|size| size.height(), height).unsqueeze(2);
     let columns = inside(|size| size.width(), width).unsqueeze(1);
     rows.logical_and(&columns).flatten(1, 2).to_kind(Kind::Float)
 }
 
-/// Copies values to a device. If it is a GPU, the copy goes through pinned memory and does not block.
-pub(crate) fn on_device<T: tch::kind::Element>(values: &[T], device: Device) -> Tensor {
-    let tensor = Tensor::from_slice(values);
+/// Copies an array in C order to a device. If it is a GPU, the copy goes through pinned memory and does not block.
+pub(crate) fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D>, device: Device) -> Tensor {
+    let tensor = Tensor::try_from(values).expect("the array is in C order");
     match device {
         Device::Cpu => tensor,
         _ => tensor.pin_memory(device).to_device_(device, T::KIND, true, false),

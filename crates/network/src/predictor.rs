@@ -1,5 +1,6 @@
 //! How does a search use the network? Through a predictor that owns folded weights on one device.
 
+use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 use tengen_encoding::{InputBatch, PlaneSet};
@@ -167,12 +168,13 @@ impl Predictor for TorchPredictor {
         let tensors = NetworkInputs::new(inputs, self.device, self.options.precision);
         let outputs = self.outputs(&tensors)?;
         let value = Value::of(&outputs.margins, &tensors.komi);
+        out.reset_ownership(inputs.canvas());
         match self.device {
             Device::Cpu => read_each(&outputs, &value, out),
             _ => read_at_once(&outputs, &value, out),
         }
         if !inputs.uniform() {
-            forbid_off_board(&mut out.policy_logits);
+            out.policy_logits.map_inplace(forbid_off_board);
         }
         Ok(())
     }
@@ -192,15 +194,15 @@ impl Predictor for TorchPredictor {
 
 /// Copies every output separately, which costs nothing on the CPU.
 fn read_each(outputs: &Outputs, value: &Value, out: &mut Predictions) {
-    out.ownership.resize(outputs.ownership.numel(), 0.0);
     let pairs = [
-        (&outputs.policy, &mut out.policy_logits),
-        (&outputs.ownership, &mut out.ownership),
-        (&value.win, &mut out.win),
-        (&value.loss, &mut out.loss),
-        (&value.margin, &mut out.margin),
+        (&outputs.policy, out.policy_logits.as_slice_mut()),
+        (&outputs.ownership, out.ownership.as_slice_mut()),
+        (&value.win, out.win.as_slice_mut()),
+        (&value.loss, out.loss.as_slice_mut()),
+        (&value.margin, out.margin.as_slice_mut()),
     ];
     for (tensor, values) in pairs {
+        let values = values.expect("a reset array is in C order");
         let length = values.len();
         tensor.copy_data(values, length);
     }
@@ -217,26 +219,25 @@ fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
         column(&value.margin),
     ];
     let joined = Tensor::cat(&parts, 1).to_kind(Kind::Float).to_device(Device::Cpu);
-    let mut values = vec![0.0f32; joined.numel()];
-    let length = values.len();
-    joined.copy_data(&mut values, length);
-    let moves = outputs.policy.size()[1] as usize;
+    let (batch, moves) = out.policy_logits.dim();
     let points = moves - 1;
-    out.ownership.resize(out.win.len() * points, 0.0);
-    for (number, row) in values.chunks_exact(moves + points + 3).enumerate() {
-        out.policy_logits[number * moves..][..moves].copy_from_slice(&row[..moves]);
-        out.ownership[number * points..][..points].copy_from_slice(&row[moves..][..points]);
-        [out.win[number], out.loss[number], out.margin[number]] =
-            [row[moves + points], row[moves + points + 1], row[moves + points + 2]];
-    }
+    let mut values = Array2::zeros((batch, moves + points + 3));
+    let length = values.len();
+    joined.copy_data(values.as_slice_mut().expect("a new array is in C order"), length);
+    out.policy_logits.assign(&values.slice(s![.., ..moves]));
+    let ownership = out.ownership.view_mut().into_shape_with_order((batch, points));
+    ownership
+        .expect("the arrays are of one canvas")
+        .assign(&values.slice(s![.., moves..moves + points]));
+    out.win.assign(&values.column(moves + points));
+    out.loss.assign(&values.column(moves + points + 1));
+    out.margin.assign(&values.column(moves + points + 2));
 }
 
-/// Sets the logits of off-board points, which are finite inside the network, to negative infinity.
-fn forbid_off_board(logits: &mut [f32]) {
-    for logit in logits {
-        if *logit < -1e20 {
-            *logit = f32::NEG_INFINITY;
-        }
+/// Sets the logit of an off-board point, which is finite inside the network, to negative infinity.
+fn forbid_off_board(logit: &mut f32) {
+    if *logit < -1e20 {
+        *logit = f32::NEG_INFINITY;
     }
 }
 
@@ -287,6 +288,7 @@ mod tests {
         };
         let mut each = Predictions::default();
         each.reset(3, Size::square(2).expect("a board"));
+        each.reset_ownership(Size::square(2).expect("a board"));
         let mut joined = each.clone();
         read_each(&outputs, &value, &mut each);
         read_at_once(&outputs, &value, &mut joined);

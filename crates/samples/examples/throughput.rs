@@ -7,7 +7,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use tengen_encoding::{Features, InputBatch};
+use ndarray::{Array4, s};
+use tengen_encoding::{BIT_PLANES, Features, InputBatch};
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Position, Setup, Size};
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
@@ -79,21 +80,23 @@ fn features(games: &[GameRecord], positions: usize) {
         black_box(features.key());
     });
     rate("keys, positions/s", positions, start);
-    let (mut batch, mut planes) = (InputBatch::new(games[0].size), Vec::new());
+    let (size, mut batch) = (games[0].size, InputBatch::new(games[0].size));
+    let mut nhwc = Array4::zeros((BATCH, size.height(), size.width(), BIT_PLANES + 1));
+    let mut nchw = Array4::zeros((BATCH, BIT_PLANES + 1, size.height(), size.width()));
     let start = Instant::now();
     for part in all.chunks(BATCH) {
         batch.clear();
         part.iter().for_each(|features| batch.push(features));
-        batch.planes_f32_nhwc(&mut planes);
-        black_box(&planes);
+        batch.planes_f32_nhwc_into(nhwc.slice_mut(s![..part.len(), .., .., ..]));
+        black_box(&nhwc);
     }
     rate("batches as floats (NHWC), positions/s", positions, start);
     let start = Instant::now();
     for part in all.chunks(BATCH) {
         batch.clear();
         part.iter().for_each(|features| batch.push(features));
-        batch.planes_f32(&mut planes);
-        black_box(&planes);
+        batch.planes_f32_into(nchw.slice_mut(s![..part.len(), .., .., ..]));
+        black_box(&nchw);
     }
     rate("batches as floats (NCHW), positions/s", positions, start);
 }

@@ -1,5 +1,6 @@
 //! The in-memory layout of a game, from which any of its positions can be turned into a training sample quickly.
 
+use ndarray::Array2;
 use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
@@ -150,7 +151,8 @@ impl StoredGame {
             policy,
             board_margin,
             value_target: self.value_target(record.value, sign, &features, result_share),
-            ownership,
+            ownership: Array2::from_shape_vec((self.size.height(), self.size.width()), ownership)
+                .expect("every point has an owner"),
             result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
             weight: 1.0,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ndarray::{Array2, Axis};
 use tempfile::TempDir;
 use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{EndReason, GameRecord, OPENING};
@@ -69,7 +70,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             policy_weight: if record.policy.is_empty() { 0.0 } else { 1.0 },
             board_margin,
             value_target,
-            ownership,
+            ownership: Array2::from_shape_vec((game.size.height(), game.size.width()), ownership).unwrap(),
             result_weight: 1.0,
             weight: 1.0,
         });
@@ -328,18 +329,16 @@ fn mixed_boards_share_the_largest_canvas() {
     let batch = TrainingBatch::of(&samples);
     let canvas = batch.inputs.canvas();
     assert_eq!((canvas.width(), canvas.height()), (5, 6));
-    assert_eq!(
-        (batch.len(), batch.policy.len(), batch.ownership.len()),
-        (128, 128 * 31, 128 * 30)
-    );
+    assert_eq!(batch.len(), 128);
+    assert_eq!(batch.policy.dim(), (128, 31));
+    assert_eq!(batch.ownership.dim(), (128, 6, 5));
     for (number, sample) in samples.iter().enumerate() {
-        let policy = &batch.policy[number * 31..][..31];
-        let sum: f32 = policy.iter().sum();
+        let policy = batch.policy.row(number);
+        let sum = policy.sum();
         assert!((sum - batch.policy_weight[number]).abs() < 1e-5);
-        let ownership = &batch.ownership[number * 30..][..30];
-        let margin: f32 = ownership.iter().sum();
+        let margin = batch.ownership.index_axis(Axis(0), number).sum();
         assert_eq!(margin as i32, batch.board_margin[number]);
-        let value: f32 = batch.value[number * 3..][..3].iter().sum();
+        let value = batch.value.row(number).sum();
         assert!((value - 1.0).abs() < 1e-5);
         let size = sample.features.size;
         for &(index, probability) in &sample.policy {

@@ -65,7 +65,7 @@ impl Batch {
     /// Runs the network on the batch; an empty batch does not call it.
     ///
     /// # Errors
-    /// An error of the predictor, or [`PredictError::WrongLength`] or [`PredictError::NotFinite`] for invalid output.
+    /// An error of the predictor, or [`PredictError::WrongShape`] or [`PredictError::NotFinite`] for invalid output.
     pub fn predict<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<(), PredictError> {
         match &self.inputs {
             Some(inputs) if !inputs.is_empty() => {

@@ -1,5 +1,6 @@
 //! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
+use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
 use thiserror::Error;
@@ -64,47 +65,52 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
     }
 }
 
-/// A network's predictions for a batch of B positions on one canvas; reused for every call.
+/// A network's predictions for a batch of `B` positions on one canvas of `H` rows and `W` columns, `A = H * W`; reused for
+/// every call. Arrays are in C order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predictions {
-    /// Unnormalized log-probabilities of moves, `[B, canvas area + 1]`: the canvas points in reading order, then the
-    /// pass. Values at points off the board are never read (negative infinity by convention).
-    pub policy_logits: Vec<f32>,
+    /// Unnormalized log-probabilities of moves, `[position, move]` = `[B, A + 1]`: the canvas points in reading order,
+    /// then the pass. Values at points off the board are never read (negative infinity by convention).
+    pub policy_logits: Array2<f32>,
     /// Probability that the side to move wins, `[B]`, 0 to 1.
-    pub win: Vec<f32>,
+    pub win: Array1<f32>,
     /// Probability that the side to move loses, `[B]`, 0 to 1; the rest, 1 − win − loss, is the probability of a tie.
-    pub loss: Vec<f32>,
+    pub loss: Array1<f32>,
     /// Expected final margin after komi, `[B]`, in points from the viewpoint of the side to move.
-    pub margin: Vec<f32>,
-    /// Expected final ownership, `[B, canvas area]`, −1 (opponent) to 1 (side to move); empty if not predicted.
-    pub ownership: Vec<f32>,
+    pub margin: Array1<f32>,
+    /// Expected final ownership, `[position, row, column]` = `[B, H, W]`, −1 (opponent) to 1 (side to move); empty if
+    /// not predicted.
+    pub ownership: Array3<f32>,
 }
 
 impl Predictions {
     /// Resets to `batch` predictions on `canvas`, with all logits, win, loss and margin 0 and no ownership.
     pub fn reset(&mut self, batch: usize, canvas: Size) {
-        self.policy_logits.clear();
-        self.policy_logits.resize(batch * (canvas.area() + 1), 0.0);
+        zero(&mut self.policy_logits, [batch, canvas.area() + 1]);
         for values in [&mut self.win, &mut self.loss, &mut self.margin] {
-            values.clear();
-            values.resize(batch, 0.0);
+            zero(values, [batch]);
         }
-        self.ownership.clear();
+        zero(&mut self.ownership, [0, 0, 0]);
+    }
+
+    /// Makes room for the ownership of every position on `canvas`, after [`reset`](Self::reset): all 0.
+    pub fn reset_ownership(&mut self, canvas: Size) {
+        zero(&mut self.ownership, [self.win.len(), canvas.height(), canvas.width()]);
     }
 
     /// The prediction of the position at `index` in a batch on `canvas`.
     ///
     /// # Panics
-    /// If there is no such position; [`Predictions::check`] detects missing values beforehand.
+    /// If there is no such position or an array is not in C order; [`Predictions::check`] detects that beforehand.
     pub fn row(&self, index: usize, canvas: Size) -> Prediction<'_> {
-        let area = canvas.area();
-        let ownership = match self.ownership.len() {
-            0 => &[],
-            _ => &self.ownership[index * area..(index + 1) * area],
+        let in_order = "the array is in C order";
+        let ownership = match self.ownership.is_empty() {
+            true => &[],
+            false => self.ownership.index_axis(Axis(0), index).to_slice().expect(in_order),
         };
         Prediction {
             canvas,
-            policy_logits: &self.policy_logits[index * (area + 1)..(index + 1) * (area + 1)],
+            policy_logits: self.policy_logits.row(index).to_slice().expect(in_order),
             win: self.win[index],
             loss: self.loss[index],
             margin: self.margin[index],
@@ -112,27 +118,18 @@ impl Predictions {
         }
     }
 
-    /// Checks that a batch filled by a predictor has the expected lengths and finite values.
+    /// Checks that a batch filled by a predictor has the expected shapes and finite values.
     ///
     /// # Errors
-    /// [`PredictError::WrongLength`] for an array of the wrong length, [`PredictError::NotFinite`] for a value that is
+    /// [`PredictError::WrongShape`] for an array of the wrong shape, [`PredictError::NotFinite`] for a value that is
     /// infinite or NaN.
     pub fn check(&self, batch: usize, canvas: Size) -> Result<(), PredictError> {
-        let lengths = [
-            ("policy_logits", self.policy_logits.len(), batch * (canvas.area() + 1)),
-            ("win", self.win.len(), batch),
-            ("loss", self.loss.len(), batch),
-            ("margin", self.margin.len(), batch),
-        ];
-        for (array, found, expected) in lengths {
-            if found != expected {
-                return Err(PredictError::WrongLength { array, found, expected });
-            }
-        }
-        let expected = batch * canvas.area();
-        if !self.ownership.is_empty() && self.ownership.len() != expected {
-            let (array, found) = ("ownership", self.ownership.len());
-            return Err(PredictError::WrongLength { array, found, expected });
+        check_shape("policy_logits", &self.policy_logits, &[batch, canvas.area() + 1])?;
+        check_shape("win", &self.win, &[batch])?;
+        check_shape("loss", &self.loss, &[batch])?;
+        check_shape("margin", &self.margin, &[batch])?;
+        if !self.ownership.is_empty() {
+            check_shape("ownership", &self.ownership, &[batch, canvas.height(), canvas.width()])?;
         }
         for (array, values) in [("win", &self.win), ("loss", &self.loss), ("margin", &self.margin)] {
             if let Some(row) = values.iter().position(|v| !v.is_finite()) {
@@ -141,6 +138,32 @@ impl Predictions {
         }
         Ok(())
     }
+}
+
+/// Replaces an array by zeros of another shape, reusing its memory.
+fn zero<const N: usize, D: Dimension>(array: &mut Array<f32, D>, shape: [usize; N])
+where
+    [usize; N]: IntoDimension<Dim = D>,
+{
+    let (mut values, _) = std::mem::take(array).into_raw_vec_and_offset();
+    values.clear();
+    values.resize(shape.iter().product(), 0.0);
+    *array = Array::from_shape_vec(shape, values).expect("the number of values follows from the shape");
+}
+
+fn check_shape<D: Dimension>(
+    array: &'static str,
+    values: &Array<f32, D>,
+    expected: &[usize],
+) -> Result<(), PredictError> {
+    if values.shape() == expected && values.is_standard_layout() {
+        return Ok(());
+    }
+    Err(PredictError::WrongShape {
+        array,
+        found: values.shape().to_vec(),
+        expected: expected.to_vec(),
+    })
 }
 
 /// One row of [`Predictions`], with the same meaning of its fields.
@@ -166,15 +189,15 @@ pub enum PredictError {
     /// The network could not be run.
     #[error("the predictor failed: {0}")]
     Failed(String),
-    /// The predictor filled an array with the wrong number of values.
-    #[error("the predictor returned {found} values in `{array}`, expected {expected}")]
-    WrongLength {
+    /// The predictor filled an array of the wrong shape.
+    #[error("the predictor returned `{array}` with the shape {found:?}, expected {expected:?} in C order")]
+    WrongShape {
         /// The field of [`Predictions`].
         array: &'static str,
-        /// The number of values found.
-        found: usize,
-        /// The number of values expected.
-        expected: usize,
+        /// The shape found.
+        found: Vec<usize>,
+        /// The expected shape.
+        expected: Vec<usize>,
     },
     /// The predictor returned an infinite value or NaN, which means that the weights are corrupt.
     #[error("the predictor returned a value that is not finite in `{array}` of position {row} of the batch")]
@@ -189,6 +212,7 @@ pub enum PredictError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::array;
 
     #[test]
     fn check_finds_wrong_lengths_and_invalid_values() {
@@ -198,7 +222,7 @@ mod tests {
         assert_eq!(out.check(2, canvas), Ok(()));
         assert!(matches!(
             out.check(3, canvas),
-            Err(PredictError::WrongLength {
+            Err(PredictError::WrongShape {
                 array: "policy_logits",
                 ..
             })
@@ -212,11 +236,35 @@ mod tests {
             })
         );
         out.margin[1] = 0.0;
-        out.ownership = vec![0.0; 9];
-        assert!(matches!(
+        out.ownership = Array3::zeros((1, 3, 3));
+        assert_eq!(
             out.check(2, canvas),
-            Err(PredictError::WrongLength { array: "ownership", .. })
-        ));
+            Err(PredictError::WrongShape {
+                array: "ownership",
+                found: vec![1, 3, 3],
+                expected: vec![2, 3, 3]
+            })
+        );
+        out.reset_ownership(canvas);
+        assert_eq!(out.check(2, canvas), Ok(()));
+        out.policy_logits = Array2::zeros((10, 2)).reversed_axes();
+        assert!(out.check(2, canvas).is_err(), "not in C order");
+    }
+
+    #[test]
+    fn memory_is_kept_from_batch_to_batch() {
+        let (small, large) = (Size::square(3).unwrap(), Size::square(5).unwrap());
+        let mut out = Predictions::default();
+        let reset = |out: &mut Predictions, batch, canvas| {
+            out.reset(batch, canvas);
+            out.reset_ownership(canvas);
+            (out.policy_logits.as_ptr(), out.win.as_ptr(), out.ownership.as_ptr())
+        };
+        let first = reset(&mut out, 8, large);
+        out.policy_logits.fill(1.0);
+        assert_eq!(reset(&mut out, 2, small), first);
+        assert_eq!(reset(&mut out, 8, large), first);
+        assert!(out.policy_logits.iter().all(|&logit| logit == 0.0));
     }
 
     #[test]
@@ -224,7 +272,7 @@ mod tests {
         let canvas = Size::new(2, 1).unwrap();
         let mut out = Predictions::default();
         out.reset(2, canvas);
-        out.policy_logits.copy_from_slice(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        out.policy_logits = array![[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]];
         out.win[1] = 0.75;
         let row = out.row(1, canvas);
         assert_eq!(row.policy_logits, [3.0, 4.0, 5.0]);

@@ -1,5 +1,6 @@
 //! Predictors without a network: one that predicts nothing, and one with made-up but reproducible predictions.
 
+use ndarray::Axis;
 use tengen_encoding::InputBatch;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
@@ -40,11 +41,8 @@ impl ScriptedPredictor {
     /// A hash of one position of the batch that does not depend on the canvas.
     fn hash(&self, inputs: &InputBatch, index: usize) -> u64 {
         let size = inputs.sizes()[index];
-        let words = inputs.words_per_plane();
-        let per_position = inputs.plane_set().bit_planes() * words;
-        let planes = &inputs.planes()[index * per_position..(index + 1) * per_position];
         let mut hash = rng::fold(self.seed, &[size.width() as u64, size.height() as u64]);
-        for (plane, words) in planes.chunks_exact(words).enumerate() {
+        for (plane, words) in inputs.planes().index_axis(Axis(0), index).outer_iter().enumerate() {
             for point in 0..size.area() {
                 let on_canvas = (point / size.width()) * inputs.canvas().width() + point % size.width();
                 if (words[on_canvas / 64] >> (on_canvas % 64)) & 1 == 1 {
@@ -52,8 +50,7 @@ impl ScriptedPredictor {
                 }
             }
         }
-        let per_row = inputs.globals().len() / inputs.len();
-        for value in &inputs.globals()[index * per_row..(index + 1) * per_row] {
+        for value in inputs.globals().row(index) {
             hash = rng::fold(hash, &[u64::from(value.to_bits())]);
         }
         rng::fold(hash, &[u64::from(inputs.komi()[index].to_bits())])
@@ -65,16 +62,16 @@ impl Predictor for ScriptedPredictor {
         let canvas = inputs.canvas();
         out.reset(inputs.len(), canvas);
         out.policy_logits.fill(f32::NEG_INFINITY);
-        out.ownership.resize(inputs.len() * canvas.area(), 0.0);
+        out.reset_ownership(canvas);
         for index in 0..inputs.len() {
             let size = inputs.sizes()[index];
             let mut rng = rng::stream(self.hash(inputs, index), &[]);
-            let logits = &mut out.policy_logits[index * (canvas.area() + 1)..][..canvas.area() + 1];
-            let ownership = &mut out.ownership[index * canvas.area()..][..canvas.area()];
+            let mut logits = out.policy_logits.row_mut(index);
+            let mut ownership = out.ownership.index_axis_mut(Axis(0), index);
             for point in 0..size.area() {
-                let on_canvas = (point / size.width()) * canvas.width() + point % size.width();
-                logits[on_canvas] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
-                ownership[on_canvas] = 2.0 * rng::unit_f64(&mut rng) as f32 - 1.0;
+                let (row, column) = (point / size.width(), point % size.width());
+                logits[row * canvas.width() + column] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
+                ownership[[row, column]] = 2.0 * rng::unit_f64(&mut rng) as f32 - 1.0;
             }
             logits[canvas.area()] = 4.0 * rng::unit_f64(&mut rng) as f32 - 2.0;
             let decided = rng::unit_f64(&mut rng) as f32;

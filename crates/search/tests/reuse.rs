@@ -236,11 +236,10 @@ struct AllBlack;
 impl Predictor for AllBlack {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
         out.reset(inputs.len(), inputs.canvas());
-        out.ownership.clear();
-        for index in 0..inputs.len() {
-            // The komi from the mover's viewpoint is negative for Black.
-            let sign = if inputs.komi()[index] < 0.0 { 1.0 } else { -1.0 };
-            out.ownership.extend(std::iter::repeat_n(sign, inputs.canvas().area()));
+        out.reset_ownership(inputs.canvas());
+        for (mut ownership, &komi) in out.ownership.outer_iter_mut().zip(inputs.komi()) {
+            // The mover's komi is negative for Black here.
+            ownership.fill(if komi < 0.0 { 1.0 } else { -1.0 });
         }
         Ok(())
     }

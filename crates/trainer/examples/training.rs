@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::time::Instant;
 
+use ndarray::{Array1, Array2, Array3, Axis};
 use tengen_encoding::{Features, InputBatch, TrainingBatch};
 use tengen_model::NetworkConfig;
 use tengen_network::DeviceChoice;
@@ -64,13 +65,13 @@ fn random_batch(size: Size, count: usize) -> TrainingBatch {
     let area = size.area();
     let mut batch = TrainingBatch {
         inputs: InputBatch::new(size),
-        policy: Vec::new(),
-        policy_weight: vec![1.0; count],
-        board_margin: Vec::new(),
-        result_weight: vec![1.0; count],
-        value: Vec::new(),
-        ownership: Vec::new(),
-        weight: vec![1.0; count],
+        policy: Array2::from_elem((count, area + 1), 1.0 / (area + 1) as f32),
+        policy_weight: Array1::ones(count),
+        board_margin: Array1::zeros(count),
+        result_weight: Array1::ones(count),
+        value: Array2::zeros((count, 3)),
+        ownership: Array3::zeros((count, size.height(), size.width())),
+        weight: Array1::ones(count),
     };
     for sample in 0..count {
         let mut rng = rng::stream(7, &[sample as u64]);
@@ -82,16 +83,10 @@ fn random_batch(size: Size, count: usize) -> TrainingBatch {
             }
         }
         batch.inputs.push(&Features::of(&position, Komi::from_half_points(15)));
-        batch.policy.extend((0..=area).map(|_| 1.0 / (area + 1) as f32));
-        batch
-            .ownership
-            .extend((0..area).map(|_| rng::below(&mut rng, 3) as f32 - 1.0));
-        batch
-            .board_margin
-            .push(rng::below(&mut rng, 2 * area + 1) as i32 - area as i32);
-        batch
-            .value
-            .extend([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]][rng::below(&mut rng, 2)]);
+        let mut owners = batch.ownership.index_axis_mut(Axis(0), sample);
+        owners.map_inplace(|owner| *owner = rng::below(&mut rng, 3) as f32 - 1.0);
+        batch.board_margin[sample] = rng::below(&mut rng, 2 * area + 1) as i32 - area as i32;
+        batch.value[[sample, [0, 2][rng::below(&mut rng, 2)]]] = 1.0;
     }
     batch
 }

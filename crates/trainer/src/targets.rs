@@ -1,6 +1,7 @@
 //! What should the network have predicted? A training batch's targets as tensors.
 
-use tch::{Device, Tensor};
+use ndarray::{Array1, ArrayBase, Axis, Data, Dimension};
+use tch::{Device, Tensor, kind::Element};
 use tengen_encoding::TrainingBatch;
 
 /// Targets of `B` samples on a canvas of `A` points, from the viewpoint of the side to move; all fp32 except the
@@ -28,24 +29,26 @@ pub(crate) struct Targets {
 impl Targets {
     /// Copies a batch's targets to a device.
     pub(crate) fn new(batch: &TrainingBatch, device: Device) -> Targets {
-        let samples = batch.inputs.len() as i64;
-        let area = batch.inputs.canvas().area();
-        let floats = |values: &[f32]| Tensor::from_slice(values).to_device(device);
-        let columns: Vec<i64> = batch
-            .board_margin
-            .iter()
-            .map(|&margin| i64::from(margin) + area as i64)
-            .collect();
-        let areas: Vec<f32> = batch.inputs.sizes().iter().map(|size| size.area() as f32).collect();
+        let area = batch.inputs.canvas().area() as i64;
+        let columns = batch.board_margin.mapv(|margin| i64::from(margin) + area);
+        let areas: Array1<f32> = batch.inputs.sizes().iter().map(|size| size.area() as f32).collect();
         Targets {
-            policy: floats(&batch.policy).view([samples, area as i64 + 1]),
-            policy_weight: floats(&batch.policy_weight),
-            value: floats(&batch.value).view([samples, 3]),
-            margin: Tensor::from_slice(&columns).to_device(device).unsqueeze(1),
-            ownership: floats(&batch.ownership).view([samples, area as i64]),
-            result_weight: floats(&batch.result_weight),
-            areas: floats(&areas),
-            weight: floats(&batch.weight),
+            policy: on_device(&batch.policy, device),
+            policy_weight: on_device(&batch.policy_weight, device),
+            value: on_device(&batch.value, device),
+            margin: on_device(&columns.insert_axis(Axis(1)), device),
+            ownership: on_device(&batch.ownership, device).flatten(1, 2),
+            result_weight: on_device(&batch.result_weight, device),
+            areas: on_device(&areas, device),
+            weight: on_device(&batch.weight, device),
         }
     }
+}
+
+/// Copies an array to a device.
+fn on_device<T: Element + Clone, D: Dimension>(values: &ArrayBase<impl Data<Elem = T>, D>, device: Device) -> Tensor {
+    let values = values.as_standard_layout();
+    Tensor::try_from(&values)
+        .expect("the array is in C order")
+        .to_device(device)
 }

@@ -160,20 +160,24 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
             "it has input planes {found:?}, but the network expects {plane_set:?}"
         )));
     }
-    let area = batch.inputs.canvas().area();
-    let arrays = [
-        ("policy", batch.policy.len(), samples * (area + 1)),
-        ("policy_weight", batch.policy_weight.len(), samples),
-        ("board_margin", batch.board_margin.len(), samples),
-        ("value", batch.value.len(), samples * 3),
-        ("ownership", batch.ownership.len(), samples * area),
-        ("result_weight", batch.result_weight.len(), samples),
-        ("weight", batch.weight.len(), samples),
+    let canvas = batch.inputs.canvas();
+    let arrays: [(&str, &[usize], &[usize]); 7] = [
+        ("policy", batch.policy.shape(), &[samples, canvas.area() + 1]),
+        ("policy_weight", batch.policy_weight.shape(), &[samples]),
+        ("board_margin", batch.board_margin.shape(), &[samples]),
+        ("value", batch.value.shape(), &[samples, 3]),
+        (
+            "ownership",
+            batch.ownership.shape(),
+            &[samples, canvas.height(), canvas.width()],
+        ),
+        ("result_weight", batch.result_weight.shape(), &[samples]),
+        ("weight", batch.weight.shape(), &[samples]),
     ];
     for (name, found, expected) in arrays {
         if found != expected {
             return Err(TrainerError::Batch(format!(
-                "`{name}` has {found} values, expected {expected}"
+                "`{name}` has the shape {found:?}, expected {expected:?}"
             )));
         }
     }

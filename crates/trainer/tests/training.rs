@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ndarray::{Array1, Array2, Array3, Axis};
 use tch::Device;
-use tengen_encoding::{Features, InputBatch, PlaneSet, TrainingBatch};
+use tengen_encoding::{Features, InputBatch, PlaneSet, TrainingBatch, canvas_index};
 use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};
 use tengen_rng as rng;
@@ -21,15 +22,16 @@ fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
 /// The same with these input planes.
 fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
     let canvas: Size = canvas.parse().expect("a board size");
+    let count = sizes.len();
     let mut batch = TrainingBatch {
         inputs: InputBatch::with_planes(canvas, plane_set),
-        policy: Vec::new(),
-        policy_weight: vec![1.0; sizes.len()],
-        board_margin: Vec::new(),
-        result_weight: vec![1.0; sizes.len()],
-        value: Vec::new(),
-        ownership: Vec::new(),
-        weight: vec![1.0; sizes.len()],
+        policy: Array2::zeros((count, canvas.area() + 1)),
+        policy_weight: Array1::ones(count),
+        board_margin: Array1::zeros(count),
+        result_weight: Array1::ones(count),
+        value: Array2::zeros((count, 3)),
+        ownership: Array3::zeros((count, canvas.height(), canvas.width())),
+        weight: Array1::ones(count),
     };
     for (sample, size) in sizes.iter().enumerate() {
         push_sample(
@@ -53,25 +55,17 @@ fn push_sample(batch: &mut TrainingBatch, canvas: Size, size: Size, rng: &mut rn
     let komi = Komi::from_half_points(15);
     let features = Features::of(&position, komi);
     let margin = rng::below(rng, 2 * size.area() + 1) as i32 - size.area() as i32;
-    let result = if margin as f32 + features.komi > 0.0 {
-        [1.0, 0.0, 0.0]
-    } else {
-        [0.0, 0.0, 1.0]
-    };
+    let result = if margin as f32 + features.komi > 0.0 { 0 } else { 2 };
+    let sample = batch.inputs.len();
     batch.inputs.push(&features);
-    batch.board_margin.push(margin);
-    batch.value.extend(result);
-    let mut policy = vec![0.0; canvas.area() + 1];
-    let mut ownership = vec![0.0; canvas.area()];
+    batch.board_margin[sample] = margin;
+    batch.value[[sample, result]] = 1.0;
     let target = rng::below(rng, size.area());
-    policy[target / size.width() * canvas.width() + target % size.width()] = 1.0;
-    for row in 0..size.height() {
-        for column in 0..size.width() {
-            ownership[row * canvas.width() + column] = rng::below(rng, 3) as f32 - 1.0;
-        }
+    batch.policy[[sample, canvas_index(size, canvas, target)]] = 1.0;
+    for point in size.points() {
+        let (row, column) = (point.index() / size.width(), point.index() % size.width());
+        batch.ownership[[sample, row, column]] = rng::below(rng, 3) as f32 - 1.0;
     }
-    batch.policy.extend(policy);
-    batch.ownership.extend(ownership);
 }
 
 fn trainer(config: TrainerConfig) -> Trainer {
@@ -234,7 +228,8 @@ fn impossible_batches_are_rejected() {
         }
     };
     assert!(refused(&|batch| batch.board_margin[1] = 26).contains("26 points"));
-    assert!(refused(&|batch| batch.policy.truncate(3)).contains("policy"));
+    assert!(refused(&|batch| batch.policy.remove_index(Axis(1), 0)).contains("`policy` has the shape [2, 25]"));
+    assert!(refused(&|batch| batch.ownership.swap_axes(0, 1)).contains("`ownership` has the shape [5, 2, 5]"));
     assert!(refused(&|batch| batch.inputs.clear()).contains("no samples"));
 }
 

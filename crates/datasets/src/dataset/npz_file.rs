@@ -1,13 +1,18 @@
-//! Writes a table as a NumPy archive with one array per column; array headers are written by hand.
+//! Writes a table as a NumPy archive with one array per column. `ndarray-npy` writes them, except texts and times, whose
+//! types it lacks.
 //!
 //! A column of points becomes `[N, height, width]`, and a column of moves `[N, height * width + 1]`. A column of
 //! variable length becomes all its items in sequence plus `<name>_offsets` `[N + 1]`. A nullable column holds 0 for
 //! null, and `<name>_known` `[N]` says which rows have a value.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Cursor, Write};
 use std::path::Path;
+use std::sync::Arc;
 
+use ndarray::{Array1, ArrayView, ArrayView1, ArrayView2, ArrayView3, Dimension};
+use ndarray_npy::{WritableElement, WriteNpyError, WriteNpyExt};
 use tengen_rules::Size;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -18,9 +23,6 @@ use super::table::{Cells, Table, Values};
 
 /// Archives of at least this size need the wider zip fields.
 const LARGE: usize = 1 << 30;
-
-/// Number of bytes compressed at a time.
-const CHUNK_BYTES: usize = 1 << 16;
 
 type Archive = ZipWriter<Cursor<Vec<u8>>>;
 
@@ -42,127 +44,205 @@ pub(crate) fn write_npz(path: &Path, table: &Table, size: Size) -> Result<(), Da
 
 fn write_column(archive: &mut Archive, cells: &Cells, rows: usize, size: Size) -> io::Result<()> {
     let name = cells.field.name;
-    let (height, width) = (size.height(), size.width());
-    let (shape, row_items) = match cells.field.shape {
-        Shape::One => (vec![rows], 1),
-        Shape::Points => (vec![rows, height, width], height * width),
-        Shape::Moves => (vec![rows, height * width + 1], height * width + 1),
-        Shape::Many => (vec![cells.len()], 0),
-    };
-    begin(archive, name, &type_code(cells), &shape, cells.len())?;
-    let item_bytes = item_bytes(cells);
-    let mut bytes = Vec::with_capacity(2 * CHUNK_BYTES);
-    for row in 0..rows {
-        let range = cells.range(row);
-        let missing = row_items - range.len().min(row_items);
-        push_items(&mut bytes, cells, range, item_bytes);
-        bytes.resize(bytes.len() + missing * item_bytes, 0);
-        if bytes.len() >= CHUNK_BYTES {
-            archive.write_all(&bytes)?;
-            bytes.clear();
-        }
-    }
-    archive.write_all(&bytes)?;
+    match &cells.values {
+        Values::Bool(items) => write_items(archive, cells, items, rows, size),
+        Values::Int8(items) => write_items(archive, cells, items, rows, size),
+        Values::Int16(items) => write_items(archive, cells, items, rows, size),
+        Values::Int32(items) => write_items(archive, cells, items, rows, size),
+        Values::Int64(items) if cells.field.kind == Kind::Time => write_times(archive, name, items),
+        Values::Int64(items) => write_items(archive, cells, items, rows, size),
+        Values::Float32(items) => write_items(archive, cells, items, rows, size),
+        Values::Text(items) => write_texts(archive, name, items),
+    }?;
     if cells.field.absent.is_some() {
-        begin(archive, &format!("{name}_known"), "|b1", &[rows], rows)?;
-        let known: Vec<u8> = (0..rows).map(|row| cells.is_valid(row).into()).collect();
-        archive.write_all(&known)?;
+        write_array(archive, &format!("{name}_known"), ArrayView1::from(&cells.valid))?;
     }
     if cells.field.shape == Shape::Many {
-        begin(archive, &format!("{name}_offsets"), "<i8", &[rows + 1], rows)?;
-        for end in std::iter::once(0).chain(cells.ends.iter().copied()) {
-            archive.write_all(&(end as i64).to_le_bytes())?;
-        }
+        let ends = std::iter::once(0).chain(cells.ends.iter().copied());
+        let offsets: Array1<i64> = ends.map(|end| end as i64).collect();
+        write_array(archive, &format!("{name}_offsets"), offsets.view())?;
     }
     Ok(())
 }
 
-/// Starts an array: the zip entry, then NumPy's header of format version 1.0 (its total length a multiple of 64).
-fn begin(archive: &mut Archive, name: &str, code: &str, shape: &[usize], items: usize) -> io::Result<()> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .large_file(items >= LARGE / 8);
-    archive.start_file(format!("{name}.npy"), options)?;
-    archive.write_all(&npy_header(code, shape))
-}
-
-fn npy_header(code: &str, shape: &[usize]) -> Vec<u8> {
-    let sides: String = shape.iter().map(|side| format!("{side}, ")).collect();
-    let shape = match shape.len() {
-        1 => sides.trim_end_matches(' '),
-        _ => sides.trim_end_matches(", "),
-    };
-    let text = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
-    let mut header = Vec::from(b"\x93NUMPY\x01\x00");
-    let length = (header.len() + 2 + text.len() + 1).next_multiple_of(64) - header.len() - 2;
-    header.extend_from_slice(&(length as u16).to_le_bytes());
-    header.extend_from_slice(text.as_bytes());
-    header.resize(8 + 2 + length - 1, b' ');
-    header.push(b'\n');
-    header
-}
-
-/// The type in NumPy notation: little-endian, texts as UTF-32 of fixed length, times as `datetime64[ms]`.
-fn type_code(cells: &Cells) -> String {
-    match cells.field.kind {
-        Kind::Bool => "|b1".to_owned(),
-        Kind::Int8 => "|i1".to_owned(),
-        Kind::Int16 => "<i2".to_owned(),
-        Kind::Int32 => "<i4".to_owned(),
-        Kind::Int64 => "<i8".to_owned(),
-        Kind::Float32 => "<f4".to_owned(),
-        Kind::Time => "<M8[ms]".to_owned(),
-        Kind::Text => format!("<U{}", text_length(cells)),
-    }
-}
-
-/// Length of the longest text in characters, at least 1 because NumPy has no texts of length 0.
-fn text_length(cells: &Cells) -> usize {
-    let Values::Text(items) = &cells.values else { return 0 };
-    items.iter().map(|item| item.chars().count()).max().unwrap_or(0).max(1)
-}
-
-fn item_bytes(cells: &Cells) -> usize {
-    match &cells.values {
-        Values::Bool(_) | Values::Int8(_) => 1,
-        Values::Int16(_) => 2,
-        Values::Int32(_) | Values::Float32(_) => 4,
-        Values::Int64(_) => 8,
-        Values::Text(_) => 4 * text_length(cells),
-    }
-}
-
-/// Appends the bytes of a range of items, each `item_bytes` long.
-fn push_items(bytes: &mut Vec<u8>, cells: &Cells, range: std::ops::Range<usize>, item_bytes: usize) {
-    match &cells.values {
-        Values::Bool(items) => bytes.extend(items[range].iter().map(|&item| u8::from(item))),
-        Values::Int8(items) => bytes.extend(items[range].iter().map(|&item| item as u8)),
-        Values::Int16(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
-        Values::Int32(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
-        Values::Int64(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
-        Values::Float32(items) => bytes.extend(items[range].iter().flat_map(|item| item.to_le_bytes())),
-        Values::Text(items) => {
-            for item in &items[range] {
-                let end = bytes.len() + item_bytes;
-                bytes.extend(item.chars().flat_map(|character| u32::from(character).to_le_bytes()));
-                bytes.resize(end, 0);
-            }
+/// Writes the items of a column as an array of its shape.
+fn write_items<T: WritableElement + Clone + Default>(
+    archive: &mut Archive,
+    cells: &Cells,
+    items: &[T],
+    rows: usize,
+    size: Size,
+) -> io::Result<()> {
+    let (name, height, width) = (cells.field.name, size.height(), size.width());
+    let fits = "every row that is not null has an item per point or move";
+    match cells.field.shape {
+        Shape::One | Shape::Many => write_array(archive, name, ArrayView1::from(items)),
+        Shape::Points => {
+            let items = full_rows(cells, items, height * width);
+            let array = ArrayView3::from_shape((rows, height, width), &items).expect(fits);
+            write_array(archive, name, array)
+        }
+        Shape::Moves => {
+            let items = full_rows(cells, items, height * width + 1);
+            let array = ArrayView2::from_shape((rows, height * width + 1), &items).expect(fits);
+            write_array(archive, name, array)
         }
     }
 }
 
+/// The items of a column of lists of one length, with zeros for each list that is null.
+fn full_rows<'a, T: Clone + Default>(cells: &Cells, items: &'a [T], row_items: usize) -> Cow<'a, [T]> {
+    let rows = cells.ends.len();
+    if items.len() == rows * row_items {
+        return Cow::Borrowed(items);
+    }
+    let mut full = vec![T::default(); rows * row_items];
+    for (row, target) in full
+        .chunks_exact_mut(row_items)
+        .enumerate()
+        .filter(|(row, _)| cells.is_valid(*row))
+    {
+        target.clone_from_slice(&items[cells.range(row)]);
+    }
+    Cow::Owned(full)
+}
+
+fn write_array<T: WritableElement, D: Dimension>(
+    archive: &mut Archive,
+    name: &str,
+    array: ArrayView<'_, T, D>,
+) -> io::Result<()> {
+    begin(archive, name, size_of::<T>() * array.len())?;
+    array.write_npy(archive).map_err(|error| match error {
+        WriteNpyError::Io(error) => error,
+        other => io::Error::other(other),
+    })
+}
+
+/// Writes milliseconds since 1970 as `datetime64[ms]`, `[N]`.
+fn write_times(archive: &mut Archive, name: &str, times: &[i64]) -> io::Result<()> {
+    let bytes: Vec<u8> = times.iter().flat_map(|time| time.to_le_bytes()).collect();
+    write_bytes(archive, name, "<M8[ms]", times.len(), &bytes)
+}
+
+/// Writes texts as UTF-32 of the length of the longest, at least one character: NumPy has no texts of length 0; `[N]`.
+fn write_texts(archive: &mut Archive, name: &str, texts: &[Arc<str>]) -> io::Result<()> {
+    let length = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+    let mut bytes = Vec::with_capacity(4 * length * texts.len());
+    for (number, text) in texts.iter().enumerate() {
+        bytes.extend(text.chars().flat_map(|character| u32::from(character).to_le_bytes()));
+        bytes.resize(4 * length * (number + 1), 0);
+    }
+    write_bytes(archive, name, &format!("<U{length}"), texts.len(), &bytes)
+}
+
+/// Writes an array `[N]` of a type that `ndarray-npy` lacks, with a header of format version 1.0.
+fn write_bytes(archive: &mut Archive, name: &str, code: &str, items: usize, bytes: &[u8]) -> io::Result<()> {
+    begin(archive, name, bytes.len())?;
+    archive.write_all(&npy_header(code, items))?;
+    archive.write_all(bytes)
+}
+
+/// Begins the zip entry of an array.
+fn begin(archive: &mut Archive, name: &str, bytes: usize) -> io::Result<()> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .large_file(bytes >= LARGE);
+    Ok(archive.start_file(format!("{name}.npy"), options)?)
+}
+
+/// NumPy's header of an array `[N]`; its length is a multiple of 64.
+fn npy_header(code: &str, items: usize) -> Vec<u8> {
+    let text = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({items},), }}");
+    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let mut header = Vec::from(b"\x93NUMPY\x01\x00");
+    header.extend_from_slice(&(length as u16).to_le_bytes());
+    header.extend_from_slice(text.as_bytes());
+    header.resize(10 + length - 1, b' ');
+    header.push(b'\n');
+    header
+}
+
 #[cfg(test)]
 mod tests {
-    use super::npy_header;
+    use super::*;
+    use crate::dataset::column::Field;
+    use ndarray::{Array1, Array2, Array3, array};
+    use ndarray_npy::ReadNpyExt;
+    use std::io::Read;
+
+    const fn field(name: &'static str, kind: Kind, shape: Shape) -> Field {
+        Field::new(name, kind, shape, "", "")
+    }
+
+    /// Two rows of a 3x2 board; the second has no policy.
+    fn table() -> Table {
+        let mut table = Table::new(&[
+            field("margin", Kind::Int32, Shape::One),
+            field("board", Kind::Int8, Shape::Points),
+            field("policy", Kind::Float32, Shape::Moves).null("never searched"),
+            field("moves", Kind::Int16, Shape::Many),
+            field("name", Kind::Text, Shape::One),
+            field("time", Kind::Time, Shape::One),
+        ]);
+        let [margin, board, policy, moves, name, time] = &mut table.columns[..] else {
+            unreachable!("there are six columns")
+        };
+        margin.int(-3);
+        margin.int(4);
+        board.ints([1, 0, -1, 0, 0, 0i8]);
+        board.ints([0, 0, 0, 0, -1, 1i8]);
+        policy.floats([0.5, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25]);
+        policy.missing();
+        moves.ints([0, 6i16]);
+        moves.ints([2i16]);
+        name.text(&"Ada".into());
+        name.text(&"\u{540d}".into());
+        time.int(1_790_000_000_000i64);
+        time.int(-1i64);
+        table.rows = 2;
+        table
+    }
+
+    fn archive() -> zip::ZipArchive<Cursor<Vec<u8>>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.npz");
+        write_npz(&path, &table(), Size::new(3, 2).unwrap()).unwrap();
+        zip::ZipArchive::new(Cursor::new(std::fs::read(path).unwrap())).unwrap()
+    }
 
     #[test]
-    fn headers_are_padded_and_contain_the_shape() {
-        let header = npy_header("<f4", &[12, 9, 9]);
-        assert_eq!(header.len() % 64, 0);
-        let text = String::from_utf8_lossy(&header[10..]);
-        assert!(text.starts_with("{'descr': '<f4', 'fortran_order': False, 'shape': (12, 9, 9), }"));
-        assert!(text.ends_with('\n'));
-        let one = npy_header("|b1", &[3]);
-        assert!(String::from_utf8_lossy(&one).contains("'shape': (3,), }"));
+    fn numbers_are_arrays_of_the_shape_of_their_column() {
+        fn read<A: ReadNpyExt>(name: &str) -> A {
+            A::read_npy(archive().by_name(&format!("{name}.npy")).unwrap()).unwrap()
+        }
+        assert_eq!(read::<Array1<i32>>("margin"), array![-3, 4]);
+        let boards = array![[[1, 0, -1], [0, 0, 0]], [[0, 0, 0], [0, -1, 1]]];
+        assert_eq!(read::<Array3<i8>>("board"), boards);
+        let policies = array![[0.5, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25], [0.0; 7]];
+        assert_eq!(read::<Array2<f32>>("policy"), policies);
+        assert_eq!(read::<Array1<bool>>("policy_known"), array![true, false]);
+        assert_eq!(read::<Array1<i16>>("moves"), array![0, 6, 2]);
+        assert_eq!(read::<Array1<i64>>("moves_offsets"), array![0, 2, 3]);
+    }
+
+    #[test]
+    fn texts_and_times_have_headers_padded_to_64_bytes() {
+        let read = |name: &str| {
+            let mut bytes = Vec::new();
+            archive().by_name(name).unwrap().read_to_end(&mut bytes).unwrap();
+            let items = bytes.split_off(bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1);
+            assert_eq!((bytes.len() % 64, &bytes[..8]), (0, &b"\x93NUMPY\x01\x00"[..]));
+            assert_eq!(usize::from(bytes[8]) + 256 * usize::from(bytes[9]), bytes.len() - 10);
+            let header = String::from_utf8(bytes.split_off(10)).unwrap();
+            (header.trim_end().to_owned(), items)
+        };
+        let (header, items) = read("name.npy");
+        assert_eq!(header, "{'descr': '<U3', 'fortran_order': False, 'shape': (2,), }");
+        let characters = ['A', 'd', 'a', '\u{540d}', '\0', '\0'].map(|character| u32::from(character).to_le_bytes());
+        assert_eq!(items, characters.concat());
+        let (header, items) = read("time.npy");
+        assert_eq!(header, "{'descr': '<M8[ms]', 'fortran_order': False, 'shape': (2,), }");
+        assert_eq!(items, [1_790_000_000_000i64, -1].map(i64::to_le_bytes).concat());
     }
 }

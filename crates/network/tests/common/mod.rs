@@ -60,9 +60,15 @@ pub(crate) fn batch_of(plane_set: PlaneSet, canvas: Size, sizes: &[Size]) -> Inp
 }
 
 /// Asserts that two lists of numbers agree within `tolerance`.
-pub(crate) fn assert_close(a: &[f32], b: &[f32], tolerance: f32, what: &str) {
+pub(crate) fn assert_close<'a>(
+    a: impl IntoIterator<Item = &'a f32>,
+    b: impl IntoIterator<Item = &'a f32>,
+    tolerance: f32,
+    what: &str,
+) {
+    let (a, b): (Vec<_>, Vec<_>) = (a.into_iter().collect(), b.into_iter().collect());
     assert_eq!(a.len(), b.len(), "{what}");
-    for (index, (a, b)) in a.iter().zip(b).enumerate() {
+    for (index, (a, b)) in a.into_iter().zip(b).enumerate() {
         assert!(a == b || (a - b).abs() <= tolerance, "{what} {index}: {a} and {b}");
     }
 }
