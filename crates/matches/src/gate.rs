@@ -25,7 +25,7 @@ pub struct GateSettings {
     /// The match against the champion.
     #[serde(rename = "match")]
     pub match_config: MatchConfig,
-    /// The search of all players.
+    /// The search of all players, with the visits of the gate.
     pub search: SearchConfig,
     /// The device on which the networks were asked to compute.
     pub device: String,
@@ -148,7 +148,9 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
         (Value::Object(whole), Value::Object(stored)) => whole.extend(stored),
         _ => bail!(place()),
     }
-    let spec: GateSpec = serde_json::from_value(whole).with_context(place)?;
+    let mut spec: GateSpec = serde_json::from_value(whole).with_context(place)?;
+    // Early versions put the visits, but not the search they belong to.
+    spec.settings.search.visits = spec.settings.gate.visits;
     let (began, now) = (
         serde_json::to_value(&spec.settings)?,
         serde_json::to_value(job.settings)?,

@@ -79,7 +79,7 @@ impl Place {
         let mut players = |id: &str, settings: &GateSettings| -> anyhow::Result<Box<dyn Player>> {
             self.made.set(self.made.get() + 1);
             // Equals make exactly half the points, which promotes.
-            let kind = format!("uniform,visits={}", settings.gate.visits);
+            let kind = format!("uniform,visits={}", settings.search.visits);
             Ok(build_player(&format!("{kind},name={id}").parse()?, &mut NoModels)?)
         };
         settle(&job, &mut players, &mut |_, _| shown.set(shown.get() + 1)).unwrap()
@@ -187,7 +187,7 @@ fn a_gate_goes_on_under_the_settings_it_began_with() {
     assert!(place.settle(&settings(), 7).is_none());
     assert_eq!(place.said.borrow().len(), 1, "{:?}", place.said);
     let mut changed = settings();
-    changed.gate.visits = 1;
+    (changed.gate.visits, changed.search.visits) = (1, 1);
     changed.gate.older_champions = 0;
     changed.match_config.games = 4;
     changed.match_config.seed = 5;
@@ -222,11 +222,18 @@ fn the_unfinished_gate_of_an_early_version_goes_on() {
             "the spec holds what it always held"
         );
         std::fs::write(&path, spec.to_string()).unwrap();
-        let after = place.settle(&settings(), usize::MAX).unwrap();
+        let mut changed = settings();
+        (changed.gate.visits, changed.search.visits) = (1, 1);
+        let after = place.settle(&changed, usize::MAX).unwrap();
         assert_eq!(without_costs(after), without_costs(verdict.clone()));
+        assert_eq!(place.file(MatchFile::Games), whole.file(MatchFile::Games));
         assert_eq!(place.games(), whole.games());
         assert!(
-            !place.said.borrow().iter().any(|line| line.contains("settings")),
+            place
+                .said
+                .borrow()
+                .iter()
+                .any(|line| line.contains("its gate.visits is 24, not 1")),
             "{:?}",
             place.said
         );
