@@ -1,5 +1,5 @@
 //! Reads any bytes as an SGF file. Nothing may panic, every tree must round-trip, and every game must be complete.
-//! Counterparts in the default tests: `any_bytes_are_survived` and `anything_like_sgf_is_survived` in
+//! Counterparts in the default tests: `arbitrary_bytes_never_panic` and `sgf_like_input_never_panics` in
 //! `crates/sgf/tests/sgf_properties.rs`.
 #![no_main]
 

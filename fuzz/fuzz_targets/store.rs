@@ -1,6 +1,6 @@
 //! Puts any text into a file of a store: run, model, promotion, checkpoint, changes, quarantine, dataset, match. Every
 //! operation on the store must then succeed or return an error. Counterpart in the default tests:
-//! `files_with_anything_in_them` in `crates/datasets/tests/untrusted.rs`.
+//! `arbitrary_file_contents_never_panic` in `crates/datasets/tests/untrusted.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

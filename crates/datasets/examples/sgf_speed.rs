@@ -1,6 +1,6 @@
 //! Measures how fast SGF is read as trees, as games, and into a store.
 //!
-//! Run: `cargo run --release -p tengen-records --example sgf_speed -- 19 5000` (board side, games).
+//! Run: `cargo run --release -p tengen-datasets --example sgf_speed -- 19 5000` (board side, games).
 
 #![allow(clippy::print_stdout, reason = "printing the results is the purpose of this program")]
 

@@ -151,7 +151,7 @@ fn an_import_notices_that_others_admitted_or_refused_its_shard() {
 
 /// Imports the games listed in a file next to the store.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-records --test import_at_once processes"]
+#[ignore = "a helper process; run: cargo test -p tengen-datasets --test import_at_once processes"]
 fn import_helper() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;

@@ -476,7 +476,7 @@ fn games_can_be_replayed_in_a_browser() {
 }
 
 #[test]
-#[ignore = "writes a page to look at: cargo test -p tengen-cli sample_page -- --ignored"]
+#[ignore = "writes a page to look at: cargo test -p tengen-report sample_page -- --ignored"]
 fn sample_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = sample_store(folder.path(), 12);

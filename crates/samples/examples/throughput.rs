@@ -1,6 +1,6 @@
 //! Measures the speed of encoding, canonical images, batches and shards, and the bytes per position.
 //!
-//! Run: `cargo run --release -p tengen-records --example throughput -- 9 200` (board side, games).
+//! Run: `cargo run --release -p tengen-samples --example throughput -- 9 200` (board side, games).
 
 #![allow(clippy::print_stdout, reason = "printing the results is the purpose of this program")]
 

@@ -14,7 +14,7 @@ const ROUNDS: usize = 55;
 /// Publishes shards and models until it is killed. Not a test by itself; started by
 /// `killed_writers_leave_nothing_partial`.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-records --test kills killed_writers"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test kills killed_writers"]
 fn endless_writer() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;
@@ -98,7 +98,7 @@ fn the_run_lock_is_released_with_its_process() {
 
 /// Holds the run lock until it is killed.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-records --test kills the_run_lock"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test kills the_run_lock"]
 fn endless_holder() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;

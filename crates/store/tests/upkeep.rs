@@ -235,7 +235,7 @@ fn stores_are_gathered_game_by_game() {
 
 /// Merges and prunes until it is killed or there is nothing left to do.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-records --test upkeep killed"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test upkeep killed"]
 fn endless_upkeep() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;
