@@ -45,7 +45,7 @@ pub struct Training {
     checkpointed: Instant,
     /// Whether the warning about an oversized window was printed.
     warned: bool,
-    /// Whether the last step was completed. One that diverged or panicked leaves weights of no use.
+    /// Whether the last step completed. A step that diverged or panicked leaves unusable weights.
     sound: bool,
 }
 
@@ -86,8 +86,8 @@ impl Training {
         Ok((training, ledger))
     }
 
-    /// Takes in new shards: advances the window, reads and checks its games. The store quarantines damaged shards, and
-    /// the log names them.
+    /// Takes in new shards: advances the window, then reads and checks its games. The store quarantines damaged shards,
+    /// and the log names them.
     ///
     /// # Errors
     /// If the store fails, or if more than 1% of the window's shards, and more than one, are damaged.
@@ -247,17 +247,17 @@ impl Training {
     /// Writes a checkpoint at the end of a process, whatever ended it.
     ///
     /// # Errors
-    /// When the store fails, or the last step left nothing worth keeping: the next start then goes on from the
-    /// checkpoint before.
+    /// If the store fails, or if the last step left unusable weights. The next start then resumes from the previous
+    /// checkpoint.
     pub fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.sound,
-            "the last step has spoiled the weights, so the checkpoint before counts"
+            "the last step left unusable weights, so the previous checkpoint remains the newest"
         );
         self.checkpoint(ledger)
     }
 
-    /// Writes a checkpoint now and lets the oldest go.
+    /// Writes a checkpoint now and deletes old ones.
     fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
