@@ -46,7 +46,7 @@ pub struct RunConfig {
     pub training: TrainerConfig,
     /// How self-play, the trainer and the gate work together.
     #[serde(rename = "loop", default)]
-    pub pace: LoopConfig,
+    pub loop_config: LoopConfig,
     /// The match between a new model and the champion.
     #[serde(default)]
     pub gate: GateConfig,
@@ -271,7 +271,11 @@ impl RunConfig {
 
     /// The visits of self-play's full searches after `positions` positions of self-play.
     pub fn visits_at(&self, positions: u64) -> u32 {
-        let reached = self.pace.later_visits.iter().take_while(|(from, _)| *from <= positions);
+        let reached = self
+            .loop_config
+            .later_visits
+            .iter()
+            .take_while(|(from, _)| *from <= positions);
         reached
             .last()
             .map_or(self.selfplay.search.visits, |&(_, visits)| visits)
@@ -305,7 +309,7 @@ impl RunConfig {
         self.window.validate()?;
         self.samples.validate()?;
         self.training.validate()?;
-        self.pace.validate()?;
+        self.loop_config.validate()?;
         self.gate.validate()?;
         check_setting("budget.minutes", self.budget.minutes, 0.0..=1e9)?;
         Ok(())

@@ -165,13 +165,13 @@ impl Opened {
 
     /// The queue that publishes finished games to the store.
     pub fn outbox(&self) -> anyhow::Result<Outbox> {
-        Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.pace)
+        Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.loop_config)
     }
 
     /// From now on, calls wait for an unreachable store until the configured time is up or Ctrl-C is pressed.
     pub fn be_patient(&mut self) {
         self.store = self.store.with_patience(Patience {
-            limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
+            limit: Duration::from_secs_f64(self.config.loop_config.patience_seconds),
             give_up: Arc::clone(&self.stop),
         });
     }
@@ -179,7 +179,7 @@ impl Opened {
     /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no other
     /// display.
     pub fn say_when_away(&self) {
-        let (store, patience) = (self.store.clone(), self.config.pace.patience_seconds);
+        let (store, patience) = (self.store.clone(), self.config.loop_config.patience_seconds);
         let watch = Arc::clone(&self.watch);
         std::thread::spawn(move || {
             let mut away = None;

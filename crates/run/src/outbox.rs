@@ -36,12 +36,12 @@ impl Outbox {
     ///
     /// # Errors
     /// If the folder has shards of another store or cannot be read.
-    pub fn new(store: &Store, folder: &Path, pace: &LoopConfig) -> anyhow::Result<Outbox> {
+    pub fn new(store: &Store, folder: &Path, config: &LoopConfig) -> anyhow::Result<Outbox> {
         let mut outbox = Outbox {
             store: store.without_patience(),
             folder: folder.to_owned(),
-            max_bytes: pace.spool_mib << 20,
-            patience: Duration::from_secs_f64(pace.patience_seconds),
+            max_bytes: config.spool_mib << 20,
+            patience: Duration::from_secs_f64(config.patience_seconds),
             spool: None,
             pending: VecDeque::new(),
             away: None,

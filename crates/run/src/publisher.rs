@@ -21,13 +21,13 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     /// Publishes through `outbox`, with this process's name.
-    pub(crate) fn new(outbox: Outbox, pace: &LoopConfig) -> Publisher {
+    pub(crate) fn new(outbox: Outbox, config: &LoopConfig) -> Publisher {
         Publisher {
             outbox,
             worker: format!("p{}", std::process::id()),
             sequence: 0,
-            max_age: Duration::from_secs_f64(pace.shard_seconds),
-            max_positions: pace.shard_positions,
+            max_age: Duration::from_secs_f64(config.shard_seconds),
+            max_positions: config.shard_positions,
             waiting: BTreeMap::new(),
             positions: 0,
             since: Instant::now(),

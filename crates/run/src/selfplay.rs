@@ -48,7 +48,7 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         // longer than a millisecond.
         session: now_ms(),
         threads: threads(run),
-        groups_per_thread: run.config.pace.groups_per_worker,
+        groups_per_thread: run.config.loop_config.groups_per_worker,
         channel_capacity: CHANNEL,
         first_limit,
     };
@@ -81,7 +81,7 @@ pub fn identity(run: &Opened) -> RunIdentity {
 
 /// Number of self-play threads: as configured, otherwise one per core.
 pub fn threads(run: &Opened) -> usize {
-    match run.config.pace.workers {
+    match run.config.loop_config.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
     }

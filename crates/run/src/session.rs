@@ -70,7 +70,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         counted(training.positions(), "position")
     );
     run.watch.begin(&title);
-    let mut publisher = Publisher::new(outbox, &run.config.pace);
+    let mut publisher = Publisher::new(outbox, &run.config.loop_config);
     let shared = Shared {
         run,
         generator: &generator,
@@ -164,7 +164,7 @@ impl Shared<'_> {
     }
 
     /// Lets self-play continue up to the allowed lead over the trainer.
-    fn move_gate(&self, training: &Training) {
+    fn move_lead(&self, training: &Training) {
         let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
         if limit != self.generator.lead().limit() {
             self.generator.lead().set_limit(limit);
@@ -174,14 +174,14 @@ impl Shared<'_> {
 
 /// Number of positions that self-play may generate beyond those in the store.
 fn training_lead(run: &Opened, training: &Training) -> u64 {
-    let pace = &run.config.pace;
-    let used = (training.trained() as f64 / pace.reuse) as u64;
-    (used.max(pace.start_positions) + pace.lead_positions).saturating_sub(training.positions())
+    let loop_config = &run.config.loop_config;
+    let used = (training.trained() as f64 / loop_config.reuse) as u64;
+    (used.max(loop_config.start_positions) + loop_config.lead_positions).saturating_sub(training.positions())
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
 fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
-    let (weights, name) = match run.config.pace.champions_only {
+    let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
             (run.weights(&champion.model_id)?, champion.model_id.to_string())
@@ -253,7 +253,7 @@ fn train(
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
-        shared.move_gate(training);
+        shared.move_lead(training);
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {
@@ -271,13 +271,13 @@ fn train(
 
 /// Hands weights to self-play and models to the gate when due.
 fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Candidate>) -> anyhow::Result<()> {
-    let pace = &shared.run.config.pace;
+    let loop_config = &shared.run.config.loop_config;
     let step = training.steps();
-    if step.is_multiple_of(pace.candidate_every_steps) {
+    if step.is_multiple_of(loop_config.candidate_every_steps) {
         let candidate = publish_candidate(shared, training)?;
         to_gate.send(candidate).ok();
     }
-    if step.is_multiple_of(pace.weights_every_steps) && !pace.champions_only {
+    if step.is_multiple_of(loop_config.weights_every_steps) && !loop_config.champions_only {
         let generation = shared.generation.load(Ordering::SeqCst);
         let visits = shared.run.config.visits_at(training.positions());
         let name = step_name(generation, step);
@@ -325,7 +325,7 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
                 .ratings()?
                 .into_iter()
                 .for_each(|rating| shared.record(Measured::Rating(rating)));
-            if shared.run.config.pace.champions_only && settled.promoted {
+            if shared.run.config.loop_config.champions_only && settled.promoted {
                 follow_champion(shared, &candidate)?;
             }
         }

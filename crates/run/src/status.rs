@@ -210,7 +210,12 @@ impl Status {
             ),
         };
         let loss = self.last_losses.as_ref().map_or_else(
-            || format!("waiting for {}", counted(run.config.pace.start_positions, "position")),
+            || {
+                format!(
+                    "waiting for {}",
+                    counted(run.config.loop_config.start_positions, "position")
+                )
+            },
             |losses| {
                 format!(
                     "loss {:.3} (policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2})",

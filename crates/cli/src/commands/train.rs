@@ -100,7 +100,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             bar.inc(1);
             bar.set_message(format!("loss {:.3}", now.total));
             losses = Some(now);
-            if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
+            if args.follow
+                && training
+                    .steps()
+                    .is_multiple_of(run.config.loop_config.candidate_every_steps)
+            {
                 generation += 1;
                 model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
             }
