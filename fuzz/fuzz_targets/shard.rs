@@ -1,7 +1,7 @@
 //! Reads a valid shard with some bytes changed, or any bytes, as a shard. Nothing may panic, and all games read are
 //! checked. Three bytes of input are an offset from the end of the file and the byte to put there. Counterparts in the
 //! default tests: `altered_shards_never_panic` and `any_altered_byte_never_panics` in
-//! `crates/store/tests/liars.rs`.
+//! `crates/store/tests/all/liars.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

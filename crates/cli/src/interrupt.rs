@@ -1,8 +1,8 @@
-//! Ctrl-C: the first signal asks for a clean end, a second one ends the process at once.
+//! Ctrl-C: the first signal requests a clean stop, a second one ends the process at once.
 //!
-//! A command that a signal stopped before its work was done exits with 128 plus the number of the signal, as shells
-//! report it: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after SIGHUP. A command whose work was done by then
-//! exits with 0, and one that failed while it stopped with 1.
+//! A command that a signal stops before its work is done exits with 128 plus the number of the signal, following the
+//! shells' convention: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after SIGHUP. A command whose work was already
+//! done exits with 0, and one that fails while stopping exits with 1.
 
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,8 +23,8 @@ pub(crate) struct Interrupt {
     signal: Arc<AtomicI32>,
 }
 
-/// A signal stopped the command before its work was done. Not a failure: it stopped cleanly and has said so, and the
-/// program exits with this code.
+/// A signal stopped the command before its work was done. This is not a failure: the command stopped cleanly and has
+/// said so. The program exits with this code.
 #[derive(Debug)]
 pub(crate) struct Interrupted(pub(crate) u8);
 
@@ -37,20 +37,20 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 impl Interrupt {
-    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first one prints `first_words` on stderr and sets the flag; the next
-    /// one ends the process: nothing published is harmed by that.
-    pub(crate) fn listen(first_words: &'static str) -> anyhow::Result<Interrupt> {
+    /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first signal prints `message` on stderr and sets the flag; the next
+    /// one ends the process, which is safe for everything already published.
+    pub(crate) fn listen(message: &'static str) -> anyhow::Result<Interrupt> {
         let interrupt = Interrupt::default();
         let listener = interrupt.clone();
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
         let thread = std::thread::Builder::new().name("signals".to_owned());
         thread
-            .spawn(move || listener.serve(signals, first_words))
+            .spawn(move || listener.serve(signals, message))
             .context("cannot listen for Ctrl-C")?;
         Ok(interrupt)
     }
 
-    fn serve(&self, mut signals: Signals, first_words: &'static str) {
+    fn serve(&self, mut signals: Signals, message: &'static str) {
         let mut first: Option<Instant> = None;
         for signal in signals.forever() {
             match first {
@@ -58,14 +58,14 @@ impl Interrupt {
                     first = Some(Instant::now());
                     self.signal.store(signal, Ordering::SeqCst);
                     self.requested.store(true, Ordering::SeqCst);
-                    // On a thread of its own: a terminal that takes no text must not keep the next signal from ending
-                    // the process.
+                    // On its own thread, so that a blocked terminal cannot keep the next signal from ending the
+                    // process.
                     std::thread::spawn(move || {
-                        crate::output::say(format!("\n{first_words} (press again to stop at once)"))
+                        crate::output::say(format!("\n{message} (press again to stop at once)"))
                     });
                 }
                 Some(at) if at.elapsed() < SAME_SIGNAL => {}
-                // Without destructors and exit handlers: those of libtorch would break threads that are still computing.
+                // Skips destructors and exit handlers: those of libtorch would crash threads that are still computing.
                 Some(_) => signal_hook::low_level::exit(128 + signal),
             }
         }
@@ -82,7 +82,7 @@ impl Interrupt {
         self.requested.load(Ordering::SeqCst)
     }
 
-    /// What a command returns that was stopped before its work was done, once it has printed what there is.
+    /// The result of a command that may have been stopped before its work was done, after it has printed its output.
     ///
     /// # Errors
     /// [`Interrupted`] after a signal.

@@ -10,14 +10,14 @@ use tengen_run::{View, Watch};
 /// How often to print the lines when stderr is not a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// Draws the [`View`].
+/// Draws each [`View`] on the terminal, or prints it.
 struct Screen {
     lines: [ProgressBar; 3],
     /// Only shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
     printed: Option<Instant>,
-    /// Whether the last printed lines said that the run is waiting.
+    /// Whether the last lines printed showed that the run was waiting.
     printed_waiting: bool,
 }
 
@@ -42,7 +42,7 @@ impl Screen {
         }
     }
 
-    /// Shows `view`.
+    /// Updates the screen, or prints the lines if they are due.
     fn show(&mut self, view: &View) {
         let left = match view.seconds_left {
             Some(seconds) => format!("{} left", duration(seconds)),
@@ -61,8 +61,8 @@ impl Screen {
         self.budget.set_message(left);
     }
 
-    fn show_waiting(&mut self, words: Option<&str>) {
-        let Some(words) = words else {
+    fn show_waiting(&mut self, text: Option<&str>) {
+        let Some(text) = text else {
             if let Some(line) = self.waiting.take() {
                 line.finish_and_clear();
                 bars().remove(&line);
@@ -75,7 +75,7 @@ impl Screen {
             line.set_style(style("{spinner} waiting   {msg}"));
             line
         });
-        line.set_message(words.to_owned());
+        line.set_message(text.to_owned());
         line.tick();
     }
 
@@ -86,7 +86,7 @@ impl Screen {
         }
         self.printed = Some(Instant::now());
         let waiting = match &view.waiting {
-            Some(words) => format!("waiting    {words}\n"),
+            Some(text) => format!("waiting    {text}\n"),
             None if self.printed_waiting => "waiting    done: the store is reachable again\n".to_owned(),
             None => String::new(),
         };
@@ -100,7 +100,7 @@ impl Screen {
         ));
     }
 
-    /// Removes the lines.
+    /// Removes the lines from the terminal.
     fn close(&self) {
         for line in self.lines.iter().chain(&self.waiting) {
             line.finish_and_clear();

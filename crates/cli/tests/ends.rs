@@ -1,5 +1,5 @@
-//! How a command ends that cannot go on or is told to stop: it keeps what it has, says what happened, and its exit code
-//! tells how it ended. Real processes meet real damage and real signals.
+//! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the right
+//! code. The tests damage files and send signals to real processes.
 #![cfg(feature = "torch")]
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tengen_model::Weights;
 use tengen_store::{Create, GamesOf, Promotion, Store};
 
-/// A tiny network on 3x3 that writes no checkpoint before its end.
+/// A tiny network on 3x3. The run writes no checkpoint before it ends.
 const SETTINGS: [&str; 12] = [
     "network.blocks=1",
     "network.channels=8",
@@ -29,7 +29,7 @@ const SETTINGS: [&str; 12] = [
     "budget.minutes=0",
 ];
 
-/// A store and a spool of their own.
+/// A temporary folder with a store and a spool.
 struct Place(TempDir);
 
 impl Place {
@@ -49,7 +49,7 @@ impl Place {
         self.0.path().join("scratch/spool")
     }
 
-    /// A command on the store, under its configuration and these settings.
+    /// A command on the store, with its configuration and these settings.
     fn command(&self, name: &str, settings: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
@@ -69,7 +69,7 @@ impl Place {
         command
     }
 
-    /// Runs until so many steps are made; the run must succeed.
+    /// Runs until the given step; the run must succeed.
     fn run_to(&self, steps: u64) -> Value {
         let output = self
             .command("run", &[&format!("budget.steps={steps}")])
@@ -79,13 +79,13 @@ impl Place {
         serde_json::from_slice(&output.stdout).expect("a summary")
     }
 
-    /// Puts a file where a folder is, in one step; a second call puts the folder back.
+    /// Atomically swaps a folder for a file; a second call puts the folder back.
     fn swap(&self, folder: &str) {
         let aside = self.0.path().join("aside");
         if !aside.exists() {
             std::fs::write(&aside, "not a folder").expect("writable");
         }
-        renameat_with(CWD, &aside, CWD, self.path(folder), RenameFlags::EXCHANGE).expect("both are there");
+        renameat_with(CWD, &aside, CWD, self.path(folder), RenameFlags::EXCHANGE).expect("both exist");
     }
 
     fn published(&self) -> u64 {
@@ -100,9 +100,9 @@ impl Place {
         }
     }
 
-    /// Games begun by the one process that played here, and those of them that are in flight.
+    /// The number of games started by the only process that played here, and how many of them are still in progress.
     fn in_flight(&self) -> (u64, u64) {
-        let kept = std::fs::read(self.path("in_flight.json")).expect("games in flight are kept");
+        let kept = std::fs::read(self.path("in_flight.json")).expect("games in progress are saved");
         let kept: Value = serde_json::from_slice(&kept).expect("JSON");
         let groups = kept["groups"].as_array().expect("groups");
         let begun = groups
@@ -116,7 +116,7 @@ impl Place {
         (begun, games as u64)
     }
 
-    /// Demands that every game begun is published, spooled or in flight, and returns the step of the checkpoint.
+    /// Asserts that every game started is published, spooled or in progress, and returns the checkpoint's step.
     #[track_caller]
     fn holds_everything(&self) -> u64 {
         let (begun, in_flight) = self.in_flight();
@@ -144,7 +144,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A process and what it has said so far.
+/// A process and what it has printed so far.
 struct Running {
     child: Child,
     log: BufReader<ChildStderr>,
@@ -159,7 +159,7 @@ impl Running {
         Running { child, log, said }
     }
 
-    /// Reads on until a line has these words.
+    /// Reads its log until a line contains `words`.
     #[track_caller]
     fn until(mut self, words: &str) -> Running {
         loop {
@@ -176,7 +176,7 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).expect("a signal");
     }
 
-    /// Waits for the end.
+    /// Waits for the process to end.
     fn end(mut self) -> Output {
         self.log.read_to_string(&mut self.said).expect("the log is text");
         let mut output = self.child.wait_with_output().expect("it ends");
@@ -184,7 +184,7 @@ impl Running {
         output
     }
 
-    /// Waits for an end by an error. The last thing said is the first error.
+    /// Waits for the process to end with an error, which it must print last.
     #[track_caller]
     fn fails(self, error: &str) -> String {
         let output = self.end();
@@ -206,7 +206,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_gate_that_fails_costs_nothing_else() {
+fn a_failing_gate_loses_nothing_else() {
     let place = Place::new();
     let run = Running::start(place.command("run", &["gate.always_promote=true"]));
     wait_until("a promotion", || place.path("promotions/000001.json").exists());
@@ -223,27 +223,27 @@ fn a_gate_that_fails_costs_nothing_else() {
 }
 
 #[test]
-fn what_fails_at_the_end_is_said_and_hides_neither_the_first_error_nor_the_rest() {
+fn later_failures_are_reported_and_hide_neither_the_first_error_nor_the_other_steps() {
     let place = Place::new();
     let run = Running::start(place.command("run", &["gate.always_promote=true"]));
     wait_until("a promotion", || place.path("promotions/000001.json").exists());
     std::fs::write(place.path("checkpoints"), "not a folder").expect("there is no checkpoint yet");
     std::fs::write(place.path("promotions/000000.json"), "nonsense").expect("writable");
     let said = run.fails("the gate failed");
-    assert!(said.contains("\nalso: the last checkpoint failed: "), "{said}");
+    assert!(said.contains("\nalso: writing the last checkpoint failed: "), "{said}");
     let (begun, in_flight) = place.in_flight();
     assert_eq!(place.published() + in_flight, begun);
 }
 
 #[test]
-fn games_that_the_store_refuses_go_into_the_spool() {
+fn games_that_the_store_rejects_go_into_the_spool() {
     let place = Place::new();
     let run = Running::start(place.command("run", &["loop.candidate_every_steps=200"])).until("published 1");
-    // Where the folder of the next generation is to be.
+    // Where the folder of the next generation belongs.
     let blocked = place.path("games/v1/kind=selfplay/gen=g000001");
     std::fs::write(&blocked, "not a folder").expect("it is not there yet");
     let said = run.fails("the publisher failed");
-    assert!(said.contains("cannot publish games into"), "{said}");
+    assert!(said.contains("cannot publish games to"), "{said}");
     std::fs::remove_file(&blocked).expect("removable");
     assert!(place.holds_everything() >= 200);
     let (published, spooled) = (place.published(), place.spooled());
@@ -255,7 +255,7 @@ fn games_that_the_store_refuses_go_into_the_spool() {
 }
 
 #[test]
-fn games_that_neither_store_nor_spool_takes_are_counted() {
+fn games_that_neither_store_nor_spool_accepts_are_counted() {
     let place = Place::new();
     let settings = ["loop.candidate_every_steps=200", "loop.spool_mib=0"];
     let run = Running::start(place.command("run", &settings)).until("published 1");
@@ -266,7 +266,8 @@ fn games_that_neither_store_nor_spool_takes_are_counted() {
     let (_, lost) = said
         .split_once("\nalso: publishing the last games failed: ")
         .expect("a sentence");
-    let (lost, _) = lost.split_once(" games are lost: ").expect("a number");
+    let lost = lost.strip_prefix("lost ").expect("what is lost");
+    let (lost, _) = lost.split_once(" game").expect("a number");
     let lost: u64 = lost.replace(',', "").parse().expect("a number");
     let (begun, in_flight) = place.in_flight();
     assert!(lost > 0);
@@ -274,7 +275,7 @@ fn games_that_neither_store_nor_spool_takes_are_counted() {
 }
 
 #[test]
-fn a_trainer_that_fails_leaves_a_checkpoint_of_its_last_step() {
+fn a_failing_trainer_leaves_a_checkpoint_of_its_last_step() {
     let place = Place::new();
     let run = Running::start(place.command("run", &[])).until("published 1");
     place.swap("models");
@@ -288,9 +289,9 @@ fn a_trainer_that_fails_leaves_a_checkpoint_of_its_last_step() {
     place.run_to(60);
 }
 
-/// A champion whose weights are too large to be computed with fails at the first call of the network.
+/// The champion's weights are so large that the first call of the network fails.
 #[test]
-fn a_worker_that_fails_costs_nothing() {
+fn a_failing_worker_loses_nothing() {
     let place = Place::new();
     place.run_to(20);
     let (begun, _) = place.in_flight();
@@ -321,7 +322,7 @@ fn a_worker_that_fails_costs_nothing() {
 }
 
 #[test]
-fn self_play_by_itself_spools_what_the_store_refuses() {
+fn the_selfplay_command_spools_what_the_store_rejects() {
     let place = Place::new();
     let games = place.path("games");
     let play = |games: &str| {
@@ -333,7 +334,7 @@ fn self_play_by_itself_spools_what_the_store_refuses() {
     wait_until("a shard", || games.is_dir() && place.published() > 0);
     place.swap("games");
     let said = run.fails("publishing failed");
-    assert!(said.contains("cannot publish games into"), "{said}");
+    assert!(said.contains("cannot publish games to"), "{said}");
     place.swap("games");
     let (published, spooled) = (place.published(), place.spooled());
     assert!(spooled > 0);
@@ -343,7 +344,7 @@ fn self_play_by_itself_spools_what_the_store_refuses() {
 }
 
 #[test]
-fn training_by_itself_leaves_a_checkpoint_of_its_last_step() {
+fn the_train_command_leaves_a_checkpoint_of_its_last_step() {
     let place = Place::new();
     let output = place
         .command("selfplay", &[])
@@ -372,7 +373,7 @@ fn training_by_itself_leaves_a_checkpoint_of_its_last_step() {
 }
 
 #[test]
-fn a_run_goes_on_when_nobody_reads_its_log_any_more() {
+fn a_run_continues_when_its_stderr_is_closed() {
     let place = Place::new();
     let run = Running::start(place.command("run", &["budget.steps=60"])).until("published 1");
     drop(run.log);
@@ -383,12 +384,12 @@ fn a_run_goes_on_when_nobody_reads_its_log_any_more() {
 }
 
 #[test]
-fn a_signal_stops_a_run_cleanly_and_the_line_it_prints_goes_on() {
+fn a_signal_stops_a_run_cleanly_and_the_printed_command_resumes_it() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Place::new();
         let run = Running::start(place.command("run", &[])).until("gate begins");
         run.signal(signal);
-        // As GNU `timeout` does: the process, then its group.
+        // GNU `timeout` signals the process and then its group.
         run.signal(signal);
         let output = run.end();
         let said = text(&output.stderr);
@@ -397,7 +398,7 @@ fn a_signal_stops_a_run_cleanly_and_the_line_it_prints_goes_on() {
         assert!(step > 0);
         let again = said
             .lines()
-            .find_map(|line| line.strip_prefix("Stopped. To go on: "))
+            .find_map(|line| line.strip_prefix("Stopped. To resume: "))
             .expect("a line");
         let pasted = format!("{again} --set budget.steps={}", step + 5);
         let output = Command::new("sh").args(["-c", &pasted]).output().expect("a shell");
@@ -408,7 +409,7 @@ fn a_signal_stops_a_run_cleanly_and_the_line_it_prints_goes_on() {
 }
 
 #[test]
-fn stages_that_are_stopped_print_what_they_have_done() {
+fn stopped_stages_print_what_they_have_done() {
     let place = Place::new();
     let mut play = place.command("selfplay", &[]);
     play.args(["--games", "1000000"]);
@@ -446,19 +447,19 @@ fn stages_that_are_stopped_print_what_they_have_done() {
     assert!(done["champion"].is_string());
 }
 
-/// Whether a process catches SIGINT by now.
+/// Whether a process has installed its handler for SIGINT.
 fn listens(child: &Child) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
 }
 
-/// The second signal comes while libtorch computes in several threads.
+/// The second signal arrives while libtorch is computing in several threads.
 #[test]
 fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
     let place = Place::new();
     let settings = ["selfplay.boards=[{size=\"5x5\"}]", "budget.steps=5"];
-    // The gate comes after the budget and is followed by the matches.
+    // After the budget is spent, the gate runs, then the closing matches.
     let run = Running::start(place.command("run", &settings)).until("gate ended");
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
@@ -467,7 +468,7 @@ fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
         wait_until("it listens", || listens(&run.child));
         std::thread::sleep(Duration::from_millis(500 + 50 * number));
         run.signal(Signal::INT);
-        // Every second time late enough to count as a second signal.
+        // Every other time late enough to count as a second signal.
         std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 30 } else { 320 }));
         let _ = kill_process(Pid::from_child(&run.child), Signal::INT);
         let output = run.end();

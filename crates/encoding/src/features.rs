@@ -1,4 +1,4 @@
-//! What the network sees of a position: eight bit planes, three numbers and the komi, all from the mover's view.
+//! The network's view of a position: eight bit planes, three numbers and the komi, all from the mover's viewpoint.
 //!
 //! | plane | points in the plane |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | 7 | points the opponent would own if the game stopped now |
 //!
 //! Points that are not on the board count as komi: White's handicap bonus and, under territory scoring, the prisoners
-//! taken so far, for the side that took them. What happens on the board from here on is worth the same regardless of
-//! them, and the result depends only on the sum. The planes of owned points always use area.
+//! taken so far, for the side that took them. They do not change the value of later moves, and the result depends only
+//! on the sum. The planes of owned points always use area.
 //!
 //! A network may request two additional planes ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`]
 //! does not store them; an [`InputBatch`](crate::InputBatch) adds them:
@@ -46,7 +46,7 @@ pub const PLANE_OWN_AREA: usize = 6;
 /// Plane of the points the opponent owns on the current board.
 pub const PLANE_OPPONENT_AREA: usize = 7;
 
-/// Which bit planes a network sees.
+/// The set of bit planes that a network takes as input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlaneSet {
     /// The [`BIT_PLANES`] planes of [`Features`].
@@ -194,7 +194,7 @@ pub struct SoFar {
     pub gain: i32,
     /// Whether the rules use territory scoring.
     pub territory: bool,
-    /// What the rules say about suicide.
+    /// Whether the rules allow suicide.
     pub suicide: Suicide,
 }
 
@@ -238,7 +238,8 @@ fn mover_komi(so_far: SoFar) -> f32 {
     }
 }
 
-/// Keeps those of the first `count` symmetries in `rest` whose image of `set` is smallest; returns how many remain.
+/// Keeps those of the first `count` symmetries in `rest` for which the image of `set` is smallest; returns how many
+/// remain.
 fn keep_smallest(table: &ImageTable, set: &PointSet, rest: &mut [usize; 8], count: usize) -> usize {
     let mut best = image(table.map(rest[0]), set);
     let mut kept = 1;

@@ -71,7 +71,7 @@ impl InputBatch {
         self.sizes.len()
     }
 
-    /// Whether the batch holds no sample.
+    /// Whether the batch has no samples.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
@@ -144,10 +144,10 @@ impl InputBatch {
         out
     }
 
-    /// [`InputBatch::planes_f32`] into an array that is there already; every value is overwritten.
+    /// [`InputBatch::planes_f32`] into an existing array; every value is overwritten.
     ///
     /// # Panics
-    /// When `out` is not `[B, P + 1, H, W]` or not in C order.
+    /// If `out` is not `[B, P + 1, H, W]` or not in C order.
     pub fn planes_f32_into(&self, mut out: ArrayViewMut4<'_, f32>) {
         let (height, width) = (self.canvas.height(), self.canvas.width());
         assert_eq!(out.dim(), (self.len(), self.channels(), height, width), "{SHAPE}");
@@ -189,7 +189,7 @@ impl InputBatch {
         for ((mut sample, planes), size) in out.outer_iter_mut().zip(self.planes().outer_iter()).zip(&self.sizes) {
             let (points, _) = sample.as_slice_mut().expect(C_ORDER).as_chunks_mut::<CHANNELS>();
             for (points, column) in points.chunks_mut(64).zip(planes.columns()) {
-                // The mask has no word: it is 1 here where the board is the canvas, else 0.
+                // The mask has no packed words. It starts as all 1 if the board fills the canvas, otherwise as all 0.
                 let mut words = [if *size == self.canvas { u64::MAX } else { 0 }; CHANNELS];
                 words.iter_mut().zip(column).for_each(|(word, &packed)| *word = packed);
                 for (bit, values) in points.iter_mut().enumerate() {

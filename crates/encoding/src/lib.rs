@@ -1,7 +1,8 @@
-//! What the network sees and learns from: feature planes, batches of inputs, samples with their targets.
+//! The network's inputs and targets: feature planes, batches of inputs, and samples with their targets.
 //!
-//! Everything is from the view of the side to move. [`Features`] are one position as bit planes and a few numbers,
-//! [`InputBatch`] many of them on one canvas, [`Sample`] a position with its targets, [`TrainingBatch`] many of those.
+//! Everything is from the viewpoint of the side to move. [`Features`] represent one position as bit planes and a few
+//! numbers, and an [`InputBatch`] has many of them on one canvas. A [`Sample`] is a position with its targets, and a
+//! [`TrainingBatch`] has many of those.
 //!
 //! Never here: files, games as records, the network itself.
 

@@ -1,4 +1,4 @@
-//! What the network learns from: one position with its targets.
+//! Training samples: one position with its targets.
 
 use ndarray::Array2;
 

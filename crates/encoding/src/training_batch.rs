@@ -30,7 +30,7 @@ pub struct TrainingBatch {
 }
 
 impl TrainingBatch {
-    /// Collects samples with the base planes on the smallest canvas that holds every board.
+    /// Collects samples with the base planes on the smallest canvas that fits every board.
     ///
     /// # Panics
     /// If there are no samples.
@@ -74,7 +74,7 @@ impl TrainingBatch {
         self.inputs.len()
     }
 
-    /// Whether the batch holds no sample.
+    /// Whether the batch has no samples.
     pub fn is_empty(&self) -> bool {
         self.inputs.is_empty()
     }
@@ -94,7 +94,7 @@ fn write_policy(sample: &Sample, canvas: Size, mut target: ArrayViewMut1<'_, f32
     }
 }
 
-/// Lays the owners into the top left corner of a canvas.
+/// Copies the owners into the top left corner of a canvas.
 fn write_ownership(sample: &Sample, mut target: ArrayViewMut2<'_, f32>) {
     let (height, width) = sample.ownership.dim();
     let mut board = target.slice_mut(s![..height, ..width]);

@@ -1,4 +1,4 @@
-//! Does a candidate replace the champion?
+//! The gate: whether a candidate replaces the champion.
 
 use serde::{Deserialize, Serialize};
 use tengen_rng as rng;
@@ -22,7 +22,7 @@ pub enum AtLimit {
     Reject,
 }
 
-/// How a candidate is judged.
+/// How the gate decides on a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GateConfig {
@@ -43,9 +43,8 @@ pub struct GateConfig {
     pub pairs_per_look: usize,
     /// The decision when the games run out before the test decides: `promote_if_half`, `promote_if_ahead`, or `reject`.
     pub at_limit: AtLimit,
-    /// How many older champions the candidate must also hold its own against before it is promoted: those 1, 2, 4, …
-    /// promotions before the current one. Usual: 1 to 3; 0 means none. More champions protect better against forgetting
-    /// but cost more games.
+    /// Number of older champions that the candidate must not be weaker than: those 1, 2, 4, … promotions before the
+    /// current one. Usual: 1 to 3; 0 means none. More champions protect better against forgetting but cost more games.
     pub older_champions: usize,
     /// Games against each older champion, rounded down to whole pairs. Usual: 16 to 40. The candidate is rejected when
     /// the 95 % interval shows that it is weaker; more games reveal smaller setbacks.
@@ -131,7 +130,7 @@ impl GateConfig {
         check_setting("gate.visits", self.visits, 1..)?;
         check_setting("gate.parallel", self.parallel, 1..)?;
         if self.older_champions > 0 && self.older_games < 8 {
-            let expected = "8 or more (fewer show nothing), or gate.older_champions 0";
+            let expected = "8 or more (fewer prove nothing), or gate.older_champions 0";
             return Err(SettingError::new("gate.older_games", self.older_games, expected));
         }
         if self.openings.book.is_some() {
@@ -173,7 +172,7 @@ pub enum GateReason {
 }
 
 impl GateReason {
-    /// The reason as verdicts write it.
+    /// The reason's name in files, such as `game_limit`.
     pub fn name(self) -> &'static str {
         match self {
             GateReason::AlwaysPromote => "always_promote",
@@ -197,7 +196,7 @@ pub struct GateVerdict {
     pub candidate: String,
     /// The champion's name.
     pub champion: String,
-    /// The settings that the candidate was judged by.
+    /// The settings of the gate.
     pub config: GateConfig,
     /// The match, with the candidate as A and the champion as B; `None` if no match was needed.
     pub result: Option<MatchResult>,
@@ -206,7 +205,7 @@ pub struct GateVerdict {
     pub older: Vec<OlderMatch>,
 }
 
-/// How a candidate stood up to an older champion.
+/// The result of a candidate against an older champion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OlderMatch {
     /// The older champion's name.
@@ -218,8 +217,8 @@ pub struct OlderMatch {
 }
 
 impl GateVerdict {
-    /// The verdict over a candidate's match against the champion, with the candidate as A; without a match the
-    /// candidate is promoted. One that is to be promoted then meets older champions: [`GateVerdict::add_older`].
+    /// The verdict on a candidate's match against the champion, with the candidate as A; without a match, the candidate
+    /// is promoted. A candidate that would be promoted then plays older champions: [`GateVerdict::add_older`].
     pub fn of(config: &GateConfig, candidate: &str, champion: &str, result: Option<MatchResult>) -> GateVerdict {
         let (decision, reason) = match &result {
             Some(result) => decide(config.at_limit, result),
@@ -236,7 +235,7 @@ impl GateVerdict {
         }
     }
 
-    /// Takes a match against an older champion into account: a candidate that is weaker is rejected.
+    /// Takes a match against an older champion into account: a weaker candidate is rejected.
     pub fn add_older(&mut self, champion: String, result: MatchResult) {
         let weaker = result.games > 0 && result.estimate.elo_high < 0.0;
         (self.decision, self.reason) = match (result.stopped, weaker) {
@@ -281,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_named_as_they_are_written() {
+    fn names_of_reasons_match_their_serialization() {
         for reason in [
             GateReason::AlwaysPromote,
             GateReason::TestAccepted,

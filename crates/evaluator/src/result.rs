@@ -47,7 +47,7 @@ pub struct MatchResult {
     /// Elo difference of A over B with its interval, and the likelihood of superiority.
     #[serde(flatten)]
     pub estimate: EloEstimate,
-    /// Bounds on the score that hold at all moments of the match simultaneously, so one may look at any time.
+    /// Bounds on the score that hold throughout the match simultaneously, so they remain valid under optional stopping.
     #[serde(default)]
     pub any_time: ConfidenceSequence,
     /// The sequential test's last look, if there is a test.

@@ -1,5 +1,5 @@
-//! Serde for values that files store in a form of their own: as text (`9x9`, `7.5`), by name, or as null where a number
-//! is not finite.
+//! Serde for values with a special form in files: as text (`9x9`, `7.5`), by name, or null for numbers that are not
+//! finite.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ where
     text.parse().map_err(de::Error::custom)
 }
 
-/// Takes null, which JSON writes for what is infinite or not a number, for not a number.
+/// Reads null as NaN, because JSON writes null for NaN and infinity.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Option::deserialize(deserializer).map(|number| number.unwrap_or(f64::NAN))
 }
@@ -65,7 +65,7 @@ pub(crate) mod color {
     }
 }
 
-/// The end of a game by the name stored in files.
+/// An end reason by its name in files.
 pub(crate) mod end_reason {
     use serde::{Deserialize, Deserializer, Serializer, de};
     use tengen_records::EndReason;
@@ -76,6 +76,6 @@ pub(crate) mod end_reason {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EndReason, D::Error> {
         let name = String::deserialize(deserializer)?;
-        EndReason::from_name(&name).ok_or_else(|| de::Error::custom(format!("no game ends by {name:?}")))
+        EndReason::from_name(&name).ok_or_else(|| de::Error::custom(format!("unknown end reason {name:?}")))
     }
 }

@@ -26,8 +26,8 @@ use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, 
 pub struct Spec(Value);
 
 impl Spec {
-    /// The match between two players, identified by their command-line text, with these settings, computed on this device
-    /// with numbers of this type.
+    /// The spec of a match between two players, identified by their command-line text, on this device with this number
+    /// format.
     pub fn new(players: [&str; 2], config: &MatchConfig, device: &str, dtype: &str) -> Spec {
         let mut settings = config.clone();
         // Defaults may change between versions, so the spec states them.
@@ -39,7 +39,7 @@ impl Spec {
         settings.max_plies = config.ply_limit();
         let mut settings = serde_json::to_value(settings).expect("settings are JSON");
         if let Some(settings) = settings.as_object_mut() {
-            // The number of parallel games does not affect them.
+            // The number of parallel games does not affect the games.
             settings.remove("parallel");
         }
         let book = config.openings.book.as_ref().map(|book| {
@@ -56,7 +56,7 @@ impl Spec {
         }))
     }
 
-    /// The match's name: the prefix and the start of a hash of the whole spec.
+    /// The match's id: the prefix and the start of a hash of the whole spec.
     pub fn id(&self, prefix: &str) -> String {
         format!("{prefix}-{}", &sha256_hex(self.0.to_string().as_bytes())[..12])
     }
@@ -94,7 +94,7 @@ pub struct Begun {
     spec: Value,
     /// Names of player A and player B, as in their games.
     pub names: [String; 2],
-    /// What was known then about players that are engines.
+    /// What was known at the start about players that are engines.
     pub engines: [Option<EngineReport>; 2],
     /// The start of the match in milliseconds since 1970-01-01 UTC.
     pub start_time_ms: i64,
@@ -105,7 +105,7 @@ pub struct Begun {
 struct Note {
     /// Identifies the process.
     session: String,
-    /// The id that names the games, if it differs from that of the folder.
+    /// The prefix of the game ids, if it differs from the folder's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     games_of: Option<String>,
     /// What the process knew about the players.
@@ -203,7 +203,7 @@ impl Folder {
         }
     }
 
-    /// The place in this folder of another match, whose games are named `<folder>-<suffix>-<number>`.
+    /// Another match in the same folder, with game ids `<folder>-<suffix>-<number>`.
     pub(crate) fn part(&self, suffix: &str) -> Folder {
         Folder {
             store: self.store.clone(),
@@ -214,31 +214,31 @@ impl Folder {
         }
     }
 
-    /// The id by which the games of the match are named.
+    /// The prefix of the ids of the match's games.
     pub fn games_of(&self) -> &str {
         &self.games_of
     }
 
-    /// A file of the folder; `None` when there is none.
+    /// The contents of a file in the folder; `None` if there is no such file.
     pub(crate) fn file(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
         Ok(self.store.files().get(&self.path(name))?.map(|bytes| bytes.to_vec()))
     }
 
-    /// Writes a file of the folder unless there is one, and returns what it holds then.
+    /// Writes a file in the folder unless it exists, and returns the contents it has then.
     pub(crate) fn file_or(&self, name: &str, content: &impl Serialize) -> anyhow::Result<Vec<u8>> {
         self.store
             .files()
             .put_new(&self.path(name), serde_json::to_vec_pretty(content)?)?;
         self.file(name)?
-            .with_context(|| format!("{name} was written a moment ago and is gone"))
+            .with_context(|| format!("the {name} that was just written is missing"))
     }
 
-    /// A file of the folder as people find it.
+    /// The full path or address of a file in the folder, for messages.
     pub(crate) fn place_of(&self, name: &str) -> String {
         format!("{}/{}", self.store.location(), self.path(name))
     }
 
-    /// The match as it was started; `None` if it was not.
+    /// The match as it was started; `None` if it has not started.
     pub fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
         let Some(bytes) = self.store.files().get(&self.path("spec.json"))? else {
             return Ok(None);
@@ -314,11 +314,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the games that count as SGF, match by match, and then the result; returns what `result.json` holds, which
-    /// is another result where one was there already.
+    /// Writes the games that count as SGF, match by match, and then the result. Returns the contents of `result.json`,
+    /// which are those of an earlier result if there is one.
     pub fn finish(&self, result: &impl Serialize, counted: &[Counted]) -> anyhow::Result<Vec<u8>> {
-        if let Some(stands) = self.file("result.json")? {
-            return Ok(stands);
+        if let Some(recorded) = self.file("result.json")? {
+            return Ok(recorded);
         }
         let mut games: BTreeMap<(usize, usize), String> = BTreeMap::new();
         self.each_game(|record| {
@@ -338,7 +338,7 @@ impl Folder {
         self.file_or("result.json", result)
     }
 
-    /// Whether a note tells of this match.
+    /// Whether a note is about this match, rather than another one in the folder.
     fn is_own(&self, note: &Note) -> bool {
         *note.games_of.as_ref().unwrap_or(&self.id) == self.games_of
     }
@@ -352,7 +352,7 @@ impl Folder {
         Ok(notes)
     }
 
-    /// Visits every published game and returns what is damaged, a sentence for each shard.
+    /// Visits every published game and returns a sentence about each damaged shard.
     fn each_game(&self, mut visit: impl FnMut(GameRecord) -> anyhow::Result<()>) -> anyhow::Result<Vec<String>> {
         let mut damaged = Vec::new();
         for shard in self.store.games().list_shards(&GamesOf::Match(self.id.clone()))? {
@@ -376,7 +376,7 @@ impl Folder {
 pub struct Part<'a> {
     /// Identifies the process that played them.
     pub session: &'a str,
-    /// Numbers the parts of the process.
+    /// Sequence number within the process.
     pub number: u64,
     /// The finished games.
     pub games: &'a [GameRecord],
@@ -386,15 +386,15 @@ pub struct Part<'a> {
     pub spent: Spent,
 }
 
-/// Games of a match that count.
+/// The games of a match that count towards its result.
 pub struct Counted {
     games_of: String,
-    /// The number after that of the last of them.
+    /// One more than the number of the last game that counts.
     end: usize,
 }
 
 impl Counted {
-    /// The games of a match that was played in this folder.
+    /// The games that count towards the result of a match in this folder.
     pub fn of(folder: &Folder, result: &MatchResult) -> Counted {
         Counted {
             games_of: folder.games_of.clone(),
@@ -403,7 +403,7 @@ impl Counted {
     }
 }
 
-/// The number at the end of a game's name, if it is named by this id.
+/// The number at the end of a game's id, if the id has this prefix.
 fn number_of(games_of: &str, game_id: &str) -> Option<usize> {
     game_id.strip_prefix(games_of)?.strip_prefix('-')?.parse().ok()
 }

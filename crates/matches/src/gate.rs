@@ -1,11 +1,11 @@
-//! A gate that is kept: the candidate's match against the champion and those against older champions share one folder
-//! of a store, and its `result.json` is the verdict.
+//! The gate: the candidate's matches against the champion and older champions share one folder of a store, and its
+//! `result.json` is the verdict.
 //!
-//! Games are published as they finish. A gate that was stopped or killed goes on where it was and ends as it would have
-//! ended without the pause.
+//! Games are published as they finish. A gate that was stopped or killed resumes where it left off and ends as it would
+//! have without the interruption.
 
 use crate::folder::{Counted, Folder, Known, differ};
-use crate::play::{Course, go_on, tell};
+use crate::play::{MatchRun, play_missing, set_spent};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,28 +14,28 @@ use tengen_records::now_ms;
 use tengen_search::SearchConfig;
 use tengen_store::{MatchFile, Store};
 
-/// What begins the name of every gate.
+/// The prefix of every gate's id.
 const PREFIX: &str = "gate-";
 
-/// What a gate is played under.
+/// The settings of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateSettings {
-    /// How the candidate is judged.
+    /// The number of games, the tests and the conditions for promotion.
     pub gate: GateConfig,
     /// The match against the champion.
     #[serde(rename = "match")]
     pub match_config: MatchConfig,
-    /// The search of all players, with the visits of the gate.
+    /// The search of all players, with the gate's number of visits.
     pub search: SearchConfig,
-    /// The device on which the networks were asked to compute.
+    /// The device that networks run on, such as `cpu` or `cuda:0`.
     pub device: String,
-    /// The numbers they compute with.
+    /// The number format that networks run with, such as `fp32`.
     pub dtype: String,
-    /// Names the configuration in every game.
+    /// Identifies the configuration in every game.
     pub config_id: String,
 }
 
-/// `spec.json` of a gate. Early versions lack the search and what follows it.
+/// `spec.json` of a gate. Early versions did not write the search and the fields after it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct GateSpec {
     kind: String,
@@ -43,46 +43,46 @@ struct GateSpec {
     champion: String,
     #[serde(flatten)]
     settings: GateSettings,
-    /// When the gate began, milliseconds since 1970-01-01 UTC.
+    /// The start of the gate in milliseconds since 1970-01-01 UTC.
     start_time_ms: i64,
 }
 
-/// A candidate that wants to be champion, and what its gate needs.
+/// A gate to play.
 pub struct GateJob<'a> {
-    /// Keeps the gate.
+    /// The store that the gate is published to.
     pub store: &'a Store,
-    /// The candidate.
+    /// The id of the model that may become champion.
     pub candidate: &'a str,
-    /// All champions so far, oldest first; the last is the one to be replaced.
+    /// The ids of all champions so far, oldest first; the last is the current champion.
     pub champions: &'a [String],
-    /// What a new gate is played under. One that was begun goes on under the settings it began with.
+    /// The settings of a new gate. A gate that has already started keeps its original settings.
     pub settings: &'a GateSettings,
-    /// Whether somebody wants the gate to stop.
+    /// Whether the gate should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Takes a sentence for people.
+    /// Receives a sentence for the user.
     pub say: &'a dyn Fn(&str),
 }
 
-/// Makes the player of a model, called by the model's name, when it is needed.
+/// Creates the player for a model id when it is needed.
 pub type MakePlayer<'a> = dyn FnMut(&str, &GateSettings) -> anyhow::Result<Box<dyn Player>> + 'a;
 
-/// Name of the gate in which a candidate meets a champion.
+/// The id of the gate between a candidate and a champion.
 pub fn gate_id(candidate: &str, champion: &str) -> String {
     format!("{PREFIX}{candidate}-vs-{champion}")
 }
 
-/// The verdict that stands on a candidate and a champion, if there is one.
+/// The recorded verdict of the gate between a candidate and a champion, if there is one.
 ///
 /// # Errors
-/// When the store cannot be read or holds something else in its place.
+/// If the store cannot be read, or if the gate's result is not a verdict.
 pub fn verdict_on(store: &Store, candidate: &str, champion: &str) -> anyhow::Result<Option<GateVerdict>> {
     read_verdict(store, &gate_id(candidate, champion))
 }
 
-/// All verdicts of a store, ordered by the names of their gates.
+/// All recorded verdicts of a store, ordered by the ids of their gates.
 ///
 /// # Errors
-/// As [`verdict_on`].
+/// See [`verdict_on`].
 pub fn verdicts(store: &Store) -> anyhow::Result<Vec<GateVerdict>> {
     let mut verdicts = Vec::new();
     for id in store.matches().list()? {
@@ -99,21 +99,21 @@ fn read_verdict(store: &Store, id: &str) -> anyhow::Result<Option<GateVerdict>> 
 }
 
 fn parse_verdict(id: &str, bytes: &[u8]) -> anyhow::Result<GateVerdict> {
-    serde_json::from_slice(bytes).with_context(|| format!("matches/{id}/result.json is no verdict of a gate"))
+    serde_json::from_slice(bytes).with_context(|| format!("matches/{id}/result.json is not the verdict of a gate"))
 }
 
-/// Settles a candidate: by the verdict that stands, else by the games that are missing. Every game, known or played
-/// now, is shown through `show` with the name of the opponent, except those of matches that are known whole. `None`
-/// when the gate was stopped before it could decide.
+/// Decides on a candidate: by the recorded verdict, otherwise by playing the missing games. Calls `show` with the
+/// opponent's id for every game, whether loaded or played, except those of matches that are already complete. `None` if
+/// the gate was stopped before it could decide.
 ///
 /// # Errors
-/// When the settings cannot be, the store cannot be used, or a player cannot play at all.
+/// If the settings are invalid, the store cannot be used, or a player cannot play at all.
 pub fn settle(
     job: &GateJob<'_>,
     players: &mut MakePlayer<'_>,
     show: &mut dyn FnMut(&str, &GameScore),
 ) -> anyhow::Result<Option<GateVerdict>> {
-    let champion = job.champions.last().context("there is no champion to meet")?;
+    let champion = job.champions.last().context("there is no champion to play against")?;
     if let Some(verdict) = verdict_on(job.store, job.candidate, champion)? {
         return Ok(Some(verdict));
     }
@@ -131,7 +131,7 @@ pub fn settle(
     gate.settle(&folder)
 }
 
-/// The spec of the gate: the one put first, completed where an early version put it.
+/// The spec of the gate: the first one written, completed if an early version wrote it.
 fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<GateSpec> {
     let wanted = GateSpec {
         kind: "gate".to_owned(),
@@ -149,7 +149,7 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
         _ => bail!(place()),
     }
     let mut spec: GateSpec = serde_json::from_value(whole).with_context(place)?;
-    // Early versions put the visits, but not the search they belong to.
+    // Early versions wrote the visits, but not the rest of the search settings.
     spec.settings.search.visits = spec.settings.gate.visits;
     let (began, now) = (
         serde_json::to_value(&spec.settings)?,
@@ -159,7 +159,7 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
     differ("", &began, &now, &mut differences);
     if !differences.is_empty() {
         (job.say)(&format!(
-            "the gate of {} against {champion} goes on under the settings it began with: {}",
+            "the gate of {} against {champion} continues with its original settings: {}",
             job.candidate,
             differences.join("; ")
         ));
@@ -171,11 +171,11 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
 struct Gate<'a, 'p> {
     job: &'a GateJob<'a>,
     spec: GateSpec,
-    /// The candidate's player, once it was needed.
+    /// The candidate's player, once it has been needed.
     candidate: Option<Box<dyn Player>>,
     players: &'a mut MakePlayer<'p>,
     show: &'a mut dyn FnMut(&str, &GameScore),
-    /// The games of the matches so far.
+    /// The games of the matches played so far.
     counted: Vec<Counted>,
 }
 
@@ -197,11 +197,11 @@ impl Gate<'_, '_> {
         if verdict.decision == Decision::Undecided {
             return Ok(None);
         }
-        let stands = folder.finish(&verdict, &self.counted)?;
-        parse_verdict(folder.games_of(), &stands).map(Some)
+        let recorded = folder.finish(&verdict, &self.counted)?;
+        parse_verdict(folder.games_of(), &recorded).map(Some)
     }
 
-    /// Lets a candidate that has passed meet older champions, until one of them shows that it has forgotten something.
+    /// Lets a candidate that beat the champion play older champions, until one of them proves stronger.
     fn meet_older(&mut self, verdict: &mut GateVerdict, folder: &Folder) -> anyhow::Result<()> {
         let config = verdict.config.clone();
         let places = config.older_places(self.job.champions.len());
@@ -217,14 +217,14 @@ impl Gate<'_, '_> {
         Ok(())
     }
 
-    /// One match of the gate, of which only what is missing is played.
+    /// Plays the missing games of one match.
     fn meet(&mut self, folder: &Folder, config: &MatchConfig, opponent: &str) -> anyhow::Result<MatchResult> {
         let known = folder.known(config)?;
         known.damaged.iter().for_each(|line| (self.job.say)(line));
         let names = [self.job.candidate.to_owned(), opponent.to_owned()];
         let result = match known_match(config, known.scores.clone(), names) {
             Some(mut result) => {
-                tell(&mut result, known.spent);
+                set_spent(&mut result, known.spent);
                 result
             }
             None => self.play(folder, config, opponent, known)?,
@@ -246,7 +246,7 @@ impl Gate<'_, '_> {
             None => (self.players)(self.job.candidate, settings)?,
         };
         let mut other = (self.players)(opponent, settings)?;
-        let course = Course {
+        let run = MatchRun {
             config,
             folder: Some(folder),
             config_id: &settings.config_id,
@@ -254,7 +254,7 @@ impl Gate<'_, '_> {
             stop: self.job.stop,
         };
         let mut show = |score: &GameScore| (self.show)(opponent, score);
-        let result = go_on(&course, known, [&mut *candidate, &mut *other], &mut show)?;
+        let result = play_missing(&run, known, [&mut *candidate, &mut *other], &mut show)?;
         self.candidate = Some(candidate);
         Ok(result)
     }

@@ -1,7 +1,7 @@
-//! Matches that are published while they are played and resume where they stopped.
+//! Matches that are published while they are played and resume where they left off.
 //!
-//! [`play`] plays what is missing of a match and publishes its games to a [`Folder`] as they finish. [`settle`] does
-//! the same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict.
+//! [`play`] plays the missing games of a match and publishes them to a [`Folder`] as they finish. [`settle`] does the
+//! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict.
 //! [`read_book`] reads opening books.
 //!
 //! Never here: networks, printing.

@@ -46,7 +46,7 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
     if let Some(begun) = &begun
         && let Some(mut result) = known_match(job.config, known.scores.clone(), begun.names.clone())
     {
-        tell(&mut result, known.spent);
+        set_spent(&mut result, known.spent);
         // Earlier versions only recorded the engines at the start of the match.
         let [a, b] = begun.engines.clone();
         result.a_engine = result.a_engine.or(a);
@@ -62,7 +62,7 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
         Some(folder) => Some(folder.begin(job.spec, &players)?),
         None => None,
     };
-    let course = Course {
+    let run = MatchRun {
         config: job.config,
         folder: job.folder,
         config_id: "match",
@@ -70,51 +70,50 @@ pub fn play(job: &Job<'_>, show: &mut dyn FnMut(&GameScore)) -> anyhow::Result<M
         stop: job.stop,
     };
     let [a, b] = &mut players;
-    let result = go_on(&course, known, [&mut **a, &mut **b], show)?;
+    let result = play_missing(&run, known, [&mut **a, &mut **b], show)?;
     finish(job, result)
 }
 
 fn require_same(begun: &Begun, names: &[String; 2]) -> anyhow::Result<()> {
     for (was, is) in begun.names.iter().zip(names) {
         if was != is {
-            bail!("the match started with the player {was}, which is now {is}; use the former or a new folder");
+            bail!("the match started with the player {was}, but now it is {is}; use the original one or a new folder");
         }
     }
     Ok(())
 }
 
-/// A match that was begun.
-pub(crate) struct Course<'a> {
-    /// Its settings.
+/// A match that has started.
+pub(crate) struct MatchRun<'a> {
     pub(crate) config: &'a MatchConfig,
-    /// Where it is published; `None` = nowhere.
+    /// Where to publish the games; `None` publishes nothing.
     pub(crate) folder: Option<&'a Folder>,
-    /// Names the configuration in every game.
+    /// Identifies the configuration in every game.
     pub(crate) config_id: &'a str,
-    /// When it began, milliseconds since 1970-01-01 UTC.
+    /// The start of the match in milliseconds since 1970-01-01 UTC.
     pub(crate) start_time_ms: i64,
-    /// Whether somebody wants it to stop.
+    /// Whether the match should stop.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
 
-/// Plays what is missing of a match and publishes it; its result is not written. Every game, known or played now, is
-/// shown through `show`.
-pub(crate) fn go_on(
-    course: &Course<'_>,
+/// Plays the missing games of a match and publishes them, but does not write its result. Calls `show` for every game,
+/// whether loaded or played.
+pub(crate) fn play_missing(
+    run: &MatchRun<'_>,
     known: Known,
     [a, b]: [&mut dyn Player; 2],
     show: &mut dyn FnMut(&GameScore),
 ) -> anyhow::Result<MatchResult> {
     known.scores.iter().for_each(&mut *show);
     let context = MatchContext {
-        match_id: course.folder.map_or("match", Folder::games_of).to_owned(),
-        config_id: course.config_id.to_owned(),
-        start_time_ms: course.start_time_ms,
+        match_id: run.folder.map_or("match", Folder::games_of).to_owned(),
+        config_id: run.config_id.to_owned(),
+        start_time_ms: run.start_time_ms,
     };
-    // A player that has played another match before has spent something there.
+    // Costs of the same player in earlier matches do not count.
     let before = [a.cost(), b.cost()];
     let since = |[a, b]: [PlayerCost; 2]| [a - before[0], b - before[1]];
-    let mut publisher = course.folder.map(Publisher::new);
+    let mut publisher = run.folder.map(Publisher::new);
     let mut failed = None;
     let mut observer = |event: &MatchEvent<'_>| {
         let taken = match event {
@@ -132,12 +131,12 @@ pub(crate) fn go_on(
             MatchEvent::Looked { .. } => Ok(()),
         };
         failed = failed.take().or(taken.err());
-        match failed.is_some() || (course.stop)() {
+        match failed.is_some() || (run.stop)() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let result = continue_match(course.config, known.scores, a, b, &context, &mut observer);
+    let result = continue_match(run.config, known.scores, a, b, &context, &mut observer);
     if let Some(error) = failed {
         return Err(error).context("cannot publish the games of the match");
     }
@@ -153,12 +152,12 @@ pub(crate) fn go_on(
         costs: [result.a_cost, result.b_cost],
         engines: [result.a_engine.take(), result.b_engine.take()],
     };
-    tell(&mut result, known.spent.then(spent_now));
+    set_spent(&mut result, known.spent.then(spent_now));
     Ok(result)
 }
 
-/// Adds what all processes have spent on a match to its result.
-pub(crate) fn tell(result: &mut MatchResult, spent: Spent) {
+/// Records in the result what all processes together have spent on the match.
+pub(crate) fn set_spent(result: &mut MatchResult, spent: Spent) {
     [result.a_cost, result.b_cost] = spent.costs;
     [result.a_engine, result.b_engine] = spent.engines;
 }

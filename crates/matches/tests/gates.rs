@@ -1,4 +1,4 @@
-//! Gates that are kept: stopped, gone on with, under other settings, begun by an early version.
+//! Gates that are stopped and resumed, also with changed settings or after a start by an early version.
 
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -44,7 +44,7 @@ fn settings() -> GateSettings {
     }
 }
 
-/// A store with what was said about the gate in it.
+/// A store, the messages about the gate in it, and the number of players created.
 struct Place {
     _folder: tempfile::TempDir,
     store: Store,
@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// Goes on with the gate until `most` games were shown.
+    /// Continues the gate until `most` games have been shown.
     fn settle(&self, settings: &GateSettings, most: usize) -> Option<GateVerdict> {
         let shown = Cell::new(0);
         let champions = CHAMPIONS.map(str::to_owned);
@@ -78,7 +78,7 @@ impl Place {
         };
         let mut players = |id: &str, settings: &GateSettings| -> anyhow::Result<Box<dyn Player>> {
             self.made.set(self.made.get() + 1);
-            // Equals make exactly half the points, which promotes.
+            // Equal players score exactly half the points, which promotes.
             let kind = format!("uniform,visits={}", settings.search.visits);
             Ok(build_player(&format!("{kind},name={id}").parse()?, &mut NoModels)?)
         };
@@ -90,7 +90,7 @@ impl Place {
         bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
     }
 
-    /// Names of the games published, each once.
+    /// The ids of the published games; none may occur twice.
     fn games(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let id = gate_id(CANDIDATE, "g000002");
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-/// A verdict without what its games have cost, which depends on what was known when they were played.
+/// A verdict without the costs of its games, which depend on the interruptions.
 fn without_costs(mut verdict: GateVerdict) -> GateVerdict {
     let older = verdict.older.iter_mut().map(|older| &mut older.result);
     for result in verdict.result.iter_mut().chain(older) {
@@ -118,7 +118,7 @@ fn without_costs(mut verdict: GateVerdict) -> GateVerdict {
 }
 
 #[test]
-fn a_gate_that_was_stopped_ends_as_one_that_was_not() {
+fn a_stopped_gate_ends_like_an_uninterrupted_one() {
     let whole = Place::new();
     let verdict = whole.settle(&settings(), usize::MAX).unwrap();
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_gate_that_was_stopped_ends_as_one_that_was_not() {
     let stopped = Place::new();
     let mut published = 0;
     let mut pauses = 0;
-    // Of the games known, those of a match that is not whole are shown again.
+    // Loaded games are shown again if their match is incomplete.
     let verdict_after = [1, 9, 20, 24, 3, 5].into_iter().find_map(|most| {
         let verdict = stopped.settle(&settings(), most);
         if verdict.is_none() {
@@ -157,7 +157,7 @@ fn a_gate_that_was_stopped_ends_as_one_that_was_not() {
     assert_eq!(stopped.file(MatchFile::Games), whole.file(MatchFile::Games));
     assert!(whole.file(MatchFile::Games).unwrap().matches("SZ[3]").count() == GAMES);
 
-    // A verdict that stands is found, without a player.
+    // A recorded verdict is found without creating a player.
     let made = whole.made.get();
     assert_eq!(whole.settle(&settings(), 0).unwrap(), verdict);
     assert_eq!(whole.made.get(), made);
@@ -180,7 +180,7 @@ fn a_gate_killed_before_its_verdict_needs_no_player() {
 }
 
 #[test]
-fn a_gate_goes_on_under_the_settings_it_began_with() {
+fn a_gate_continues_with_its_original_settings() {
     let whole = Place::new();
     let verdict = whole.settle(&settings(), usize::MAX).unwrap();
     let place = Place::new();
@@ -204,7 +204,7 @@ fn a_gate_goes_on_under_the_settings_it_began_with() {
 }
 
 #[test]
-fn the_unfinished_gate_of_an_early_version_goes_on() {
+fn an_unfinished_gate_of_an_early_version_continues() {
     let whole = Place::new();
     let verdict = whole.settle(&settings(), usize::MAX).unwrap();
     for most in [0, 13, 30] {
@@ -219,7 +219,7 @@ fn the_unfinished_gate_of_an_early_version_goes_on() {
         assert_eq!(
             spec.as_object().unwrap().len(),
             known.len(),
-            "the spec holds what it always held"
+            "the spec still has all keys of early versions"
         );
         std::fs::write(&path, spec.to_string()).unwrap();
         let mut changed = settings();
@@ -241,7 +241,7 @@ fn the_unfinished_gate_of_an_early_version_goes_on() {
 }
 
 #[test]
-fn a_gate_that_promotes_always_plays_nothing() {
+fn a_gate_that_always_promotes_plays_no_games() {
     let place = Place::new();
     let mut settings = settings();
     settings.gate.always_promote = true;
@@ -252,7 +252,7 @@ fn a_gate_that_promotes_always_plays_nothing() {
 }
 
 #[test]
-fn settings_that_cannot_be_leave_nothing() {
+fn invalid_settings_leave_nothing_in_the_store() {
     let place = Place::new();
     let mut settings = settings();
     settings.gate.games = 1;

@@ -1,4 +1,4 @@
-//! Results as files hold them: those of earlier versions read, and new ones have the same keys.
+//! Result files: those of earlier versions can be read, and new ones have the same keys.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,14 +17,14 @@ use tengen_store::{Create, MatchFile, Store};
 const MATCH: &str = include_str!("data/match-result.json");
 const GATE: &str = include_str!("data/gate-result.json");
 
-/// Reads a file and writes it again.
+/// Parses a file's text and serializes the result.
 fn again<T: DeserializeOwned + Serialize>(text: &str) -> (T, Value) {
-    let read: T = serde_json::from_str(text).expect("it reads");
+    let read: T = serde_json::from_str(text).expect("readable");
     let written = serde_json::to_value(&read).expect("JSON");
     (read, written)
 }
 
-/// Every key of a value with those above it, as `result.sprt.llr`; lists count as their items.
+/// The paths of all keys of a value, such as `result.sprt.llr`, without indices into lists.
 fn keys(value: &Value) -> BTreeSet<String> {
     fn collect(above: &str, value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -43,7 +43,7 @@ fn keys(value: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_result_of_a_match_reads_and_is_written_the_same() {
+fn a_match_result_survives_a_round_trip() {
     let (result, written) = again::<MatchResult>(MATCH);
     assert_eq!(written, serde_json::from_str::<Value>(MATCH).unwrap());
     let report = &result.fault_reports[0];
@@ -58,7 +58,7 @@ fn the_result_of_a_match_reads_and_is_written_the_same() {
 }
 
 #[test]
-fn the_verdict_of_a_gate_reads_and_is_written_the_same() {
+fn a_gate_verdict_survives_a_round_trip() {
     let (verdict, written) = again::<GateVerdict>(GATE);
     assert_eq!(written, serde_json::from_str::<Value>(GATE).unwrap());
     assert_eq!(
@@ -88,12 +88,12 @@ fn new_results_have_the_keys_of_old_ones() {
 }
 
 #[test]
-fn what_early_versions_did_not_write_is_filled_in() {
+fn keys_that_early_versions_did_not_write_are_filled_in() {
     let mut early: Value = serde_json::from_str(GATE).unwrap();
     early.as_object_mut().unwrap().remove("older");
     let result = early["result"].as_object_mut().unwrap();
     for key in ["any_time", "a_engine", "b_engine"] {
-        result.remove(key).expect("a key of today");
+        result.remove(key).expect("a current key");
     }
     early["config"].as_object_mut().unwrap().remove("older_games");
     let verdict: GateVerdict = serde_json::from_value(early).unwrap();
@@ -107,7 +107,7 @@ fn what_early_versions_did_not_write_is_filled_in() {
 }
 
 #[test]
-fn numbers_that_json_cannot_hold_come_back_as_no_number() {
+fn numbers_that_json_cannot_represent_are_read_as_nan() {
     let mut verdict: GateVerdict = serde_json::from_str(GATE).unwrap();
     let result = verdict.result.as_mut().expect("a match");
     result.estimate.elo_high = f64::INFINITY;
@@ -137,7 +137,7 @@ fn verdicts_are_found_in_a_store() {
         .unwrap();
     let refusal = format!("{:#}", verdicts(&store).unwrap_err());
     assert!(
-        refusal.contains("matches/gate-odd/result.json is no verdict"),
+        refusal.contains("matches/gate-odd/result.json is not the verdict"),
         "{refusal}"
     );
     let size = Size::square(3).unwrap();

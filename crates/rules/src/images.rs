@@ -10,7 +10,7 @@ use crate::symmetry::Symmetry;
 #[derive(Debug)]
 pub struct ImageTable {
     size: Size,
-    /// The maps one after the other, in the order of [`Symmetry::all`].
+    /// The concatenated maps, in the order of [`Symmetry::all`].
     maps: Box<[u16]>,
 }
 
@@ -40,8 +40,8 @@ impl ImageTable {
         Symmetry::all(self.size)
     }
 
-    /// The point map of one symmetry: entry `p` is the index of the point that point `p` is sent to. The map of
-    /// [`Symmetry::inverse`] leads back.
+    /// The point map of one symmetry: entry `p` is the index of the image of point `p`. The map of
+    /// [`Symmetry::inverse`] undoes it.
     ///
     /// # Panics
     /// If `symmetry` is not a symmetry of this board size.
@@ -58,7 +58,7 @@ impl ImageTable {
     /// The point map of symmetry number `number` in [`ImageTable::symmetries`].
     ///
     /// # Panics
-    /// When there is no such symmetry.
+    /// If there is no such symmetry.
     #[inline]
     pub fn map(&self, number: usize) -> &[u16] {
         let area = self.size.area();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_of_the_inverse_leads_back() {
+    fn the_map_of_the_inverse_undoes_a_map() {
         for (width, height) in [(1, 1), (3, 3), (4, 2), (1, 5), (19, 19), (19, 7)] {
             let size = Size::new(width, height).unwrap();
             let table = ImageTable::of(size);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "Rotate90 does not map 3x2 onto itself")]
-    fn rectangles_have_no_quarter_turn() {
+    fn rectangles_have_no_90_degree_rotation() {
         ImageTable::of(Size::new(3, 2).unwrap()).map_of(Symmetry::Rotate90);
     }
 }

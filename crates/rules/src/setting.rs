@@ -1,9 +1,9 @@
-//! Settings outside their range, reported in one form by every configuration.
+//! Range checks for settings, so that every configuration reports errors in the same form.
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 
-/// A setting that cannot be used: its key, the value found and what is expected.
+/// An invalid setting: its key, the value found and the values expected.
 ///
 /// ```
 /// use tengen_rules::check_setting;
@@ -16,12 +16,12 @@ pub struct SettingError {
     pub key: String,
     /// The value found, as text.
     pub found: String,
-    /// What is expected, in words that can follow "expected".
+    /// The valid values, as text that can follow "expected".
     pub expected: String,
 }
 
 impl SettingError {
-    /// A setting that breaks a condition no range can state.
+    /// A setting that violates a condition other than a range.
     pub fn new(key: impl Into<String>, found: impl fmt::Display, expected: impl Into<String>) -> SettingError {
         SettingError {
             key: key.into(),
@@ -30,7 +30,7 @@ impl SettingError {
         }
     }
 
-    /// The same error for a setting of a section, which is put in front of the key.
+    /// The same error with the name of a section in front of the key.
     pub fn under(mut self, section: &str) -> SettingError {
         self.key = format!("{section}.{}", self.key);
         self
@@ -45,10 +45,10 @@ impl fmt::Display for SettingError {
 
 impl std::error::Error for SettingError {}
 
-/// Checks that a setting lies in its range. NaN lies in none.
+/// Checks that a setting is in its range. NaN is never in range.
 ///
 /// # Errors
-/// [`SettingError`] with the range in words.
+/// [`SettingError`] with the range as text.
 pub fn check_setting<T>(key: &str, found: T, range: impl RangeBounds<T>) -> Result<(), SettingError>
 where
     T: PartialOrd + fmt::Display + fmt::Debug,
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_said_in_words() {
+    fn errors_describe_the_range() {
         let message = |result: Result<(), SettingError>| result.unwrap_err().to_string();
         let share = |found: f64| message(check_setting("share", found, 0.0..=1.0));
         assert_eq!(share(1.5), "share is 1.5: expected 0 to 1");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_go_in_front_of_the_key() {
+    fn sections_are_put_in_front_of_the_key() {
         let error = check_setting("alpha", 0.7_f32, 0.0..=0.5)
             .unwrap_err()
             .under("gate.sprt");

@@ -1,4 +1,5 @@
-//! One TOML file is a whole experiment: reading it, `--set` overrides, and errors that name key, value and remedy.
+//! The configuration of a run, one TOML file: reading it, `--set` overrides, and errors that name the key, the value and
+//! the fix.
 
 mod fault;
 pub mod keys;
@@ -17,19 +18,19 @@ use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
 
-/// Everything that defines a run. Unknown keys are refused. `configs/all-keys.toml` explains every key.
+/// Everything that defines a run. Unknown keys are rejected. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// What people call the experiment: letters, digits, `-`, `_` and `.`, as the store's folder is named after it.
+    /// The name of the experiment and of its store's folder: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// Every random choice of the run derives from it; 0 to 2^63 - 1.
+    /// The seed of every random choice in the run, 0 to 2^63 - 1.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The rules of all games, played as between machines.
+    /// The rules of all games, in their variant for play between machines.
     #[serde(with = "rules_text")]
     pub rules: Rules,
-    /// The network's architecture.
+    /// The architecture of the network.
     pub network: NetworkConfig,
     /// How self-play games are set up, searched and kept finite.
     #[serde(default)]
@@ -37,15 +38,15 @@ pub struct RunConfig {
     /// Which games are trained on.
     #[serde(default)]
     pub window: WindowConfig,
-    /// How training samples are made of games.
+    /// How games become training samples.
     #[serde(default)]
     pub samples: SampleConfig,
-    /// Loss, optimiser and schedule.
+    /// The loss, the optimizer and the learning-rate schedule.
     #[serde(default)]
     pub training: TrainerConfig,
-    /// How self-play, trainer and gate keep step.
+    /// How self-play, the trainer and the gate work together.
     #[serde(rename = "loop", default)]
-    pub pace: LoopConfig,
+    pub loop_config: LoopConfig,
     /// The match between a new model and the champion.
     #[serde(default)]
     pub gate: GateConfig,
@@ -72,45 +73,47 @@ fn one() -> u64 {
     1
 }
 
-/// How self-play, trainer and gate keep step with each other.
+/// How self-play, the trainer and the gate work together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoopConfig {
-    /// Self-play threads; 0 means one for each core. On a GPU 2 to 4 feed it.
+    /// Number of self-play threads; 0 means one per core. 2 to 4 keep a GPU busy.
     pub workers: usize,
-    /// Groups of lockstep games each worker plays in turn, 1 to 1024; 1 on a CPU, 2 or more on a GPU.
+    /// Groups of lockstep games that each worker plays in turn, 1 to 1024. Use 1 on a CPU and 2 or more on a GPU.
     pub groups_per_worker: usize,
-    /// More visits for self-play's full searches as it goes on: pairs of (self-play positions made, visits from then
-    /// on), ascending; before the first of them `selfplay.search.visits` counts. Few early and more later learn
-    /// fastest.
+    /// Raises the visits of self-play's full searches during the run: pairs of (positions played, visits from then on)
+    /// in ascending order. Before the first, `selfplay.search.visits` applies. A run learns fastest with few visits
+    /// early and more later.
     pub later_visits: Vec<(u64, u32)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
     pub symmetry: SymmetryMode,
-    /// Positions in the store before training starts.
+    /// Training starts once the store has this many positions.
     pub start_positions: u64,
-    /// Samples trained for each new position. 2 was best on small boards; larger learns more from the same games but
-    /// later overfits.
+    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games but
+    /// eventually overfit.
     pub reuse: f64,
-    /// Self-play waits when it is this many positions ahead of the trainer. Larger is smoother and less fresh.
+    /// Self-play waits when it is this many positions ahead of the trainer. Larger values mean fewer pauses but older
+    /// weights.
     pub lead_positions: u64,
-    /// A shard is published when it is this old, in seconds. A few on small boards, where fresh games are worth most.
+    /// A shard is published when it is this many seconds old. Use a few seconds on small boards, where fresh games
+    /// matter most.
     pub shard_seconds: f64,
-    /// A shard is published when it holds this many positions.
+    /// A shard is also published when it has this many positions.
     pub shard_positions: u64,
-    /// MiB of finished games that may wait on this machine's disk while the store is away; 0: none. Self-play stops
-    /// when they are more and the trainer is too far behind.
+    /// MiB of finished games that may wait on this machine's disk while the store is unreachable; 0 disables waiting.
+    /// Self-play pauses when this space is full and the trainer is too far behind.
     pub spool_mib: u64,
-    /// Seconds the run waits for a store that is away or full before it ends.
+    /// How many seconds the run waits for an unreachable or full store before it ends.
     pub patience_seconds: f64,
-    /// Self-play takes new weights every so many training steps.
+    /// Self-play gets new weights after every so many training steps.
     pub weights_every_steps: u64,
-    /// A model is published and put before the gate every so many training steps.
+    /// A candidate model is published for the gate after every so many training steps.
     pub candidate_every_steps: u64,
-    /// Seconds between checkpoints: what a `kill -9` can cost the trainer.
+    /// Seconds between checkpoints, the most training that `kill -9` can lose.
     pub checkpoint_seconds: f64,
-    /// Checkpoints kept.
+    /// Number of checkpoints to keep; older ones are deleted.
     pub checkpoints_kept: usize,
-    /// `false`: self-play follows the latest weights (small boards). `true`: it follows champions only.
+    /// Whether self-play uses champions only; otherwise it uses the latest weights, which is better on small boards.
     pub champions_only: bool,
 }
 
@@ -137,22 +140,23 @@ impl Default for LoopConfig {
     }
 }
 
-/// When a run ends: at the first limit reached. Limits count since the run's beginning, over all resumes; 0 means none.
+/// When a run ends: at the first limit reached. Limits count from the start of the run, across all resumes; 0 means no
+/// limit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetConfig {
-    /// Minutes of self-play and training, pauses between resumes not counted.
+    /// Minutes of self-play and training, without pauses between resumes.
     pub minutes: f64,
-    /// Self-play games.
+    /// Maximum number of finished self-play games.
     pub games: u64,
-    /// Network evaluations in self-play.
+    /// Maximum number of network evaluations in self-play.
     pub evaluations: u64,
-    /// Training steps.
+    /// Maximum number of training steps.
     pub steps: u64,
 }
 
 impl BudgetConfig {
-    /// The share of the budget that is spent, 0 to 1 and beyond: that of the limit nearest to its end; 0 without
+    /// The share of the budget that is spent, from 0 to 1 or more, for the limit closest to being reached; 0 without
     /// limits.
     pub fn spent(&self, ledger: &Ledger, games: u64, steps: u64) -> f64 {
         let shares = [
@@ -165,7 +169,7 @@ impl BudgetConfig {
         limited.map(|(spent, limit)| spent / limit).fold(0.0, f64::max)
     }
 
-    /// Whether the run ends at all.
+    /// Whether any limit is set, so that the run ends by itself.
     pub fn is_limited(&self) -> bool {
         self.minutes > 0.0 || self.games > 0 || self.evaluations > 0 || self.steps > 0
     }
@@ -213,7 +217,7 @@ impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.
     ///
     /// # Errors
-    /// Wrong use for an override that cannot be used, and for a store in place of the file; all else is about the file.
+    /// A usage error for a bad override or for a store in place of the file; all other errors are about the file.
     pub fn load(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
         refuse_store(path)?;
         let text = std::fs::read_to_string(path).with_context(|| {
@@ -235,7 +239,7 @@ impl RunConfig {
     /// Applies `--set key=value` overrides to a configuration that does not come from a file.
     ///
     /// # Errors
-    /// Wrong use for an override that cannot be used; otherwise what the configuration itself has wrong.
+    /// A usage error for a bad override; all other errors are about the configuration itself.
     pub fn with_overrides(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
         self.override_with(self.table()?, overrides, |fault| anyhow!("{fault}"))
     }
@@ -260,20 +264,24 @@ impl RunConfig {
         }
     }
 
-    /// The effective configuration as TOML with every key, except those that are only written when they are set.
+    /// The effective configuration as TOML with every key, except optional keys that are not set.
     pub fn table(&self) -> anyhow::Result<toml::Table> {
         Ok(toml::from_str(&toml::to_string(self)?)?)
     }
 
-    /// The visits of self-play's full searches once `positions` were made.
+    /// The visits of self-play's full searches after `positions` positions of self-play.
     pub fn visits_at(&self, positions: u64) -> u32 {
-        let reached = self.pace.later_visits.iter().take_while(|(from, _)| *from <= positions);
+        let reached = self
+            .loop_config
+            .later_visits
+            .iter()
+            .take_while(|(from, _)| *from <= positions);
         reached
             .last()
             .map_or(self.selfplay.search.visits, |&(_, visits)| visits)
     }
 
-    /// The board sizes.
+    /// The board sizes of self-play. The first is the board of the gate and the summary.
     pub fn sizes(&self) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
             board
@@ -301,7 +309,7 @@ impl RunConfig {
         self.window.validate()?;
         self.samples.validate()?;
         self.training.validate()?;
-        self.pace.validate()?;
+        self.loop_config.validate()?;
         self.gate.validate()?;
         check_setting("budget.minutes", self.budget.minutes, 0.0..=1e9)?;
         Ok(())
@@ -325,7 +333,7 @@ impl RunConfig {
     }
 }
 
-/// Wrong use: a folder or an address where a config file is expected.
+/// Returns a usage error for a folder or an address in place of a config file.
 fn refuse_store(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     if path.join("run.json").is_file() || path.to_string_lossy().contains("://") {
@@ -342,7 +350,7 @@ fn refuse_store(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The line, counted from 1, of a key in TOML text, or of the innermost section around it that is there.
+/// The line, counted from 1, of a key in TOML text, or of the innermost enclosing section that exists.
 fn line_of(text: &str, key: &str) -> Option<usize> {
     let root = toml::de::DeTable::parse(text).ok()?;
     let root = toml::de::DeValue::Table(root.into_inner());
@@ -382,8 +390,8 @@ mod tests {
         toml::from_str(&text_of(file)).expect("TOML")
     }
 
-    /// Every key of a file, also those of lines such as `#key = value`, with whether a comment explains it: behind the
-    /// value or on the line above.
+    /// Every key of a file, including those in lines such as `#key = value`, and whether a comment explains it: after
+    /// the value or on the line above.
     fn stated(text: &str) -> Vec<(String, bool)> {
         let (mut section, mut above, mut found) = ("", "", Vec::new());
         for line in text.lines() {
@@ -422,7 +430,7 @@ mod tests {
         let overrides: Vec<String> = overrides.iter().map(|set| (*set).to_owned()).collect();
         let error = RunConfig::load(&folder().join("5x5.toml"), &overrides).expect_err("refused");
         let wrong_use = error.is::<tengen_matches::UsageError>();
-        assert!(wrong_use, "an override is wrong use: {error:#}");
+        assert!(wrong_use, "a bad override is a usage error: {error:#}");
         format!("{error:#}")
     }
 
@@ -456,11 +464,11 @@ mod tests {
             match keys::look_up(&table, &key).map(|_| effective(&without(&table, &key))) {
                 Some(Ok(without)) => assert_eq!(without, whole, "{key} differs from its default"),
                 Some(Err(_)) => required.push(key),
-                // Off unless given.
+                // Off unless set.
                 None => assert!(keys::default_of(&key).is_none(), "{key} has a default"),
             }
         }
-        // Keys that are off unless given can be given as the file shows them.
+        // Keys that are off unless set can be set as the file shows them.
         let given = text_of("all-keys.toml").replace("\n#", "\n").replace("\n ", "\n# ");
         effective(&toml::from_str(&given).expect("TOML")).expect("loads");
         let in_required = toml::from_str::<Table>(keys::REQUIRED).expect("TOML");
@@ -469,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_state_what_differs_from_the_defaults_and_explain_it() {
+    fn configs_only_set_what_differs_from_the_defaults_and_explain_it() {
         for path in configs().iter().filter(|path| !path.ends_with("all-keys.toml")) {
             let file = path.file_name().and_then(|name| name.to_str()).expect("a name");
             let table = table_of(file);
@@ -483,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn the_effective_configuration_is_a_config_file() {
+    fn the_effective_configuration_can_be_loaded_again() {
         for path in configs() {
             let config = RunConfig::load(&path, &[]).expect("loads");
             let again = fault::read(&config.table().expect("TOML")).expect("loads");
@@ -491,9 +499,9 @@ mod tests {
         }
     }
 
-    /// Any value of any key is taken or refused; what is taken can be used.
+    /// Every key accepts or rejects any value, and accepted values can be used.
     #[test]
-    fn odd_values_are_refused_or_bearable() {
+    fn odd_values_are_rejected_or_usable() {
         let odd = "-1 0 1 9223372036854775807 -9223372036854775808 -0.5 1e300 inf nan true 'x' '' [] {}";
         let path = folder().join("5x5.toml");
         let mut taken = 0;
@@ -541,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_overrides_are_named_with_the_remedy() {
+    fn bad_overrides_are_named_with_the_fix() {
         for (set, expected) in [
             (
                 "budget.minutes",
@@ -571,11 +579,11 @@ mod tests {
             ),
             (
                 "name.inner=3",
-                "name is one value, not a section: set the whole of it, such as name=\"5x5\"",
+                "name is a single value, not a section: set all of it, such as name=\"5x5\"",
             ),
             (
                 "selfplay.boards[0].size=7",
-                "selfplay.boards is one value, not a section: set the whole of it, such as \
+                "selfplay.boards is a single value, not a section: set all of it, such as \
                  selfplay.boards=[{ size = \"9x9\", share = 1.0 }]",
             ),
             (
@@ -733,7 +741,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_that_do_not_go_together_are_all_named() {
+    fn conflicting_overrides_are_all_named() {
         let twice = message(&["budget.minutes=1", "gate.games=8", "budget.minutes=2"]);
         assert_eq!(
             twice,
@@ -745,7 +753,7 @@ mod tests {
                 .starts_with("--set selfplay.end_when_settled=true: selfplay.end_when_settled is true: expected false"),
             "{settled}"
         );
-        // The key that breaks is none of those given.
+        // The key that becomes invalid is not among the overrides.
         let spread = message(&["gate.sprt.elo0=60", "gate.games=8"]);
         assert!(
             spread.starts_with("--set gate.sprt.elo0=60 --set gate.games=8: gate.sprt.elo1 is 50"),
@@ -754,7 +762,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_file_have_their_line() {
+    fn errors_in_a_file_name_the_line() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("mine.toml");
         let refused = |text: &str, overrides: &[&str]| {

@@ -1,5 +1,5 @@
-//! What goes wrong while several things have to be finished: nothing keeps the others from being tried, nothing hides
-//! the first failure.
+//! Collects failures while several steps have to finish: one failure does not prevent the other steps, and the first
+//! one is reported as the cause.
 
 use crate::watch::Watch;
 use anyhow::{Context, anyhow};
@@ -11,7 +11,7 @@ use tengen_selfplay::catch_panic;
 pub struct Failures(Mutex<Vec<anyhow::Error>>);
 
 impl Failures {
-    /// Does a part of the work, and keeps its error or the message of its panic, in which case it returns `None`.
+    /// Runs one part of the work. If it fails or panics, records the error or the panic's message and returns `None`.
     pub fn catch<T>(&self, part: &str, work: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
         let done = match catch_panic(work) {
             Ok(done) => done.with_context(|| format!("{part} failed")),
@@ -20,7 +20,7 @@ impl Failures {
         done.map_err(|error| self.list().push(error)).ok()
     }
 
-    /// Returns the first failure. The others are shown, so that the first comes last.
+    /// Returns the first failure, after showing the others, so that the cause is printed last.
     ///
     /// # Errors
     /// The first failure.

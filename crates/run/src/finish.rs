@@ -33,7 +33,8 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         .iter()
         .cloned()
         .try_for_each(|rating| record(Measured::Rating(rating)))?;
-    run.watch.closing_step(Some("measuring the champion's strength"));
+    run.watch
+        .closing_step(Some("matches of the champion against simple players"));
     let summary = Summary::of(run, &training, &ledger, ratings);
     run.watch.closing_step(None);
     let Some(summary) = summary? else { return Ok(None) };

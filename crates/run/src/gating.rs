@@ -1,7 +1,7 @@
 //! The gate's side of the loop: a candidate plays the champion and replaces it or does not.
 //!
-//! The gate is kept in the store ([`tengen_matches::settle`]): its verdict is written after its games and before the
-//! promotion, so after a crash the gate resumes where it left off, or the recorded verdict takes effect.
+//! The store keeps the gate ([`tengen_matches::settle`]): its verdict is written after its games and before the
+//! promotion. After a crash the gate therefore resumes where it left off, or the recorded verdict takes effect.
 
 use crate::opened::Opened;
 use anyhow::Context;
@@ -13,6 +13,7 @@ use tengen_evaluator::{
 use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
 use tengen_model::{ModelId, Weights};
 use tengen_network::{PredictorOptions, TorchPredictor};
+use tengen_report::counted;
 use tengen_report::metrics::{Gate, Rating};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
@@ -21,9 +22,9 @@ use tengen_store::{Promotion, Put};
 
 /// A model that may become champion.
 pub struct Candidate {
-    /// The model's id.
+    /// Identifies the model in the store.
     pub id: ModelId,
-    /// Its weights, if they are in memory.
+    /// The model's weights, if they are already in memory.
     pub weights: Option<Weights>,
 }
 
@@ -49,7 +50,7 @@ impl Settled {
             return format!("{candidate} {verdict} without a match");
         };
         let forgot = older.iter().find(|older| older.weaker).map(|older| {
-            let (points, games) = (older.result.a_points, older.result.games);
+            let (points, games) = (older.result.a_points, counted_points(older.result.games as u64));
             format!(
                 "; but only {points} of {games} against the older champion {}",
                 older.champion
@@ -57,9 +58,9 @@ impl Settled {
         });
         let estimate = &result.estimate;
         format!(
-            "{candidate} {verdict}: {} of {} points against {champion}, Elo {:+.0} ({:+.0} to {:+.0}){}",
+            "{candidate} {verdict}: {} of {} against {champion}, Elo {:+.0} ({:+.0} to {:+.0}){}",
             result.a_points,
-            result.games,
+            counted_points(result.games as u64),
             estimate.elo,
             estimate.elo_low,
             estimate.elo_high,
@@ -67,7 +68,7 @@ impl Settled {
         )
     }
 
-    /// The verdict as an event.
+    /// The verdict as an event for the run's metrics.
     pub fn event(&self) -> Gate {
         let mut event = Gate {
             candidate: self.verdict.candidate.clone(),
@@ -111,17 +112,17 @@ pub struct Gating<'a> {
 }
 
 impl<'a> Gating<'a> {
-    /// The gate of a run.
+    /// A gate for the candidates of `run`.
     pub fn new(run: &'a Opened) -> Gating<'a> {
         Gating { run, champion: None }
     }
 
     /// Settles a candidate: by its recorded verdict, otherwise by playing the missing games. Reports progress through
-    /// `tell`. `None` if `stop` ended the gate before it could decide.
+    /// `progress`. `None` if `stop` ended the gate before it could decide.
     pub fn settle(
         &mut self,
         candidate: &Candidate,
-        tell: &dyn Fn(String),
+        progress: &dyn Fn(String),
         stop: &dyn Fn() -> bool,
     ) -> anyhow::Result<Option<Settled>> {
         let store = &self.run.store;
@@ -144,7 +145,7 @@ impl<'a> Gating<'a> {
             say: &|line| tracing::info!("{line}"),
         };
         let mut score = RunningScore::default();
-        let mut show = |opponent: &str, game: &GameScore| tell(score.after(&name, opponent, game));
+        let mut show = |opponent: &str, game: &GameScore| progress(score.after(&name, opponent, game));
         let mut players = |id: &str, settings: &GateSettings| self.player(id, candidate, champion, settings);
         let Some(verdict) = settle(&job, &mut players, &mut show)? else {
             return Ok(None);
@@ -224,10 +225,10 @@ impl<'a> Gating<'a> {
                 if device == own.device || device.resolve().is_ok() {
                     return original;
                 }
-                tracing::info!("the gate continues on {}: {device} cannot be used here", own.device);
+                tracing::info!("the gate continues on {}: {device} is not available here", own.device);
             }
             _ => tracing::info!(
-                "the gate continues on {}: {} with {} is unknown",
+                "the gate continues on {}: unknown device {} or precision {}",
                 own.device,
                 settings.device,
                 settings.dtype
@@ -243,7 +244,7 @@ impl<'a> Gating<'a> {
         Ok(self.champion.as_ref().expect("just set").1.clone())
     }
 
-    /// The ratings of all models that have met in gates, oldest first; the first of them is 0.
+    /// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
     pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
         ratings(self.run)
     }
@@ -258,7 +259,7 @@ struct RunningScore {
 }
 
 impl RunningScore {
-    /// The score in words after one more game.
+    /// The score as text after one more game.
     fn after(&mut self, candidate: &str, opponent: &str, game: &GameScore) -> String {
         if self.opponent != opponent {
             *self = RunningScore {
@@ -269,13 +270,19 @@ impl RunningScore {
         self.games += 1;
         self.points += game.summary.a_points.unwrap_or(0.0);
         format!(
-            "{candidate} against {opponent}: {} of {} points",
-            self.points, self.games
+            "{candidate} against {opponent}: {} of {}",
+            self.points,
+            counted_points(self.games)
         )
     }
 }
 
-/// The ratings of all models that have met in gates, oldest first; the first model is 0.
+/// The points at stake in a number of games.
+fn counted_points(games: u64) -> String {
+    counted(games, "point")
+}
+
+/// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
 fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
@@ -327,7 +334,7 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
         .collect()
 }
 
-/// A verdict without its lists of games, which are in the match's own files.
+/// A verdict without its lists of games, which are already in the gate's own files.
 fn without_lists(mut verdict: Value) -> Value {
     let remove = |result: Option<&mut Value>| {
         if let Some(result) = result.and_then(Value::as_object_mut) {

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The only state outside the store is in the trainer's memory and goes into checkpoints; everything else is derived
-//! from the store, so a run can resume after any kind of end.
+//! from the store, so a run can resume after any kind of exit.
 //!
-//! [`run`] does it all; the other functions are its parts, for programs that run one stage as a process of its own.
-//! What happens is shown through a [`Watch`]; setting [`Setup::stop`] ends a run cleanly.
+//! [`run`] does it all; the other functions are its parts, for programs that run one stage in its own process.
+//! A [`Watch`] shows the progress; setting [`Setup::stop`] ends a run cleanly.
 //!
 //! Never here: printing, arguments, protocols for other programs.
 
@@ -43,8 +43,8 @@ pub use watch::{Silent, View, Watch};
 /// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` was set before.
 ///
 /// # Errors
-/// If the store belongs to another run or cannot be used, or a part of the run fails. What was played and learned until
-/// then is kept.
+/// If the store belongs to another run or cannot be used, or if a part of the run fails. Games and training steps up to
+/// that point are kept.
 pub fn run(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Option<Summary>> {
     let mut run = Opened::open(config, location, setup)?;
     run.be_patient();

@@ -20,7 +20,8 @@ use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 pub struct Setup {
     /// How networks are run.
     pub predictor: PredictorOptions,
-    /// This machine's folder for what is not in the store; `None`: one of its own below `~/.local/state/tengen`.
+    /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
+    /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
@@ -164,20 +165,21 @@ impl Opened {
 
     /// The queue that publishes finished games to the store.
     pub fn outbox(&self) -> anyhow::Result<Outbox> {
-        Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.pace)
+        Outbox::new(&self.store, &self.scratch.join("spool"), &self.config.loop_config)
     }
 
-    /// From now on, calls wait for an unreachable store until the configured time is over or Ctrl-C is pressed.
+    /// From now on, calls wait for an unreachable store until the configured time is up or Ctrl-C is pressed.
     pub fn be_patient(&mut self) {
         self.store = self.store.with_patience(Patience {
-            limit: Duration::from_secs_f64(self.config.pace.patience_seconds),
+            limit: Duration::from_secs_f64(self.config.loop_config.patience_seconds),
             give_up: Arc::clone(&self.stop),
         });
     }
 
-    /// Reports on stderr when calls start waiting for the store and when it is back; for stages with no other display.
+    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no other
+    /// display.
     pub fn say_when_away(&self) {
-        let (store, patience) = (self.store.clone(), self.config.pace.patience_seconds);
+        let (store, patience) = (self.store.clone(), self.config.loop_config.patience_seconds);
         let watch = Arc::clone(&self.watch);
         std::thread::spawn(move || {
             let mut away = None;

@@ -6,11 +6,11 @@ use anyhow::Context;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tengen_report::thousands;
+use tengen_report::counted;
 use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
 
 /// How often to try an unreachable store again.
-const ASK_EVERY: Duration = Duration::from_secs(2);
+const RETRY_EVERY: Duration = Duration::from_secs(2);
 
 /// The queue of shards between self-play and the store.
 pub struct Outbox {
@@ -36,12 +36,12 @@ impl Outbox {
     ///
     /// # Errors
     /// If the folder has shards of another store or cannot be read.
-    pub fn new(store: &Store, folder: &Path, pace: &LoopConfig) -> anyhow::Result<Outbox> {
+    pub fn new(store: &Store, folder: &Path, config: &LoopConfig) -> anyhow::Result<Outbox> {
         let mut outbox = Outbox {
             store: store.without_patience(),
             folder: folder.to_owned(),
-            max_bytes: pace.spool_mib << 20,
-            patience: Duration::from_secs_f64(pace.patience_seconds),
+            max_bytes: config.spool_mib << 20,
+            patience: Duration::from_secs_f64(config.patience_seconds),
             spool: None,
             pending: VecDeque::new(),
             away: None,
@@ -79,10 +79,10 @@ impl Outbox {
         match self.publish(&mut published) {
             Ok(()) => {
                 if let Some(away) = self.away.take() {
-                    let seconds = away.since.elapsed().as_secs();
                     tracing::info!(
-                        "the store is reachable again after {seconds} s; shards published: {}",
-                        published.len()
+                        "the store is reachable again after {} s; published {}",
+                        away.since.elapsed().as_secs(),
+                        counted(published.len() as u64, "shard")
                     );
                 }
             }
@@ -94,7 +94,7 @@ impl Outbox {
                     );
                 }
                 let since = self.away.take().map_or_else(Instant::now, |away| away.since);
-                let ask_next = Instant::now() + ASK_EVERY;
+                let ask_next = Instant::now() + RETRY_EVERY;
                 self.away = Some(Away { since, ask_next });
                 self.let_wait(Some(error))?;
             }
@@ -103,20 +103,20 @@ impl Outbox {
         Ok(published)
     }
 
-    /// Publishes what waits, at the end of the process; what the store does not take goes into the spool, whatever the
-    /// reason.
+    /// Publishes the waiting shards at the end of the process. Shards that the store does not accept, for any reason, go
+    /// into the spool.
     ///
     /// # Errors
-    /// When the store refuses for good, and when games are lost because neither store nor spool takes them.
+    /// If the store fails permanently, or if games are lost because neither the store nor the spool accepts them.
     pub fn close(&mut self) -> anyhow::Result<()> {
-        let Err(refused) = self.publish(&mut Vec::new()) else {
+        let Err(error) = self.publish(&mut Vec::new()) else {
             self.away = None;
             return Ok(());
         };
         let stowed = self.stow();
         if self.pending.is_empty() {
-            if !refused.may_pass() {
-                return Err(refused).with_context(|| self.failure());
+            if !error.may_pass() {
+                return Err(error).with_context(|| self.failure());
             }
             let now = Instant::now();
             self.away.get_or_insert(Away {
@@ -127,13 +127,13 @@ impl Outbox {
         }
         let games: u64 = self.pending.drain(..).map(|shard| shard.info.games()).sum();
         let reason = match stowed {
-            Ok(_) => "loop.spool_mib bounds it".to_owned(),
+            Ok(_) => "it is full; loop.spool_mib sets its size".to_owned(),
             Err(error) => format!("{error:#}"),
         };
-        Err(refused).with_context(|| {
+        Err(error).with_context(|| {
             format!(
-                "{} games are lost: {} does not take them, nor does the spool {} ({reason})",
-                thousands(games),
+                "lost {}: neither {} nor the spool {} accepts them ({reason})",
+                counted(games, "game"),
                 self.store.location(),
                 self.folder.display()
             )
@@ -145,7 +145,7 @@ impl Outbox {
         self.pending.is_empty()
     }
 
-    /// What is waiting, as text; `None` while the store is reachable.
+    /// How many games are waiting for the store and where, as text; `None` while the store is reachable.
     pub fn in_words(&self) -> Option<String> {
         let away = self.away.as_ref()?;
         let waiting = self
@@ -154,12 +154,13 @@ impl Outbox {
             .and_then(|spool| spool.waiting().ok())
             .unwrap_or_default();
         let totals = GameTotals::of(&waiting);
+        let pending_games: u64 = self.pending.iter().map(|shard| shard.info.games()).sum();
         Some(format!(
-            "store unreachable for {} s; games waiting in {}: {} (shards: {})",
+            "store unreachable for {} s; waiting in {}: {} in {}",
             away.since.elapsed().as_secs(),
             self.folder.display(),
-            thousands(totals.games + self.pending.iter().map(|shard| shard.info.games()).sum::<u64>()),
-            totals.shards + self.pending.len() as u64
+            counted(totals.games + pending_games, "game"),
+            counted(totals.shards + self.pending.len() as u64, "shard")
         ))
     }
 
@@ -183,7 +184,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Moves shards into the spool while it has room. The rest waits in memory for as long as the patience lasts.
+    /// Moves shards into the spool while it has room. The rest wait in memory until the patience runs out.
     fn let_wait(&mut self, error: Option<StoreError>) -> anyhow::Result<()> {
         if self.pending.is_empty() {
             return Ok(());

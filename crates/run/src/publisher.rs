@@ -21,13 +21,13 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     /// Publishes through `outbox`, with this process's name.
-    pub(crate) fn new(outbox: Outbox, pace: &LoopConfig) -> Publisher {
+    pub(crate) fn new(outbox: Outbox, config: &LoopConfig) -> Publisher {
         Publisher {
             outbox,
             worker: format!("p{}", std::process::id()),
             sequence: 0,
-            max_age: Duration::from_secs_f64(pace.shard_seconds),
-            max_positions: pace.shard_positions,
+            max_age: Duration::from_secs_f64(config.shard_seconds),
+            max_positions: config.shard_positions,
             waiting: BTreeMap::new(),
             positions: 0,
             since: Instant::now(),
@@ -72,10 +72,10 @@ impl Publisher {
         Ok(shards)
     }
 
-    /// Publishes everything gathered, at the end of the process, or leaves it in the spool.
+    /// Publishes everything gathered at the end of the process, or leaves it in the spool.
     ///
     /// # Errors
-    /// As [`Outbox::close`].
+    /// See [`Outbox::close`].
     pub(crate) fn close(&mut self) -> anyhow::Result<()> {
         while let Some(shard) = self.seal()? {
             self.outbox.hold(shard);
@@ -91,13 +91,13 @@ impl Publisher {
         };
         let collection = Collection::SelfPlay { generation };
         let shard = SealedShard::new(&collection, &self.worker, self.sequence, games)?;
-        // Only now: a game that cannot be written must not be lost without a word.
+        // Only now, so that games that cannot be sealed are not lost silently.
         self.waiting.remove(&generation);
         self.sequence += 1;
         Ok(Some(shard))
     }
 
-    /// Whether every game taken is in the store or safe on this machine's disk.
+    /// Whether every gathered game is in the store or safe on this machine's disk.
     pub(crate) fn is_safe(&self) -> bool {
         self.waiting.is_empty() && self.outbox.is_safe()
     }

@@ -16,7 +16,7 @@ const IN_FLIGHT: &str = "in_flight.json";
 /// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// Tells self-play which model to play with.
+/// Describes the model that self-play should use next, with its number of visits and its fair komi.
 pub fn update(
     weights: Weights,
     options: PredictorOptions,
@@ -48,21 +48,21 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         // longer than a millisecond.
         session: now_ms(),
         threads: threads(run),
-        groups_per_thread: run.config.pace.groups_per_worker,
+        groups_per_thread: run.config.loop_config.groups_per_worker,
         channel_capacity: CHANNEL,
         first_limit,
     };
     let config = &run.config.selfplay;
-    let Some(in_flight) = take_in_flight(run)? else {
+    let Some(in_progress) = take_in_progress(run)? else {
         return Ok(Generator::start(config, setup, model, None)?);
     };
-    match Generator::start(config, setup.clone(), model.clone(), Some(&in_flight)) {
+    match Generator::start(config, setup.clone(), model.clone(), Some(&in_progress)) {
         Err(GeneratorError::Snapshot(error)) => {
-            give_up_in_flight(&error);
+            warn_discarded(&error);
             Ok(Generator::start(config, setup, model, None)?)
         }
         Err(error) => {
-            keep_in_flight(run, &in_flight)?;
+            keep_in_progress(run, &in_progress)?;
             Err(error.into())
         }
         started => Ok(started?),
@@ -81,14 +81,14 @@ pub fn identity(run: &Opened) -> RunIdentity {
 
 /// Number of self-play threads: as configured, otherwise one per core.
 pub fn threads(run: &Opened) -> usize {
-    match run.config.pace.workers {
+    match run.config.loop_config.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
     }
 }
 
 /// Saves the games in progress for the next start.
-pub fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
+pub fn keep_in_progress(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
         run.store.files().delete(IN_FLIGHT)?;
         run.store.files().put_new(IN_FLIGHT, snapshot.to_bytes())?;
@@ -98,7 +98,7 @@ pub fn keep_in_flight(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
 
 /// The games in progress at the last clean stop. They are removed from the store first, so that no game is continued
 /// and published twice.
-fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
+fn take_in_progress(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     let Some(bytes) = run.store.files().get(IN_FLIGHT)? else {
         return Ok(None);
     };
@@ -106,12 +106,12 @@ fn take_in_flight(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     match Snapshot::from_bytes(&bytes) {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => {
-            give_up_in_flight(&error);
+            warn_discarded(&error);
             Ok(None)
         }
     }
 }
 
-fn give_up_in_flight(error: &SnapshotError) {
-    tracing::warn!("the games in flight of the last stop are given up: {error}");
+fn warn_discarded(error: &SnapshotError) {
+    tracing::warn!("discarding the games in progress at the last stop: {error}");
 }

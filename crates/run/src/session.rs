@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tengen_model::Weights;
 use tengen_records::GameRecord;
 use tengen_report::metrics::{self, Event, Measured, Metrics};
-use tengen_report::{Refresh, write_report};
+use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator};
 use tengen_store::ShardInfo;
 
@@ -38,7 +38,7 @@ struct Shared<'a> {
     metrics: &'a Metrics,
     status: &'a Mutex<Status>,
     stop: AtomicBool,
-    /// What the threads died of.
+    /// Why threads ended early.
     failures: Failures,
     /// Generation of the newest model.
     generation: AtomicU32,
@@ -64,13 +64,13 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let start_with = first_update(run, &training, generation)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
     let title = format!(
-        "{} in {}, {} positions so far",
+        "{} in {}, {} so far",
         run.config.name,
         run.store.location(),
-        training.positions()
+        counted(training.positions(), "position")
     );
     run.watch.begin(&title);
-    let mut publisher = Publisher::new(outbox, &run.config.pace);
+    let mut publisher = Publisher::new(outbox, &run.config.loop_config);
     let shared = Shared {
         run,
         generator: &generator,
@@ -85,7 +85,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
 
     let spent = run_threads(&shared, &mut training, &mut publisher);
     run.watch.end();
-    // Whatever ended the threads, and whatever fails now: all that was played and learned is kept as far as it can be.
+    // Whatever ended the threads, and even if one of the next steps fails: keep as many games and steps as possible.
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
     let ledger = clock.read(generator.counters().evaluations);
     let stopped = generator.stop();
@@ -94,18 +94,18 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     }
     failures.catch("self-play", || Ok(stopped.result?));
     failures.catch("publishing the last games", || publisher.close());
-    if let Some(words) = publisher.trouble() {
-        run.watch.say(&format!("{words}; the next start publishes them"));
+    if let Some(trouble) = publisher.trouble() {
+        run.watch.say(&format!("{trouble}; the next start publishes them"));
     }
-    failures.catch("keeping the games in flight", || {
-        selfplay::keep_in_flight(run, &stopped.snapshot)
+    failures.catch("saving the games in progress", || {
+        selfplay::keep_in_progress(run, &stopped.snapshot)
     });
-    failures.catch("the last checkpoint", || training.last_checkpoint(&ledger));
+    failures.catch("writing the last checkpoint", || training.last_checkpoint(&ledger));
     failures.into_result(&*run.watch)?;
     Ok(spent == Some(true))
 }
 
-/// Runs all threads until one of them ends. Returns whether the budget is spent, unless looking for that has failed.
+/// Runs all threads until one of them ends. Returns whether the budget is spent, or `None` if the main thread failed.
 fn run_threads(shared: &Shared<'_>, training: &mut Training, publisher: &mut Publisher) -> Option<bool> {
     let (to_trainer, shards) = crossbeam_channel::unbounded();
     let (to_gate, candidates) = crossbeam_channel::unbounded();
@@ -122,7 +122,8 @@ fn run_threads(shared: &Shared<'_>, training: &mut Training, publisher: &mut Pub
     })
 }
 
-/// Starts a named thread whose end, good or bad, is an end for all. What it works on is lent, so that it outlives it.
+/// Starts a named thread. When it ends, successfully or not, all threads stop. It borrows what it works on, so that its
+/// state survives a panic.
 fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     shared: &'scope Shared<'_>,
@@ -137,7 +138,7 @@ fn spawn<'scope>(
 }
 
 impl Shared<'_> {
-    /// Does one thread's part until it ends; then all stop.
+    /// Runs one thread's part until it ends; then all threads stop.
     fn part<T>(&self, name: &str, body: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
         let end = self.failures.catch(&format!("the {name}"), body);
         self.stop.store(true, Ordering::SeqCst);
@@ -158,12 +159,12 @@ impl Shared<'_> {
     fn record(&self, measured: Measured) {
         let elapsed = self.clock.read(0).elapsed_seconds;
         if let Err(error) = self.metrics.record(&Event::now(elapsed, measured)) {
-            tracing::warn!("a measurement is lost: {error:#}");
+            tracing::warn!("cannot record a measurement: {error:#}");
         }
     }
 
     /// Lets self-play continue up to the allowed lead over the trainer.
-    fn move_gate(&self, training: &Training) {
+    fn move_lead(&self, training: &Training) {
         let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
         if limit != self.generator.lead().limit() {
             self.generator.lead().set_limit(limit);
@@ -173,14 +174,14 @@ impl Shared<'_> {
 
 /// Number of positions that self-play may generate beyond those in the store.
 fn training_lead(run: &Opened, training: &Training) -> u64 {
-    let pace = &run.config.pace;
-    let used = (training.trained() as f64 / pace.reuse) as u64;
-    (used.max(pace.start_positions) + pace.lead_positions).saturating_sub(training.positions())
+    let loop_config = &run.config.loop_config;
+    let used = (training.trained() as f64 / loop_config.reuse) as u64;
+    (used.max(loop_config.start_positions) + loop_config.lead_positions).saturating_sub(training.positions())
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
 fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
-    let (weights, name) = match run.config.pace.champions_only {
+    let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
             (run.weights(&champion.model_id)?, champion.model_id.to_string())
@@ -252,7 +253,7 @@ fn train(
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
-        shared.move_gate(training);
+        shared.move_lead(training);
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {
@@ -270,13 +271,13 @@ fn train(
 
 /// Hands weights to self-play and models to the gate when due.
 fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Candidate>) -> anyhow::Result<()> {
-    let pace = &shared.run.config.pace;
+    let loop_config = &shared.run.config.loop_config;
     let step = training.steps();
-    if step.is_multiple_of(pace.candidate_every_steps) {
+    if step.is_multiple_of(loop_config.candidate_every_steps) {
         let candidate = publish_candidate(shared, training)?;
         to_gate.send(candidate).ok();
     }
-    if step.is_multiple_of(pace.weights_every_steps) && !pace.champions_only {
+    if step.is_multiple_of(loop_config.weights_every_steps) && !loop_config.champions_only {
         let generation = shared.generation.load(Ordering::SeqCst);
         let visits = shared.run.config.visits_at(training.positions());
         let name = step_name(generation, step);
@@ -324,7 +325,7 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
                 .ratings()?
                 .into_iter()
                 .for_each(|rating| shared.record(Measured::Rating(rating)));
-            if shared.run.config.pace.champions_only && settled.promoted {
+            if shared.run.config.loop_config.champions_only && settled.promoted {
                 follow_champion(shared, &candidate)?;
             }
         }
@@ -366,10 +367,7 @@ fn report(shared: &Shared<'_>) -> anyhow::Result<()> {
         std::thread::sleep(TICK);
         if written.elapsed() >= REPORT_EVERY {
             if let Err(error) = write_report(&shared.run.store, &page, refresh) {
-                shared
-                    .run
-                    .watch
-                    .say(&format!("the report could not be written: {error:#}"));
+                shared.run.watch.say(&format!("cannot write the report: {error:#}"));
             }
             written = Instant::now();
         }
@@ -411,7 +409,7 @@ mod tests {
     use std::path::Path;
     use tengen_store::GamesOf;
 
-    /// The thread that is to panic, and the training step from which it does.
+    /// The thread that should panic, and the training step from which it does.
     static WANTED: Mutex<Option<(&str, u64)>> = Mutex::new(None);
 
     const THREADS: [&str; 5] = ["publisher", "trainer", "gate", "reporter", "screen"];
@@ -461,7 +459,7 @@ mod tests {
             let error = work(&run).expect_err("a thread that panics");
             assert_eq!(error.to_string(), format!("the {thread} panicked: struck by lightning"));
 
-            // The checkpoint is of the last step made, and every game begun is published or in flight.
+            // The checkpoint is from the last step, and every game started is published or saved as in progress.
             let (step, _) = run
                 .store
                 .checkpoints()
@@ -475,7 +473,7 @@ mod tests {
                 .files()
                 .get("in_flight.json")
                 .expect("readable")
-                .expect("games in flight");
+                .expect("games in progress");
             let in_flight: serde_json::Value = serde_json::from_slice(&in_flight).expect("JSON");
             let groups = in_flight["groups"].as_array().expect("groups");
             begun += groups

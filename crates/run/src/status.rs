@@ -7,7 +7,7 @@ use crate::watch::View;
 use std::time::Instant;
 use tengen_records::GameRecord;
 use tengen_report::metrics::{Measured, Selfplay, Train};
-use tengen_report::thousands;
+use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::Losses;
@@ -22,7 +22,7 @@ pub(crate) struct Status {
     pub steps: u64,
     /// The komi at which games are even.
     pub fair_komi: FairKomi,
-    /// The running or last gate match, as text.
+    /// The current or last gate match, as text.
     pub gate: String,
     /// What keeps games from reaching the store, as text.
     pub trouble: Option<String>,
@@ -180,7 +180,7 @@ impl Status {
     fn waiting(&self, run: &Opened) -> Option<String> {
         let stuck = run.store.waited_for();
         let away = match (&self.trouble, stuck) {
-            (Some(words), _) => words.clone(),
+            (Some(trouble), _) => trouble.clone(),
             (None, Some(time)) => format!("store unreachable for {} s", time.as_secs()),
             (None, None) => return None,
         };
@@ -210,7 +210,12 @@ impl Status {
             ),
         };
         let loss = self.last_losses.as_ref().map_or_else(
-            || format!("waiting for {} positions", thousands(run.config.pace.start_positions)),
+            || {
+                format!(
+                    "waiting for {}",
+                    counted(run.config.loop_config.start_positions, "position")
+                )
+            },
             |losses| {
                 format!(
                     "loss {:.3} (policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2})",
@@ -222,16 +227,16 @@ impl Status {
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
-                "{} games, {:.0} games/s, {} evaluations/s{recent}",
-                thousands(self.games),
+                "{}, {:.0} games/s, {} evaluations/s{recent}",
+                counted(self.games, "game"),
                 self.speed.games_per_second,
                 thousands(self.speed.evaluations_per_second as u64),
             ),
             training: format!(
-                "step {}, {loss}, window {} of {} positions",
+                "step {}, {loss}, window {} of {}",
                 thousands(self.steps),
                 thousands(self.window_positions),
-                thousands(self.positions)
+                counted(self.positions, "position")
             ),
             gate: self.gate.clone(),
             waiting: self.waiting(run),

@@ -14,7 +14,7 @@ use tengen_model::{ModelId, Weights};
 use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
-use tengen_report::{duration, thousands};
+use tengen_report::{counted, duration};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
@@ -25,7 +25,7 @@ const VISITS: u32 = 64;
 /// The players that the champion is measured against.
 const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
 
-/// Everything that the program reports at the end of a run.
+/// Everything reported at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// The run's name.
@@ -139,11 +139,11 @@ impl Summary {
             format!("\nResults of the run {} on the {} board", self.name, self.size),
             String::new(),
             format!(
-                "  {} games, {} positions, {} network evaluations, {} training steps",
-                thousands(self.games),
-                thousands(self.positions),
-                thousands(self.cost.evaluations),
-                thousands(self.steps)
+                "  {}, {}, {}, {}",
+                counted(self.games, "game"),
+                counted(self.positions, "position"),
+                counted(self.cost.evaluations, "network evaluation"),
+                counted(self.steps, "training step")
             ),
             format!(
                 "  in {} ({} of CPU time)",
@@ -158,9 +158,13 @@ impl Summary {
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
-            "  On the empty board at komi {} it plays {} ({} visits);\n  Black's value is {:+.2} (-1 loses, +1 wins), \
-             the expected margin {:+.1} points before komi",
-            first.komi, first.mv, first.visits, first.value, first.board_margin
+            "  On the empty board at komi {} it plays {} ({});\n  Black's value is {:+.2} (-1 is a loss, +1 a win), \
+             the expected margin before komi {:+.1} points",
+            first.komi,
+            first.mv,
+            counted(first.visits.into(), "visit"),
+            first.value,
+            first.board_margin
         ));
         lines.push(String::new());
         lines.extend(self.results.iter().map(Outcome::in_words));
@@ -186,12 +190,12 @@ impl Summary {
 impl Rated {
     fn in_words(&self) -> String {
         format!(
-            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {} evaluations, {} of CPU time",
+            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {}, {} of CPU time",
             self.model,
             self.elo,
             self.low,
             self.high,
-            thousands(self.evaluations),
+            counted(self.evaluations, "evaluation"),
             duration(self.cpu_seconds)
         )
     }
@@ -236,8 +240,9 @@ impl Outcome {
             "with colors alternated"
         };
         format!(
-            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {games}; won \
-             with the whole board: {full_board_wins}"
+            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {}; {full_board_wins} \
+             won with the whole board",
+            counted(*games as u64, "game")
         )
     }
 }
@@ -261,7 +266,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Half a point below the whole board where Black can take it all, otherwise the champion's fair komi.
+    /// Half a point less than the board's area where Black can own the whole board, otherwise the champion's fair komi.
     fn komi(&self) -> anyhow::Result<Komi> {
         let by_area = self.run.config.rules.scoring != Scoring::Territory;
         if by_area && self.size == Size::square(5)? {

@@ -45,7 +45,7 @@ pub struct Training {
     checkpointed: Instant,
     /// Whether the warning about an oversized window was printed.
     warned: bool,
-    /// Whether the last step was completed. One that diverged or panicked leaves weights of no use.
+    /// Whether the last step completed. A step that diverged or panicked leaves unusable weights.
     sound: bool,
 }
 
@@ -86,8 +86,8 @@ impl Training {
         Ok((training, ledger))
     }
 
-    /// Takes in new shards: advances the window, reads and checks its games. The store quarantines damaged shards, and
-    /// the log names them.
+    /// Takes in new shards: advances the window, then reads and checks its games. The store quarantines damaged shards,
+    /// and the log names them.
     ///
     /// # Errors
     /// If the store fails, or if more than 1% of the window's shards, and more than one, are damaged.
@@ -139,9 +139,9 @@ impl Training {
     /// Whether the store's games allow one more step at the reuse ratio.
     pub fn may_step(&self) -> bool {
         let batch = self.config.training.batch as u64;
-        self.positions >= self.config.pace.start_positions.max(1)
+        self.positions >= self.config.loop_config.start_positions.max(1)
             && self.source.positions() > 0
-            && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.pace.reuse
+            && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
     /// Runs one training step.
@@ -149,7 +149,7 @@ impl Training {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
             .source
-            .draw_samples(self.config.training.batch, seed, self.config.pace.symmetry);
+            .draw_samples(self.config.training.batch, seed, self.config.loop_config.symmetry);
         let samples = samples.context("the window has no positions to train on")?;
         let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
         self.sound = false;
@@ -238,7 +238,7 @@ impl Training {
 
     /// Writes a checkpoint if the last one is old enough.
     pub fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
-        match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.pace.checkpoint_seconds) {
+        match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.loop_config.checkpoint_seconds) {
             true => self.checkpoint(&ledger()),
             false => Ok(()),
         }
@@ -247,17 +247,17 @@ impl Training {
     /// Writes a checkpoint at the end of a process, whatever ended it.
     ///
     /// # Errors
-    /// When the store fails, or the last step left nothing worth keeping: the next start then goes on from the
-    /// checkpoint before.
+    /// If the store fails, or if the last step left unusable weights. The next start then resumes from the previous
+    /// checkpoint.
     pub fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.sound,
-            "the last step has spoiled the weights, so the checkpoint before counts"
+            "the last step left unusable weights, so the previous checkpoint remains the newest"
         );
         self.checkpoint(ledger)
     }
 
-    /// Writes a checkpoint now and lets the oldest go.
+    /// Writes a checkpoint now and deletes old ones.
     fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
         let mut files: CheckpointFiles = self
             .trainer
@@ -267,7 +267,9 @@ impl Training {
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
         self.store.checkpoints().put(self.steps(), &files)?;
-        self.store.checkpoints().prune(self.config.pace.checkpoints_kept)?;
+        self.store
+            .checkpoints()
+            .prune(self.config.loop_config.checkpoints_kept)?;
         self.checkpointed = Instant::now();
         tracing::info!("checkpoint at step {}", self.steps());
         Ok(())

@@ -22,13 +22,13 @@ pub trait Watch: Send + Sync {
     /// The threads of a run start; `title` names the run.
     fn begin(&self, _title: &str) {}
 
-    /// The figures of the run, about ten times a second between [`Watch::begin`] and [`Watch::end`].
+    /// The run's current figures; called about ten times a second between [`Watch::begin`] and [`Watch::end`].
     fn show(&self, _view: &View) {}
 
     /// The threads of the run have ended.
     fn end(&self) {}
 
-    /// A sentence for the user.
+    /// A message for the user, one sentence long.
     fn say(&self, _sentence: &str) {}
 
     /// A step at the end of a run that may take long; the text replaces that of the step before. `None` if no such step

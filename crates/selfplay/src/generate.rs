@@ -1,4 +1,4 @@
-//! Playing a fixed number of games, reproducibly.
+//! Plays a fixed number of games reproducibly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,16 +33,16 @@ pub struct GenerateSetup {
 /// Plays a fixed number of games and passes them to `sink` in order of their addresses, group by group.
 ///
 /// The number of groups and their numbers of games depend only on the settings and the number of games. Each group
-/// begins exactly as many games as it has to deliver and plays all of them to the end. Therefore the games are the same
+/// starts exactly as many games as it has to deliver and plays all of them to the end. Therefore the games are the same
 /// for any number of threads, and long games are not excluded, as they would be if the first N games to end were taken.
 /// The price is that a group's batches shrink as its last games end.
 ///
-/// Setting `stop` ends it early. Every group that was finished by then is handed over, and no part of another. Returns
-/// the games handed over.
+/// Setting `stop` ends it early. Groups that are finished by then are passed to `sink` in full; no others are. Returns
+/// the number of games passed to `sink`.
 ///
 /// # Errors
-/// [`GeneratorError::Config`] before the first game, [`GeneratorError::Predict`] and [`GeneratorError::Panicked`] when
-/// a worker failed, the first of them in order of the workers; all finished groups are handed over first.
+/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for the
+/// first worker, in order of their numbers, that failed. All finished groups are passed to `sink` first.
 pub fn generate(
     config: &SelfPlayConfig,
     setup: &GenerateSetup,
@@ -79,7 +79,7 @@ pub fn generate(
                 next += 1;
             }
         }
-        // A group before these was given up.
+        // An earlier group was abandoned.
         for games in early.into_values() {
             handed_over += games.len() as u64;
             sink(games);
@@ -114,7 +114,7 @@ impl Job<'_> {
             .max(1)
     }
 
-    /// Plays until no group is left. Once a worker has failed, none begins another group.
+    /// Plays until no group is left. Once a worker has failed, no worker starts another group.
     fn work(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), GeneratorError> {
         let result = match catch_panic(|| self.play_groups(worker, results)) {
             Ok(played) => played.map_err(|error| GeneratorError::Predict { worker, error }),

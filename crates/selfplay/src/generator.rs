@@ -20,7 +20,7 @@ use crate::worker::{Shared, Worker, WorkerEnd};
 /// The settings of a [`Generator`].
 #[derive(Clone, Debug)]
 pub struct GeneratorSetup {
-    /// What all games have in common.
+    /// The identity shared by all games.
     pub run: RunIdentity,
     /// A number that no earlier start of the same run had; it distinguishes the games of different starts, even after a
     /// crash that left no snapshot.

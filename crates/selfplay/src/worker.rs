@@ -90,8 +90,8 @@ struct InUse {
 }
 
 impl Worker {
-    /// Plays until told to stop or until the predictor fails or something panics. Its games are kept in any case: a
-    /// group that a panic interrupts holds every game as it was after its last move.
+    /// Plays until stopped, or until the predictor fails or something panics. The games are kept in any case: a group
+    /// interrupted by a panic has every game as it was after its last move.
     pub(crate) fn run(mut self) -> WorkerEnd {
         let shared = self.shared.clone();
         let _stop = StopOnDrop(&shared);

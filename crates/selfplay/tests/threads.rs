@@ -175,7 +175,7 @@ fn new_models_arrive_without_losing_a_game() {
 }
 
 #[test]
-fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
+fn a_worker_that_fails_or_panics_stops_self_play_with_its_error() {
     let failing = ModelUpdate {
         predictor: Arc::new(|worker| match worker {
             1 => Err(PredictError::Failed("no device".to_owned())),
@@ -200,8 +200,8 @@ fn a_worker_that_fails_or_panics_ends_the_run_with_its_reason() {
     assert!(error.to_string().contains("broken driver"), "{error}");
 }
 
-/// The predictor of the first worker works for a number of calls and until another worker is at work; then it fails or
-/// panics. The others do not.
+/// The first worker's predictor answers a number of calls until another worker is active; then it fails or panics. The
+/// other predictors always work.
 struct Mortal {
     inner: ScriptedPredictor,
     calls: Option<u32>,
@@ -246,7 +246,7 @@ fn mortal(calls: u32, panics: bool) -> ModelUpdate {
 }
 
 #[test]
-fn a_worker_that_fails_or_panics_in_mid_game_loses_no_game() {
+fn a_worker_that_fails_or_panics_mid_game_loses_no_games() {
     for panics in [false, true] {
         let generator = start(2, 0, mortal(300, panics), u64::MAX, None);
         let mut games = Vec::new();
@@ -268,7 +268,7 @@ fn a_worker_that_fails_or_panics_in_mid_game_loses_no_game() {
         );
         assert_eq!(stopped.snapshot.games(), 4 * 8);
 
-        // What is kept can be played on.
+        // The saved games can be continued.
         let generator = start(2, 1, scripted(1), u64::MAX, Some(&stopped.snapshot));
         let mut resumed = HashSet::new();
         while resumed.len() < 32 {
@@ -280,7 +280,7 @@ fn a_worker_that_fails_or_panics_in_mid_game_loses_no_game() {
         }
         assert!(
             games.iter().all(|game| !resumed.contains(&game.address)),
-            "no game comes twice"
+            "no game is delivered twice"
         );
     }
 }
@@ -299,13 +299,13 @@ fn generate_hands_over_every_finished_group_before_it_reports_a_failure() {
         let sink = |games: Vec<GameRecord>| groups.push(games.len());
         let error = generate(&config(&["3x3"]), &setup, &mortal(5, panics), &counters, &stop, sink).unwrap_err();
         assert!(!error.to_string().is_empty());
-        // The worker that fails finishes no group; the other one finishes what it has begun.
+        // The failing worker finishes no group; the other one finishes the group it has started.
         assert!(!groups.is_empty(), "{error}");
         assert!(groups.iter().all(|&games| games == 32), "whole groups only: {groups:?}");
     }
 }
 
-/// Games end as soon as they are settled where that is asked for, and only there.
+/// Games end as soon as they are settled if the settings ask for it, and not otherwise.
 #[test]
 fn settled_games_end_if_configured() {
     let ends = |wanted: bool, threads: usize| {

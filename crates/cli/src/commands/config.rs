@@ -1,4 +1,4 @@
-//! `tengen config`: configurations without a run.
+//! `tengen config`: works with configurations without starting a run.
 
 mod check;
 mod diff;
@@ -34,7 +34,7 @@ fn load(source: &str, overrides: &[String]) -> anyhow::Result<RunConfig> {
     }
     let stored = stored(source)?;
     match overrides {
-        // A run that was begun under earlier limits can still be looked at.
+        // Not validated, so that runs started under earlier limits can still be viewed.
         [] => Ok(stored),
         _ => stored.with_overrides(overrides),
     }
@@ -44,8 +44,8 @@ fn load(source: &str, overrides: &[String]) -> anyhow::Result<RunConfig> {
 fn stored(location: &str) -> anyhow::Result<RunConfig> {
     let store = Store::open(location, Create::Never)?;
     let Some(run) = store.run_info()? else {
-        bail!("{location} has no run.json: expected a config file, or the store of a run");
+        bail!("{location} has no run.json: expected a config file or the store of a run");
     };
     serde_json::from_value(run.config)
-        .with_context(|| format!("the configuration in {location}/run.json is of another version"))
+        .with_context(|| format!("the configuration in {location}/run.json is from another version"))
 }

@@ -13,8 +13,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Match the store's newest model against the champion and promote it if it is stronger
 ///
-/// The match, its games and the verdict go into the store, the games as they finish. If interrupted in any way, the same
-/// command plays only the games that are missing. A verdict that is already recorded takes effect without another match.
+/// The match, its games and the verdict go into the store, the games as they finish. After any interruption, the same
+/// command plays only the missing games. A verdict that is already recorded takes effect without another match.
 /// With --follow, the command keeps waiting for more models.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -40,7 +40,7 @@ struct Done {
     verdicts: Vec<tengen_report::metrics::Gate>,
 }
 
-/// Judges candidates.
+/// Decides on the newest candidate, or with `--follow` on one after another.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
@@ -52,11 +52,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         match left_over(&run)? {
             Some(candidate) => {
                 let line = bars().add(ProgressBar::new_spinner());
-                let tell = |words| {
-                    line.set_message(words);
+                let progress = |text| {
+                    line.set_message(text);
                     line.tick();
                 };
-                let settled = gating.settle(&candidate, &tell, &|| interrupt.requested())?;
+                let settled = gating.settle(&candidate, &progress, &|| interrupt.requested())?;
                 line.finish_and_clear();
                 if let Some(settled) = settled {
                     say(settled.in_words());

@@ -9,7 +9,7 @@ use tengen_run::{RunConfig, Setup};
 
 /// Train a network from zero: self-play, training and gating side by side until the budget is spent
 ///
-/// Everything the run produces goes into its store. Run the same command again to resume where it stopped, even after
+/// Everything the run produces goes into its store. Run the same command again to resume where it left off, even after
 /// kill -9. Ctrl-C stops cleanly; a second Ctrl-C stops at once. Both exit with 130.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -67,5 +67,5 @@ fn this_command() -> String {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    shlex::try_join(words.iter().map(String::as_str)).expect("arguments hold no NUL")
+    shlex::try_join(words.iter().map(String::as_str)).expect("arguments contain no NUL")
 }

@@ -26,7 +26,7 @@ use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
-    /// Games to play
+    /// Number of games to play
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
     /// Worker threads [default: loop.workers of the configuration]
@@ -56,7 +56,7 @@ struct Done {
     shards: Vec<String>,
 }
 
-/// Plays the games.
+/// Plays and publishes the games, or as many as are finished when the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let stop = AtomicBool::new(false);
     let ended = AtomicBool::new(false);
     let failures = Failures::default();
-    // Whoever fails, self-play stops and hands over the groups that are finished.
+    // If any part fails, self-play stops and hands over the finished groups.
     let or_stop = |done: Option<()>| done.unwrap_or_else(|| stop.store(true, Ordering::SeqCst));
     let games = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -118,9 +118,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         games
     });
     failures.catch("publishing the last games", || sink.outbox.close());
-    if let Some(words) = sink.outbox.in_words() {
+    if let Some(trouble) = sink.outbox.in_words() {
         say(format!(
-            "{words}; the next `tengen selfplay` or `tengen run` on this store publishes them"
+            "{trouble}; the next `tengen selfplay` or `tengen run` on this store publishes them"
         ));
     }
     failures.into_result(&*run.watch)?;
@@ -209,7 +209,7 @@ impl Sink<'_> {
     }
 }
 
-/// Shows progress until all games are done and passes an interrupt on.
+/// Shows progress until all games are done, and stops self-play on an interrupt.
 fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBool, ended: &AtomicBool) {
     let bar = bars().add(ProgressBar::new(games));
     let style = ProgressStyle::with_template("[{bar:40}] {human_pos}/{human_len} games, {msg}, {eta} left");

@@ -14,7 +14,7 @@ pub(crate) struct StageArgs {
     /// The run's store: a folder or an address
     #[arg(long, value_name = "DIR")]
     store: String,
-    /// Start the run with this configuration, or continue under it; without it, use the store's own configuration
+    /// Start or continue the run with this configuration [default: the one in the store]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Override a value of --config; may be repeated
@@ -29,9 +29,9 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
-    /// Opens the run, starting it if there is none and a configuration is given.
+    /// Opens the run, or starts one if there is none and a configuration is given.
     ///
-    /// `interrupt` ends the stage cleanly, and the waiting of calls to a store that is unreachable.
+    /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
     pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
         let setup = Setup {
             predictor: self.device.predictor_options(),

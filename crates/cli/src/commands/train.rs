@@ -28,7 +28,7 @@ keeps the unpacked games on another disk.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
-    /// Steps to train, whatever the reuse ratio says
+    /// Number of steps to train, regardless of the reuse ratio
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "follow")]
     steps: Option<u64>,
     /// Wait for more games; publish a model every `loop.candidate_every_steps`
@@ -57,7 +57,7 @@ struct Done {
     model: Option<String>,
 }
 
-/// Trains.
+/// Trains until the requested steps are done, the games are used up, or the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
     let mut run = args.stage.open(&interrupt)?;
@@ -100,7 +100,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             bar.inc(1);
             bar.set_message(format!("loss {:.3}", now.total));
             losses = Some(now);
-            if args.follow && training.steps().is_multiple_of(run.config.pace.candidate_every_steps) {
+            if args.follow
+                && training
+                    .steps()
+                    .is_multiple_of(run.config.loop_config.candidate_every_steps)
+            {
                 generation += 1;
                 model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
             }
@@ -112,7 +116,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let stopped = last.is_none_or(|last| training.steps() < last) && interrupt.requested();
     let made = training.steps() - first;
     if made > 0 {
-        failures.catch("the last checkpoint", || training.last_checkpoint(&clock.read(0)));
+        failures.catch("writing the last checkpoint", || {
+            training.last_checkpoint(&clock.read(0))
+        });
     }
     failures.into_result(&*run.watch)?;
     if made > 0 && !args.follow {
@@ -145,7 +151,7 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
         .map_or("no steps".to_owned(), |loss| format!("loss {loss:.3}"));
     let model = done.model.as_deref().unwrap_or("none");
     crate::output::result(format!(
-        "{} made, {} in total, {loss}, {} samples/s; new model: {model}",
+        "{} trained, {} in total, {loss}, {} samples/s; new model: {model}",
         counted(done.steps_made, "step"),
         thousands(done.steps),
         thousands(done.samples_per_second as u64)

@@ -1,4 +1,4 @@
-//! `tengen config`, and what commands say about configurations that cannot be used.
+//! `tengen config`, and the messages of commands about invalid configurations.
 
 use crate::common::tengen;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn shipped(name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// A store with nothing but the `run.json` of this configuration.
+/// A store that contains only a `run.json` with this configuration.
 fn store(folder: &Path, config: serde_json::Value) -> String {
     let location = folder.join("store").to_str().unwrap().to_owned();
     let store = Store::open(&location, Create::Always).unwrap();
@@ -62,7 +62,7 @@ fn stores_show_the_configuration_of_their_run() {
         "{}",
         checked.stdout
     );
-    // An empty folder is no store of a run.
+    // An empty folder is not the store of a run.
     let empty = folder.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
     tengen(&["config", "show", empty.to_str().unwrap()]).refuses(1, "empty");
@@ -115,7 +115,7 @@ fn diff_has_a_line_for_every_key_that_differs() {
 }
 
 #[test]
-fn check_says_which_configurations_can_be_used() {
+fn check_reports_which_configurations_are_valid() {
     let files = ["5x5.toml", "7x7.toml", "9x9.toml", "19x19.toml", "all-keys.toml"].map(shipped);
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let good = tengen(&[&["config", "check"], &files[..]].concat());
@@ -135,7 +135,7 @@ fn check_says_which_configurations_can_be_used() {
     .unwrap();
     let bad = bad.to_str().unwrap();
     let mixed = tengen(&["config", "check", bad, files[0]]);
-    mixed.refuses(1, "1 of 2 configurations cannot be used");
+    mixed.refuses(1, "1 of 2 configurations is invalid");
     let lines: Vec<&str> = mixed.stdout.lines().collect();
     assert!(
         lines[0].contains("bad.toml, line 1: name is \"a/b\": expected 1 to 100 letters"),

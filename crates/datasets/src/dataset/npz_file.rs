@@ -1,5 +1,5 @@
-//! Writes a table as a NumPy archive with one array per column. `ndarray-npy` writes them, except texts and times, whose
-//! types it lacks.
+//! Writes a table as a NumPy archive with one array per column. `ndarray-npy` writes all arrays except those of strings
+//! and times, which it does not support.
 //!
 //! A column of points becomes `[N, height, width]`, and a column of moves `[N, height * width + 1]`. A column of
 //! variable length becomes all its items in sequence plus `<name>_offsets` `[N + 1]`. A nullable column holds 0 for
@@ -21,13 +21,13 @@ use super::column::{Kind, Shape};
 use super::error::{DatasetError, cannot_write};
 use super::table::{Cells, Table, Values};
 
-/// Archives of at least this size need the wider zip fields.
+/// Archives of at least this size need the zip64 format.
 const LARGE: usize = 1 << 30;
 
 type Archive = ZipWriter<Cursor<Vec<u8>>>;
 
-/// Writes rows of one board size as a compressed `.npz` and makes it durable. The archive is built in memory, like the
-/// table: a zip writer that hits a full disk would still try to finish the archive when it is dropped.
+/// Writes rows of one board size as a compressed `.npz` and syncs it to disk. The archive is built in memory, because a
+/// zip writer that hits a full disk would still try to finish the archive when it is dropped.
 pub(crate) fn write_npz(path: &Path, table: &Table, size: Size) -> Result<(), DatasetError> {
     let write = || -> io::Result<()> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
@@ -90,7 +90,7 @@ fn write_items<T: WritableElement + Clone + Default>(
     }
 }
 
-/// The items of a column of lists of one length, with zeros for each list that is null.
+/// The items of a column of equally long lists, with zeros for null lists.
 fn full_rows<'a, T: Clone + Default>(cells: &Cells, items: &'a [T], row_items: usize) -> Cow<'a, [T]> {
     let rows = cells.ends.len();
     if items.len() == rows * row_items {
@@ -125,7 +125,8 @@ fn write_times(archive: &mut Archive, name: &str, times: &[i64]) -> io::Result<(
     write_bytes(archive, name, "<M8[ms]", times.len(), &bytes)
 }
 
-/// Writes texts as UTF-32 of the length of the longest, at least one character: NumPy has no texts of length 0; `[N]`.
+/// Writes strings as UTF-32, all as long as the longest, as `[N]`. The length is at least one character, because NumPy
+/// has no strings of length 0.
 fn write_texts(archive: &mut Archive, name: &str, texts: &[Arc<str>]) -> io::Result<()> {
     let length = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * length * texts.len());
@@ -136,14 +137,14 @@ fn write_texts(archive: &mut Archive, name: &str, texts: &[Arc<str>]) -> io::Res
     write_bytes(archive, name, &format!("<U{length}"), texts.len(), &bytes)
 }
 
-/// Writes an array `[N]` of a type that `ndarray-npy` lacks, with a header of format version 1.0.
+/// Writes an array `[N]` of a type that `ndarray-npy` does not support, with a header of format version 1.0.
 fn write_bytes(archive: &mut Archive, name: &str, code: &str, items: usize, bytes: &[u8]) -> io::Result<()> {
     begin(archive, name, bytes.len())?;
     archive.write_all(&npy_header(code, items))?;
     archive.write_all(bytes)
 }
 
-/// Begins the zip entry of an array.
+/// Starts the zip entry of an array.
 fn begin(archive: &mut Archive, name: &str, bytes: usize) -> io::Result<()> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_arrays_of_the_shape_of_their_column() {
+    fn numeric_columns_become_arrays_of_their_shape() {
         fn read<A: ReadNpyExt>(name: &str) -> A {
             A::read_npy(archive().by_name(&format!("{name}.npy")).unwrap()).unwrap()
         }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 /// The longest value that is quoted whole, in characters.
 const LONGEST_VALUE: usize = 60;
 
-/// One thing wrong with a configuration.
+/// One error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// The key it concerns, with its sections.
@@ -39,7 +39,7 @@ impl Fault {
         }
     }
 
-    /// A key that no configuration has.
+    /// The fault of an unknown key, with suggestions.
     pub(super) fn unknown(key: &str) -> Fault {
         let (section, _) = key.rsplit_once('.').unwrap_or_default();
         let suggestions = keys::suggest(key);
@@ -54,7 +54,7 @@ impl Fault {
     }
 }
 
-/// Reads a configuration, fills in the defaults and does not check the range of its values.
+/// Reads a configuration and fills in the defaults, but does not check the ranges of its values.
 pub(super) fn read(table: &Table) -> Result<RunConfig, Fault> {
     // A list in place of a section would be read as the section's values in order.
     let is_section = |key: &&keys::Key| key.is_section;
@@ -73,10 +73,10 @@ fn parse(table: &Table) -> Result<RunConfig, Fault> {
     })
 }
 
-/// Puts a message of the parser into words. Its own words for values are kept where a type of ours wrote them, such as
-/// those for the names of rules.
+/// Rewrites a message of the parser in terms of keys and values. Messages that come from our own types, such as those
+/// about the names of rules, stay as they are.
 fn explain(table: &Table, path: &str, message: &str) -> Fault {
-    let name_after = |words: &str| message.strip_prefix(words)?.split('`').next();
+    let name_after = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
     let section_of = |name: &str| path.strip_suffix(name).map_or(path, |rest| rest.trim_end_matches('.'));
     if let Some(name) = name_after("unknown field `") {
         let key = keys::join(section_of(name), name);
@@ -113,7 +113,7 @@ fn wrong_value(table: &Table, key: &str, message: &str) -> Fault {
     Fault::new(key, format!("{key} is {found}: expected {expected}"))
 }
 
-/// A section in words, with an example of one of its keys.
+/// Describes a section, with an example of one of its keys.
 fn section_words(section: &str) -> String {
     let names = keys::children(section);
     let example = names.iter().find_map(|name| {
@@ -124,7 +124,7 @@ fn section_words(section: &str) -> String {
     format!("a section with the keys {names}{}", example.unwrap_or_default())
 }
 
-/// What the parser wanted, in the words of somebody who writes TOML.
+/// What the parser expected, in terms familiar to people who write TOML.
 fn value_words(message: &str) -> String {
     let wanted = message.rsplit_once("expected ").map_or(message, |(_, wanted)| wanted);
     let whole_number = |largest: u64| format!("a whole number from 0 to {largest}");
@@ -150,7 +150,7 @@ fn such_as(key: &str) -> String {
     keys::example(key).map_or_else(String::new, |example| format!(", such as {example}"))
 }
 
-/// A value as TOML, cut where it is long.
+/// A value as TOML, truncated if it is long.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.chars().count() > LONGEST_VALUE {

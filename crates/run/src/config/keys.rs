@@ -1,6 +1,6 @@
-//! The keys a configuration can hold: their defaults, their choices, and the one that a misspelled key may mean.
+//! The keys that a configuration can have: their defaults, their choices, and suggestions for misspelled keys.
 //!
-//! The list is asked of the configuration's types, so a new key appears here by itself.
+//! The list is derived from the configuration's types, so new keys appear here automatically.
 
 use super::RunConfig;
 use std::sync::LazyLock;
@@ -13,24 +13,24 @@ rules = "tromp_taylor"
 network = { blocks = 4, channels = 32 }
 "#;
 
-/// Examples for keys whose default is absent or does not show the form of other values.
+/// Examples for keys that have no default, or whose default does not show what other values look like.
 const EXAMPLES: [(&str, &str); 3] = [
     ("selfplay.boards", r#"[{ size = "9x9", share = 1.0 }]"#),
     ("selfplay.komi.fixed_fair", "24.5"),
     ("loop.later_visits", "[[100000, 16], [1000000, 32]]"),
 ];
 
-/// Stands for a key or a choice that no type knows.
+/// A key or a choice that no type knows, used to make the parser list the known ones.
 const UNKNOWN: &str = "?";
 
 /// The most keys suggested at once.
 const SUGGESTIONS: usize = 3;
 
-/// Every key with its default, except those that are only written when they are set.
+/// Every key with its default, except optional keys.
 static DEFAULTS: LazyLock<Table> = LazyLock::new(|| {
     let config: RunConfig = toml::from_str(REQUIRED).expect("the required keys are enough");
     let text = toml::to_string(&config).expect("a configuration is TOML");
-    toml::from_str(&text).expect("what was written is TOML")
+    toml::from_str(&text).expect("the serialized text is TOML")
 });
 
 /// The defaults without the required keys.
@@ -52,7 +52,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 pub struct Key {
     /// The key with its sections, such as `budget.minutes`.
     pub path: String,
-    /// Whether it holds other keys.
+    /// Whether the key is a section, which contains other keys.
     pub is_section: bool,
 }
 
@@ -61,12 +61,12 @@ pub fn all() -> &'static [Key] {
     &KEYS
 }
 
-/// Whether there is such a key or section.
+/// Whether a key or section with this path exists.
 pub fn is_known(path: &str) -> bool {
     all().iter().any(|key| key.path == path)
 }
 
-/// Every key that holds a value, in the order in which they are written.
+/// Every key that has a value rather than other keys, in the order in which they are written.
 pub fn leaves() -> impl Iterator<Item = &'static str> {
     let leaves = all().iter().filter(|key| !key.is_section);
     leaves.map(|key| key.path.as_str())
@@ -83,8 +83,8 @@ pub fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The table with the default of every key that it leaves out. A section that is given in part keeps the other defaults
-/// of the whole; keys without a default stay out.
+/// The table completed with the default of every key that it leaves out, also inside sections that it has in part. Keys
+/// without a default stay absent.
 pub fn with_defaults(table: &Table) -> Table {
     let mut filled = OPTIONAL.clone();
     overlay(&mut filled, table);
@@ -100,17 +100,17 @@ fn overlay(onto: &mut Table, table: &Table) {
     }
 }
 
-/// The names and places in lists that a path consists of.
+/// The parts of a path: names of keys, and indices into lists.
 pub fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['.', '[']).map(|part| part.trim_end_matches(']'))
 }
 
-/// The key's default; none for a key that is only written when it is set.
+/// The key's default; `None` for an optional key.
 pub fn default_of(path: &str) -> Option<&'static Value> {
     look_up(&DEFAULTS, path)
 }
 
-/// A value that the key can have, as TOML; for a part of a list, a value of the whole list.
+/// A valid value of the key, as TOML; for an item of a list, a value of the whole list.
 pub fn example(path: &str) -> Option<String> {
     let whole = path.split('[').next().unwrap_or(path);
     let listed = |path| EXAMPLES.iter().find(|(key, _)| *key == path);
@@ -121,18 +121,18 @@ pub fn example(path: &str) -> Option<String> {
     }
 }
 
-/// The names of a section's keys; the sections and keys of the whole configuration for the empty path.
+/// The names of a section's keys. For an empty path, the top-level sections and keys.
 pub fn children(section: &str) -> Vec<String> {
     let key = join(section, UNKNOWN);
     names_after(&format!("unknown field `{UNKNOWN}`"), &refusal(&key, 0.into()))
 }
 
-/// The words that a key takes, where it takes only certain ones.
+/// The words that a key accepts, if it only accepts certain ones.
 pub fn choices(path: &str) -> Vec<String> {
     names_after(&format!("unknown variant `{UNKNOWN}`"), &refusal(path, UNKNOWN.into()))
 }
 
-/// A key below a section.
+/// The path of a key in a section; an empty section is the top level.
 pub fn join(section: &str, name: &str) -> String {
     match section {
         "" => name.to_owned(),
@@ -140,7 +140,7 @@ pub fn join(section: &str, name: &str) -> String {
     }
 }
 
-/// Puts a value at a key, making the sections above it where they are missing. A value above it is replaced.
+/// Sets a key, creating missing sections above it. A plain value in place of such a section is replaced.
 pub fn put(table: &mut Table, path: &str, value: Value) {
     match path.split_once('.') {
         None => drop(table.insert(path.to_owned(), value)),
@@ -149,12 +149,13 @@ pub fn put(table: &mut Table, path: &str, value: Value) {
             if !inner.is_table() {
                 *inner = Value::Table(Table::new());
             }
-            put(inner.as_table_mut().expect("made a table above"), rest, value);
+            put(inner.as_table_mut().expect("it is a table by now"), rest, value);
         }
     }
 }
 
-/// The keys that an unknown one may mean: the same name elsewhere, the name of these initials, or a likely misspelling.
+/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the correct
+/// spelling.
 pub fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();
@@ -170,7 +171,7 @@ pub fn suggest(unknown: &str) -> Vec<String> {
         .collect()
 }
 
-/// How far a key is from the unknown one: names count more than sections; none where they have nothing in common.
+/// How far a known key is from the unknown one; `None` if they have nothing in common. Names count more than sections.
 fn likeness(unknown: &str, known: &str) -> Option<usize> {
     let (unknown_section, unknown_name) = unknown.rsplit_once('.').unwrap_or(("", unknown));
     let (section, name) = known.rsplit_once('.').unwrap_or(("", known));
@@ -216,7 +217,7 @@ fn collect(section: &str, into: &mut Vec<Key>) {
     }
 }
 
-/// What the types say about a value at a key of the defaults; empty when they take it.
+/// The parser's error if the key has this value; empty if it accepts the value.
 fn refusal(path: &str, value: Value) -> String {
     let mut table = DEFAULTS.clone();
     put(&mut table, path, value);
@@ -224,9 +225,9 @@ fn refusal(path: &str, value: Value) -> String {
     taken.map_or_else(|error| error.message().to_owned(), |_| String::new())
 }
 
-/// The names in backticks behind the words a message begins with.
-fn names_after(words: &str, message: &str) -> Vec<String> {
-    let rest = message.strip_prefix(words).unwrap_or_default();
+/// The names in backticks after the prefix of a message; none if the message starts differently.
+fn names_after(prefix: &str, message: &str) -> Vec<String> {
+    let rest = message.strip_prefix(prefix).unwrap_or_default();
     rest.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

@@ -5,9 +5,9 @@ use super::{RunConfig, keys};
 use tengen_matches::usage;
 use toml::{Table, Value};
 
-/// One override.
+/// One override from the command line.
 pub(super) struct Assignment<'a> {
-    /// As it was given.
+    /// The argument as the user wrote it.
     text: &'a str,
     key: &'a str,
     value: Value,
@@ -16,7 +16,7 @@ pub(super) struct Assignment<'a> {
 /// Reads all overrides.
 ///
 /// # Errors
-/// Wrong use: no `=`, or two overrides of one key.
+/// A usage error if an override has no `=` or if two override the same key.
 pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<Assignment<'_>>> {
     let mut assignments: Vec<Assignment> = Vec::new();
     for text in texts {
@@ -45,10 +45,10 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Puts the value into the table and reads the whole again.
+    /// Puts the value into the table and reads the whole table again.
     ///
     /// # Errors
-    /// Wrong use, naming this override.
+    /// A usage error that names this override.
     pub(super) fn apply(&self, table: &mut Table) -> anyhow::Result<RunConfig> {
         self.check_key().map_err(|fault| self.refuse(&fault))?;
         keys::put(table, self.key, self.value.clone());
@@ -64,7 +64,7 @@ impl<'a> Assignment<'a> {
         is_inside(key, self.key) || is_inside(self.key, key)
     }
 
-    /// Wrong use: this override cannot be used.
+    /// A usage error about this override.
     pub(super) fn refuse(&self, fault: &Fault) -> anyhow::Error {
         refuse(std::slice::from_ref(self), fault)
     }
@@ -84,21 +84,21 @@ impl<'a> Assignment<'a> {
                 let example = keys::example(path).map_or_else(String::new, |value| format!(", such as {path}={value}"));
                 Err(Fault::new(
                     self.key,
-                    format!("{path} is one value, not a section: set the whole of it{example}"),
+                    format!("{path} is a single value, not a section: set all of it{example}"),
                 ))
             }
         }
     }
 }
 
-/// Wrong use: these overrides cannot be used, or not together.
+/// A usage error about several overrides that cannot be combined.
 pub(super) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error {
     let given: Vec<String> = assignments.iter().map(|one| format!("--set {}", one.text)).collect();
     usage(format!("{}: {fault}", given.join(" ")))
 }
 
-/// The value is TOML where it can be read as such, else text. Keys that take text take everything as text, so names
-/// such as `7` need no quotes.
+/// Reads the value as TOML if possible, otherwise as text. Keys that expect text accept everything as text, so names such
+/// as `7` need no quotes.
 fn value_of(key: &str, text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok();
     let parsed = parsed.filter(|table| table.len() == 1);

@@ -1,20 +1,20 @@
-//! `tengen config check`: whether configurations can be used.
+//! `tengen config check`: whether configurations are valid.
 
-use crate::output;
+use crate::output::{self, counted};
 use anyhow::bail;
 use serde::Serialize;
 use tengen_run::RunConfig;
 
 /// Check configurations without running them
 ///
-/// Prints a line for each: `ok` with name, boards, network and id (the id that stores give the configuration), or what
-/// is wrong with it. Exits with 1 if one cannot be used.
+/// Prints one line for each: `ok` with its name, boards, network and id (which identifies it in stores), or the error.
+/// Exits with 1 if any is invalid.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen config check configs/*.toml
   tengen config check mine.toml data/runs/demo --json")]
 pub(crate) struct Args {
-    /// Config files, or stores: then the configurations that their runs were begun with
+    /// Config files, or stores for the configurations that their runs started with
     #[arg(required = true, value_name = "CONFIG")]
     configs: Vec<String>,
     /// Print one JSON object
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What a configuration is, or what is wrong with it.
+/// A configuration's key facts, or its error.
 #[derive(Serialize)]
 struct Checked {
     config: String,
@@ -56,7 +56,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     match bad {
         0 => Ok(()),
-        _ => bail!("{bad} of {} configurations cannot be used", args.configs.len()),
+        1 => bail!(
+            "1 of {} is invalid",
+            counted(args.configs.len() as u64, "configuration")
+        ),
+        _ => bail!(
+            "{bad} of {} are invalid",
+            counted(args.configs.len() as u64, "configuration")
+        ),
     }
 }
 
@@ -91,7 +98,7 @@ fn line(checked: &Checked) -> String {
             let Summary { network, id, .. } = summary;
             format!("{config}: ok, name {name}, boards {boards}, network {network}, id {id}")
         }
-        // Errors of files name the file already.
+        // Errors about files already name the file.
         (None, Some(error)) if error.contains(config.as_str()) => error.clone(),
         (None, error) => format!("{config}: {}", error.as_deref().unwrap_or_default()),
     }

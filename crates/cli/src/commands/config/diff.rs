@@ -1,4 +1,4 @@
-//! `tengen config diff`: where two configurations differ.
+//! `tengen config diff`: the keys in which two configurations differ.
 
 use crate::output;
 use serde::Serialize;
@@ -10,23 +10,23 @@ const ABSENT: &str = "-";
 
 /// Compare two effective configurations: one line for every key that differs
 ///
-/// A line has the key and both values; `-` is a key that is not set. Exits with 0 whether or not they differ.
+/// A line shows the key and both values, with `-` for a key that is not set. Exits with 0 whether or not they differ.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen config diff configs/5x5.toml configs/9x9.toml
   tengen config diff data/runs/demo configs/5x5.toml
   tengen config diff configs/all-keys.toml configs/5x5.toml    what 5x5 changes of the defaults")]
 pub(crate) struct Args {
-    /// A config file, or a store: then the configuration that its run was begun with
+    /// A config file, or a store for the configuration that its run started with
     a: String,
-    /// The other one
+    /// The config file or store to compare it with
     b: String,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// A key with its two values; none where it is not set.
+/// A key with its two values; `None` if it is not set.
 #[derive(Serialize)]
 struct Difference {
     key: &'static str,

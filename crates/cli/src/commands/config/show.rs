@@ -2,19 +2,19 @@
 
 use crate::output;
 
-/// Print the whole effective configuration as TOML: the values given and the defaults of all other keys
+/// Print the whole effective configuration as TOML, with the defaults of all keys that are not set
 ///
-/// The output is a config file itself. Keys that are off unless given, such as selfplay.komi.fixed_fair, are printed
-/// only when they are set; configs/all-keys.toml explains every key.
+/// The output is itself a valid config file. Optional keys, such as selfplay.komi.fixed_fair, are printed only if they
+/// are set. configs/all-keys.toml explains every key.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen config show configs/9x9.toml
   tengen config show configs/9x9.toml --set network.blocks=8 > mine.toml
   tengen config show data/runs/demo --json")]
 pub(crate) struct Args {
-    /// A config file, or a store (a folder or an address): then the configuration that its run was begun with
+    /// A config file, or a store (a folder or an address) for the configuration that its run started with
     config: String,
-    /// Override a config value; may be given several times
+    /// Override a config value; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Print one JSON object

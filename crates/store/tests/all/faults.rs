@@ -1,13 +1,10 @@
 //! A store that fails temporarily and then recovers, possibly after it has written: nothing is lost or duplicated.
 
-#[path = "common/faulty.rs"]
-mod faulty;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use faulty::faulty_store;
+use crate::faulty::faulty_store;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 use tengen_store::{

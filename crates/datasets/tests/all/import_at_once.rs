@@ -1,15 +1,12 @@
 //! Several concurrent imports into one store, killed or not: each game is stored once.
 
-#[path = "../../store/tests/common/faulty.rs"]
-mod faulty;
-
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
-use faulty::{faulty_handle, faulty_store};
+use crate::faulty::{faulty_handle, faulty_store};
 use tempfile::TempDir;
 use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_store::{CompactSettings, Create, GamesOf, Gather, Patience, Store, StoreError};
@@ -151,7 +148,7 @@ fn an_import_notices_that_others_admitted_or_refused_its_shard() {
 
 /// Imports the games listed in a file next to the store.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-datasets --test import_at_once processes"]
+#[ignore = "a helper process; run: cargo test -p tengen-datasets --test all import_at_once"]
 fn import_helper() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;
@@ -174,7 +171,7 @@ fn import_helper() {
 
 fn start(store: &Store, numbers: std::ops::Range<usize>) -> Child {
     let location = format!("{}#{}-{}", store.location(), numbers.start, numbers.end);
-    start_helper("import_helper", &location)
+    start_helper("import_at_once::import_helper", &location)
 }
 
 #[test]

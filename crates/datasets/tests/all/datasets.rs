@@ -1,17 +1,14 @@
 //! Datasets as files: reproducible bytes, complete or absent, with exactly the requested rows.
 
-#[path = "common/exports.rs"]
-mod exports;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::exports::{export, options, rows};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int8Type, Int16Type, Int32Type};
-use exports::{export, options, rows};
 use object_store::memory::InMemory;
 use tengen_datasets::{
     Dataset, DatasetError, DatasetFilter, ExportOptions, FileFormat, SplitShares, What, export_kept, sample,
@@ -523,7 +520,7 @@ fn datasets_can_be_kept_in_object_stores() {
         }),
         ..options(What::Positions, FileFormat::Parquet)
     };
-    let keep = |store: &Store, name: &str| export_kept(&store, name, &options, &mut |_| true);
+    let keep = |store: &Store, name: &str| export_kept(store, name, &options, &mut |_| true);
     let (local, remote) = (keep(&here, "d").unwrap(), keep(&there, "d").unwrap());
     assert_eq!(local.manifest.files, remote.manifest.files);
     assert_eq!(remote.folder.to_str(), Some("memory://there/datasets/d/v1"));

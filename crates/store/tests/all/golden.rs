@@ -105,7 +105,7 @@ fn version_1_1_is_readable() {
 }
 
 #[test]
-#[ignore = "writes the file of a new format version: cargo test -p tengen-store --test golden -- --ignored"]
+#[ignore = "writes the file of a new format version: cargo test -p tengen-store --test all golden -- --ignored"]
 fn write_golden_file() {
     let path = golden_file(&tengen_store::FORMAT.to_string());
     assert!(!path.exists(), "{} is released and never changes", path.display());

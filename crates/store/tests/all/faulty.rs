@@ -1,6 +1,6 @@
 //! An in-memory store whose calls fail on request.
 
-#![allow(dead_code, reason = "each test file uses only a part")]
+#![allow(dead_code, reason = "each test binary uses only a part")]
 
 use std::fmt;
 use std::ops::Range;

@@ -235,7 +235,7 @@ fn stores_are_gathered_game_by_game() {
 
 /// Merges and prunes until it is killed or there is nothing left to do.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-store --test upkeep killed"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test all upkeep"]
 fn endless_upkeep() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;
@@ -267,7 +267,7 @@ fn killed_upkeep_loses_and_duplicates_nothing() {
                 .publish_games(&Collection::SelfPlay { generation }, "w", number as u64, &[game])
                 .unwrap();
         }
-        let mut child = start_helper("endless_upkeep", store.location());
+        let mut child = start_helper("upkeep::endless_upkeep", store.location());
         let killed_at = std::time::Instant::now() + Duration::from_micros(random.below(40_000) as u64);
         while std::time::Instant::now() < killed_at {
             check(&store, &published);

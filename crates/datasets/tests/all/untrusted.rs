@@ -1,8 +1,5 @@
 //! Store files with arbitrary contents: every query succeeds or fails with an error, and none panics.
 
-#[path = "common/ask.rs"]
-mod ask;
-
 use proptest::prelude::*;
 
 /// Pieces of the store's files in any order, which reach further than random characters.
@@ -57,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn arbitrary_file_contents_never_panic(number in 0..ask::FILES.len(), bytes in json_like()) {
-        ask::ask_everything(number, &bytes);
+    fn arbitrary_file_contents_never_panic(number in 0..crate::ask::FILES.len(), bytes in json_like()) {
+        crate::ask::ask_everything(number, &bytes);
     }
 }

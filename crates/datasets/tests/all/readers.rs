@@ -1,14 +1,9 @@
 //! Every reader sees each game exactly once, wherever a merge was killed.
 
-#[path = "common/exports.rs"]
-mod exports;
-#[path = "../../store/tests/common/faulty.rs"]
-mod faulty;
-
 use std::sync::Arc;
 
-use exports::{export, options};
-use faulty::{faulty_handle, faulty_store};
+use crate::exports::{export, options};
+use crate::faulty::{faulty_handle, faulty_store};
 use object_store::memory::InMemory;
 use tempfile::TempDir;
 use tengen_datasets::{DatasetFilter, FileFormat, What, sample, stats};

@@ -1,7 +1,5 @@
 //! Exports for tests, and their rows.
 
-#![allow(dead_code, reason = "each test file uses only a part")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,14 +1,11 @@
 //! Claims in the files of imported games: exports show them next to the counted results, never in their place.
 
-#[path = "common/exports.rs"]
-mod exports;
-
 use std::fs;
 use std::path::Path;
 
+use crate::exports::{export, options, rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use exports::{export, options, rows};
 use tengen_datasets::{Dataset, FileFormat, ImportRules, Importer, MissingTurns, SgfSource, What};
 use tengen_sgf::read_sgf;
 use tengen_store::{Collection, Create, GamesOf, Store};

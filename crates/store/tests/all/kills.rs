@@ -14,7 +14,7 @@ const ROUNDS: usize = 55;
 /// Publishes shards and models until it is killed. Not a test by itself; started by
 /// `killed_writers_leave_nothing_partial`.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-store --test kills killed_writers"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test all kills"]
 fn endless_writer() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;
@@ -56,8 +56,8 @@ fn killed_writers_leave_nothing_partial() {
     let mut seen = BTreeSet::new();
     for _ in 0..ROUNDS {
         for mut child in [
-            start_helper("endless_writer", &location),
-            start_helper("endless_writer", &location),
+            start_helper("kills::endless_writer", &location),
+            start_helper("kills::endless_writer", &location),
         ] {
             std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
             read_new(&store, &mut seen);
@@ -87,7 +87,7 @@ fn killed_writers_leave_nothing_partial() {
 fn the_run_lock_is_released_with_its_process() {
     let folder = TempDir::new().unwrap();
     let location = folder.path().display().to_string();
-    let mut child = start_helper("endless_holder", &location);
+    let mut child = start_helper("kills::endless_holder", &location);
     let store = Store::open(&location, Create::Always).unwrap();
     let error = store.lock_run().unwrap_err();
     assert!(error.to_string().contains(&child.id().to_string()), "{error}");
@@ -98,7 +98,7 @@ fn the_run_lock_is_released_with_its_process() {
 
 /// Holds the run lock until it is killed.
 #[test]
-#[ignore = "a helper process; run: cargo test -p tengen-store --test kills the_run_lock"]
+#[ignore = "a helper process; run: cargo test -p tengen-store --test all kills"]
 fn endless_holder() {
     let Ok(location) = std::env::var(STORE_VARIABLE) else {
         return;

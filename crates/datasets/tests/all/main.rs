@@ -1,0 +1,13 @@
+//! The tests of datasets and imports, in one binary: linking it takes longer than compiling a test.
+
+mod ask;
+mod claims;
+mod datasets;
+mod exports;
+#[path = "../../../store/tests/all/faulty.rs"]
+mod faulty;
+mod import;
+mod import_at_once;
+mod readers;
+mod stats;
+mod untrusted;

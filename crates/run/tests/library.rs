@@ -1,0 +1,117 @@
+//! A program trains and plays through the library alone: nothing is printed, a watch sees what happens, a flag stops it.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use tengen_evaluator::{MatchConfig, MatchContext, RandomPlayer, SearchPlayer, run_match};
+use tengen_network::TorchPredictor;
+use tengen_run::{RunConfig, Setup, View, Watch};
+use tengen_search::SearchConfig;
+use tengen_store::{Create, Store};
+
+/// Remembers what it was shown.
+#[derive(Default)]
+struct Seen {
+    titles: Mutex<Vec<String>>,
+    views: Mutex<usize>,
+    ends: Mutex<usize>,
+}
+
+impl Watch for Seen {
+    fn begin(&self, title: &str) {
+        self.titles.lock().unwrap().push(title.to_owned());
+    }
+
+    fn show(&self, view: &View) {
+        assert!(!view.selfplay.is_empty());
+        *self.views.lock().unwrap() += 1;
+    }
+
+    fn end(&self) {
+        *self.ends.lock().unwrap() += 1;
+    }
+}
+
+fn config(settings: &[&str]) -> RunConfig {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let small = [
+        "name=small",
+        "network.blocks=1",
+        "network.channels=8",
+        "selfplay.boards=[{size=\"3x3\"}]",
+        "selfplay.games_per_group=8",
+        "training.batch=32",
+        "loop.workers=1",
+        "loop.start_positions=100",
+        "loop.lead_positions=500",
+        "loop.shard_seconds=0.1",
+        "loop.candidate_every_steps=20",
+        "gate.always_promote=true",
+        "budget.minutes=0",
+    ];
+    let settings: Vec<String> = small.iter().chain(settings).map(|set| (*set).to_owned()).collect();
+    RunConfig::load(&path, &settings).unwrap()
+}
+
+#[test]
+fn a_run_trains_a_champion_that_plays_a_match() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let seen = Arc::new(Seen::default());
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        watch: Arc::clone(&seen) as Arc<dyn Watch>,
+        ..Setup::default()
+    };
+    let summary = tengen_run::run(&config(&["budget.steps=60"]), &location, &setup)
+        .unwrap()
+        .expect("nothing stops the run");
+    assert!(summary.in_words().contains("3x3"), "{}", summary.in_words());
+    assert_eq!(seen.titles.lock().unwrap().len(), 1);
+    assert!(*seen.views.lock().unwrap() > 0);
+    assert_eq!(*seen.ends.lock().unwrap(), 1);
+
+    let store = Store::open(&location, Create::Never).unwrap();
+    let (number, champion) = store.models().champion().unwrap().unwrap();
+    assert!(number > 0, "a trained model was promoted");
+    let model = store.models().load(&champion.model_id).unwrap();
+    assert!(model.info.provenance.step > 0 && model.info.cost.games > 0);
+    let predictor = TorchPredictor::new(&model.weights, setup.predictor).unwrap();
+    let mut champion = SearchPlayer::new("champion".to_owned(), Box::new(predictor), SearchConfig::for_play(8));
+    let games = MatchConfig {
+        size: "3x3".parse().unwrap(),
+        games: 4,
+        ..MatchConfig::default()
+    };
+    let result = run_match(
+        &games,
+        &mut champion,
+        &mut RandomPlayer::new(None),
+        &MatchContext::default(),
+        &mut |_: &_| ControlFlow::Continue(()),
+    )
+    .unwrap();
+    assert_eq!(result.game_list.len(), 4);
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_ends_cleanly_and_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    setup.stop.store(true, Ordering::SeqCst);
+    let config = config(&["budget.steps=30"]);
+    assert!(tengen_run::run(&config, &location, &setup).unwrap().is_none());
+    let store = Store::open(&location, Create::Never).unwrap();
+    assert!(
+        store.checkpoints().latest().unwrap().is_some(),
+        "a stop writes a checkpoint"
+    );
+    setup.stop.store(false, Ordering::SeqCst);
+    assert!(tengen_run::run(&config, &location, &setup).unwrap().is_some());
+}

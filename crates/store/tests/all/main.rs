@@ -1,0 +1,12 @@
+//! The tests of the store, in one binary: linking it takes longer than compiling a test.
+
+mod clouds;
+mod endings;
+mod faults;
+mod faulty;
+mod golden;
+mod kills;
+mod liars;
+mod shards;
+mod store;
+mod upkeep;
