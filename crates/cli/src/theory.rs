@@ -37,7 +37,6 @@ pub(crate) struct Check {
 pub(crate) struct Report {
     /// The board, such as `5x5`.
     pub(crate) board: String,
-    /// The player's name.
     pub(crate) player: String,
     /// Whether the theory is proved or only believed.
     pub(crate) proved: bool,

@@ -1,5 +1,5 @@
-//! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the right
-//! code. The tests damage files and send signals to real processes.
+//! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the
+//! right code. The tests damage files and send signals to real processes.
 #![cfg(feature = "torch")]
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -9,7 +9,7 @@ use crate::dataset::DatasetFilter;
 use tengen_records::{GameKind, GameStats, StatsCollector, TreeShape, share};
 use tengen_store::{GameTotals, ShardInfo, ShardReadError, Store, StoreError};
 
-/// Statistics of a store.
+/// Statistics over the games and shards of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StoreStats {
     /// Number of shards read.

@@ -66,7 +66,7 @@ impl InputBatch {
         self.words_per_plane = canvas.area().div_ceil(64);
     }
 
-    /// Number of samples, `B`.
+    /// Number of samples in the batch, `B`.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }

@@ -139,7 +139,7 @@ pub enum Side {
 pub struct FaultReport {
     /// Number of the game in the match, from 0.
     pub game: usize,
-    /// The player that failed.
+    /// The player whose failure it was.
     pub player: Side,
     /// Number of plies before the failure.
     pub ply: usize,

@@ -172,7 +172,7 @@ fn retakes_ko(position: &Position, after: &Position) -> bool {
     before.undo().is_some_and(|last| last != Move::Pass) && before.hash() == after.hash()
 }
 
-/// The 64-bit FNV-1a hash.
+/// The 64-bit FNV-1a hash, updated byte by byte.
 struct Fnv(u64);
 
 impl Fnv {

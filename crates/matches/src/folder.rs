@@ -269,8 +269,8 @@ impl Folder {
             .context("the spec.json that was just written is missing")
     }
 
-    /// All games of the match published so far, without those of other matches in the folder. Damaged shards are reported
-    /// and skipped; their games are played again.
+    /// All games of the match published so far, without those of other matches in the folder. Damaged shards are
+    /// reported and skipped; their games are played again.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
@@ -378,7 +378,7 @@ pub struct Part<'a> {
     pub session: &'a str,
     /// Sequence number within the process.
     pub number: u64,
-    /// The finished games.
+    /// The records of the finished games.
     pub games: &'a [GameRecord],
     /// The faults by which some of them were lost.
     pub faults: BTreeMap<usize, Fault>,

@@ -47,7 +47,7 @@ struct GateSpec {
     start_time_ms: i64,
 }
 
-/// A gate to play.
+/// A gate to play or to complete.
 pub struct GateJob<'a> {
     /// The store that the gate is published to.
     pub store: &'a Store,
@@ -167,7 +167,6 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
     Ok(spec)
 }
 
-/// A gate in progress.
 struct Gate<'a, 'p> {
     job: &'a GateJob<'a>,
     spec: GateSpec,

@@ -16,9 +16,9 @@ const SHARD_GAMES: usize = 128;
 /// A shard is published when its first game is this old, which bounds what a kill can lose.
 const SHARD_AGE: Duration = Duration::from_secs(5);
 
-/// A match to play.
+/// A match to play or to complete.
 pub struct Job<'a> {
-    /// The match settings.
+    /// The settings of the match, which every game follows.
     pub config: &'a MatchConfig,
     /// The stored description of the match.
     pub spec: &'a Spec,

@@ -19,7 +19,7 @@ const STATISTICS_RATE: f64 = 0.1;
 pub enum Mode {
     /// Those of the batch, which also updates the running statistics.
     Training,
-    /// The running statistics.
+    /// The running statistics, as in play.
     Evaluation,
 }
 
@@ -64,7 +64,7 @@ impl Network {
         }
     }
 
-    /// The network's shape.
+    /// The architecture of the network.
     pub fn config(&self) -> &NetworkConfig {
         &self.config
     }

@@ -16,7 +16,7 @@ use crate::tower::forward;
 use crate::value::Value;
 use tengen_model::Weights;
 
-/// How a predictor computes.
+/// The device, number format and kind of convolutions that a predictor uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PredictorOptions {
@@ -113,12 +113,12 @@ impl TorchPredictor {
         Ok(())
     }
 
-    /// The weights in use.
+    /// The weights that the predictor was created with.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// The options in use.
+    /// The options that the predictor was created with.
     pub fn options(&self) -> PredictorOptions {
         self.options
     }

@@ -56,7 +56,7 @@ pub struct OpeningNode {
 /// Moves that are not listed individually.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
-    /// Number of moves.
+    /// Number of different moves.
     pub moves: u64,
     /// Number of games that played one of them.
     pub games: u64,

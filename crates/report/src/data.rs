@@ -64,7 +64,6 @@ pub(super) struct ModelRow {
 
 /// Everything about one store.
 pub(super) struct Data {
-    /// The run's name.
     pub(super) name: String,
     /// Facts for the line under the name.
     pub(super) about: Vec<String>,
@@ -85,7 +84,6 @@ pub(super) struct Data {
     pub(super) problems: Vec<String>,
 }
 
-/// Reads a store.
 pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     let mut problems = Vec::new();
     let events = match store.local_path() {

@@ -33,20 +33,20 @@ pub enum Refresh {
     Every(u32),
 }
 
-/// What was written.
+/// Where the report was written and what it covers.
 #[derive(Debug, Serialize)]
 pub struct ReportSummary {
-    /// Path of the page.
+    /// Path of the HTML page.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size of the page in bytes.
     pub bytes: u64,
     /// Self-play games in the store.
     pub selfplay_games: u64,
     /// Match games in the store.
     pub match_games: u64,
-    /// Models in the store.
+    /// Number of models in the store.
     pub models: u64,
-    /// Metrics events found.
+    /// Number of metrics events found in the run's folder.
     pub events: u64,
     /// Games that can be replayed on the page.
     pub shown_games: u64,

@@ -88,7 +88,6 @@ pub(super) enum Shape {
     Reference,
 }
 
-/// One curve.
 pub(super) struct Series {
     pub(super) name: &'static str,
     pub(super) tone: Tone,
@@ -168,7 +167,7 @@ impl Plot {
         }
     }
 
-    /// The drawing alone.
+    /// The SVG without its caption.
     fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         let hovers = {
@@ -318,7 +317,7 @@ fn padded(low: f64, high: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// Finite points only, neighbours averaged until at most [`MAX_POINTS`] are left.
+/// Finite points only, neighbors averaged until at most [`MAX_POINTS`] are left.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let finite: Vec<_> = points
         .into_iter()

@@ -58,12 +58,12 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
             .iter()
             .filter(|&point| !position.is_one_point_eye(point, position.to_move()))
             .collect();
-        let centre = size
+        let center = size
             .point(size.width() / 2, size.height() / 2)
             .filter(|_| dice.below(10) < skill);
-        let mv = match (free.is_empty(), centre.filter(|_| game.plies.is_empty())) {
+        let mv = match (free.is_empty(), center.filter(|_| game.plies.is_empty())) {
             (true, _) => Move::Pass,
-            (false, Some(centre)) => Move::Play(centre),
+            (false, Some(center)) => Move::Play(center),
             (false, None) => Move::Play(free[dice.below(free.len())]),
         };
         let mut ply = PlyRecord {

@@ -1,5 +1,5 @@
-//! The configuration of a run, one TOML file: reading it, `--set` overrides, and errors that name the key, the value and
-//! the fix.
+//! The configuration of a run, one TOML file: reading it, `--set` overrides, and errors that name the key, the value
+//! and the fix.
 
 mod fault;
 pub mod keys;
@@ -50,7 +50,7 @@ pub struct RunConfig {
     /// The match between a new model and the champion.
     #[serde(default)]
     pub gate: GateConfig,
-    /// When the run ends.
+    /// The limits at which the run ends.
     #[serde(default)]
     pub budget: BudgetConfig,
 }
@@ -89,8 +89,8 @@ pub struct LoopConfig {
     pub symmetry: SymmetryMode,
     /// Training starts once the store has this many positions.
     pub start_positions: u64,
-    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games but
-    /// eventually overfit.
+    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games
+    /// but eventually overfit.
     pub reuse: f64,
     /// Self-play waits when it is this many positions ahead of the trainer. Larger values mean fewer pauses but older
     /// weights.

@@ -18,7 +18,7 @@ use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]
 pub struct Setup {
-    /// How networks are run.
+    /// The device and number format that networks run with.
     pub predictor: PredictorOptions,
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
@@ -176,8 +176,8 @@ impl Opened {
         });
     }
 
-    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no other
-    /// display.
+    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no
+    /// other display.
     pub fn say_when_away(&self) {
         let (store, patience) = (self.store.clone(), self.config.loop_config.patience_seconds);
         let watch = Arc::clone(&self.watch);

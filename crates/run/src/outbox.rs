@@ -103,8 +103,8 @@ impl Outbox {
         Ok(published)
     }
 
-    /// Publishes the waiting shards at the end of the process. Shards that the store does not accept, for any reason, go
-    /// into the spool.
+    /// Publishes the waiting shards at the end of the process. Shards that the store does not accept, for any reason,
+    /// go into the spool.
     ///
     /// # Errors
     /// If the store fails permanently, or if games are lost because neither the store nor the spool accepts them.

@@ -204,7 +204,7 @@ fn step_name(generation: u32, step: u64) -> String {
     format!("g{generation:06}-step{step}")
 }
 
-/// The publisher's thread.
+/// The publisher's thread: collects finished games and publishes them as shards.
 fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<()> {
     let games: &Receiver<FinishedGame> = shared.generator.games();
     let mut searched = 0;
@@ -242,7 +242,7 @@ fn searched_positions(game: &GameRecord) -> u64 {
     }
 }
 
-/// The trainer's thread.
+/// The trainer's thread: takes in new shards and trains as far as the reuse ratio allows.
 fn train(
     shared: &Shared<'_>,
     training: &mut Training,

@@ -69,7 +69,7 @@ impl Training {
             run_id: run.run_id.clone(),
             watch: Arc::clone(&run.watch),
             trainer,
-            source: SampleSource::beside(store, config.samples.clone()),
+            source: SampleSource::for_store(store, config.samples.clone()),
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
@@ -144,7 +144,7 @@ impl Training {
             && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
-    /// Runs one training step.
+    /// Draws a batch from the window and trains on it.
     pub fn step(&mut self) -> anyhow::Result<Losses> {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
@@ -195,7 +195,7 @@ impl Training {
         self.games
     }
 
-    /// Positions in the window.
+    /// Number of positions in the training window.
     pub fn window_positions(&self) -> u64 {
         self.window.positions
     }

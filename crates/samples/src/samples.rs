@@ -115,7 +115,7 @@ impl SampleSource {
 
     /// Creates an empty source for the games of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto), games are
     /// kept in the store's `cache` folder if the store is local.
-    pub fn beside(store: &Store, config: SampleConfig) -> SampleSource {
+    pub fn for_store(store: &Store, config: SampleConfig) -> SampleSource {
         SampleSource::with_cache(config.game_cache(Some(store)), config)
     }
 
@@ -288,12 +288,12 @@ impl SampleSource {
         }
     }
 
-    /// Number of positions present.
+    /// Number of positions that can be drawn.
     pub fn positions(&self) -> u64 {
         self.shards.iter().map(|shard| shard.positions).sum()
     }
 
-    /// Number of games present.
+    /// Number of games that positions can be drawn from.
     pub fn games(&self) -> usize {
         self.shards.iter().map(|shard| shard.games.len()).sum()
     }

@@ -216,7 +216,7 @@ impl Search {
         &self.config
     }
 
-    /// The position being searched.
+    /// The root position of the search.
     pub fn position(&self) -> &Position {
         &self.position
     }

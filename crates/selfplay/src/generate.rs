@@ -41,8 +41,8 @@ pub struct GenerateSetup {
 /// the number of games passed to `sink`.
 ///
 /// # Errors
-/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for the
-/// first worker, in order of their numbers, that failed. All finished groups are passed to `sink` first.
+/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for
+/// the first worker, in order of their numbers, that failed. All finished groups are passed to `sink` first.
 pub fn generate(
     config: &SelfPlayConfig,
     setup: &GenerateSetup,

@@ -136,7 +136,7 @@ pub struct PrunedGeneration {
 pub(crate) enum Fate {
     /// They were merged into another shard, where they start at index `first`.
     Merged { into: String, first: usize },
-    /// They were dropped.
+    /// The shards were dropped to free space.
     Pruned,
 }
 

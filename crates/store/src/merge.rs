@@ -111,11 +111,11 @@ impl Games {
         let mut bytes = 0;
         for shard in listing.shards {
             let last = runs.last_mut().expect("there is always at least one run");
-            let neighbours = last
+            let neighbors = last
                 .last()
                 .is_none_or(|before| before.generation() == shard.generation());
             let small = old.contains(&shard.generation()) && shard.bytes <= settings.target_bytes / 2;
-            if !(neighbours && small && bytes + shard.bytes <= settings.target_bytes) {
+            if !(neighbors && small && bytes + shard.bytes <= settings.target_bytes) {
                 runs.push(Vec::new());
                 bytes = 0;
             }
@@ -150,10 +150,15 @@ impl Games {
         Ok(Some((sources, merged)))
     }
 
-    /// Writes games as a shard in the collection and at the creation time of `beside`, under another worker name.
-    fn put_shard_named(&self, beside: &ShardInfo, worker: &str, games: &[GameRecord]) -> Result<ShardInfo, StoreError> {
-        let (time, sequence) = (beside.name.created_ms, beside.name.sequence);
-        let shard = SealedShard::named(&beside.collection, time, worker, sequence, games)?;
+    /// Writes games as a shard in the collection and at the creation time of `sibling`, under another worker name.
+    fn put_shard_named(
+        &self,
+        sibling: &ShardInfo,
+        worker: &str,
+        games: &[GameRecord],
+    ) -> Result<ShardInfo, StoreError> {
+        let (time, sequence) = (sibling.name.created_ms, sibling.name.sequence);
+        let shard = SealedShard::named(&sibling.collection, time, worker, sequence, games)?;
         // The sources will be deleted, so make sure that every reader accepts the merged shard.
         decode_bytes(shard.bytes.clone()).map_err(|error| StoreError::Damaged {
             path: shard.info.path.clone(),
@@ -253,7 +258,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Returns the report.
+    /// Ends the gathering and returns the totals.
     pub fn finish(self) -> GatherReport {
         self.report
     }

@@ -55,8 +55,8 @@ impl Promotion {
 pub struct Models<'a>(pub(crate) &'a Files);
 
 impl Models<'_> {
-    /// Publishes a model: first the weights, then `model.json`, which commits it. Publishing the same weights again keeps
-    /// the first `model.json`.
+    /// Publishes a model: first the weights, then `model.json`, which commits it. Publishing the same weights again
+    /// keeps the first `model.json`.
     ///
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the model then does not exist.

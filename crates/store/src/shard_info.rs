@@ -106,9 +106,9 @@ pub struct ShardInfo {
     pub path: String,
     /// The collection it belongs to.
     pub collection: Collection,
-    /// The parsed file name.
+    /// The parsed file name, with creation time, worker and totals.
     pub name: ShardName,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 

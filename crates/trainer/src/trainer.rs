@@ -71,7 +71,7 @@ impl Trainer {
         })
     }
 
-    /// The settings in use.
+    /// The settings that the trainer was created or restored with.
     pub fn config(&self) -> &TrainerConfig {
         &self.config
     }

@@ -134,7 +134,6 @@ impl Args {
     }
 }
 
-/// Answers queries.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
     if !config.unknown.is_empty() {

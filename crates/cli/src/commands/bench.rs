@@ -29,7 +29,6 @@ pub(crate) enum Bench {
     Data(data::Args),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Rules(args) => rules::run(args),
@@ -106,7 +105,6 @@ enum Audience {
 }
 
 impl Figures {
-    /// No figures yet.
     fn new(workload: impl Into<String>, seconds: f64) -> Figures {
         Figures {
             workload: workload.into(),

@@ -17,7 +17,6 @@ pub(crate) enum Config {
     Check(check::Args),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: Config) -> anyhow::Result<()> {
     match command {
         Config::Show(args) => show::run(args),

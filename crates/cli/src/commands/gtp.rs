@@ -97,7 +97,6 @@ pub(crate) struct Args {
     device: DeviceArgs,
 }
 
-/// Runs the GTP session.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, args.rules)?;
     let options = PlayOptions {

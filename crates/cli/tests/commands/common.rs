@@ -8,11 +8,8 @@ use tengen_rules::{Komi, Move, Setup, Size};
 
 /// The result of a command.
 pub(crate) struct Answer {
-    /// The exit code.
     pub(crate) code: i32,
-    /// Standard output.
     pub(crate) stdout: String,
-    /// Standard error.
     pub(crate) stderr: String,
 }
 

@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-/// A running engine.
 struct Engine {
     child: Child,
     answers: BufReader<ChildStdout>,

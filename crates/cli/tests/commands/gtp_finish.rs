@@ -86,7 +86,7 @@ fn gnu_go() -> Option<String> {
         .map(|folder| folder.join("gnugo"))
         .find(|program| program.exists());
     let Some(program) = found else {
-        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so nobody judged the final boards");
+        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so the final boards were not judged");
         return None;
     };
     let program = program.display();

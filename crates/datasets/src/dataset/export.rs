@@ -159,7 +159,6 @@ fn check_options(options: &ExportOptions) -> Result<(), DatasetError> {
     Ok(())
 }
 
-/// An export in progress.
 struct Export<'a> {
     options: &'a ExportOptions,
     fields: Vec<Field>,

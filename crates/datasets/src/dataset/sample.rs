@@ -20,8 +20,8 @@ pub struct Sampled<'a> {
 }
 
 /// Draws `count` games or positions uniformly and without replacement among those that pass the filter, and shows
-/// them in store order. They are the same that [`export`](super::export::export) takes with that count and filter. `watch` receives
-/// the progress and returns whether to continue.
+/// them in store order. They are the same that [`export`](super::export::export) takes with that count and filter.
+/// `watch` receives the progress and returns whether to continue.
 ///
 /// # Errors
 /// [`DatasetError::NoGames`], [`DatasetError::NothingMatches`], [`DatasetError::Stopped`], [`DatasetError::Store`].

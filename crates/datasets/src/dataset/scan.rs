@@ -71,9 +71,9 @@ pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<Sh
     let generations: BTreeSet<u32> = shards.iter().map(ShardInfo::generation).collect();
     shards.retain(|shard| filter.takes_shard(shard));
     match (filter.generations, generations.first(), generations.last()) {
-        (Some(asked), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
+        (Some(requested), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
             location: store.location().to_owned(),
-            asked,
+            requested,
             held: (first, last),
         }),
         _ => Ok(shards),

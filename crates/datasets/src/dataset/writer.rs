@@ -63,7 +63,7 @@ impl FileFormat {
 pub struct DatasetFile {
     /// Path inside the dataset.
     pub path: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// SHA-256 as 64 hexadecimal digits.
     pub sha256: String,

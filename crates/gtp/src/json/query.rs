@@ -93,7 +93,6 @@ const UNSUPPORTED: [(&str, &str); 3] = [
 ];
 
 impl ParsedQuery {
-    /// Parses a query.
     pub(super) fn read(id: String, object: &Map<String, Value>, defaults: &Defaults) -> Result<ParsedQuery, Problem> {
         let fields = Fields(object);
         let mut warnings: Vec<Problem> = unknown_fields(object).collect();

@@ -83,7 +83,7 @@ pub struct Handled {
 }
 
 impl QueryQueue {
-    /// An empty queue.
+    /// An empty queue of an engine with this identity and these default settings.
     pub fn new(identity: Identity, defaults: Defaults) -> QueryQueue {
         QueryQueue {
             identity,

@@ -11,7 +11,7 @@ pub enum Viewpoint {
     /// Black's viewpoint, as in KataGo's example configuration.
     #[default]
     Black,
-    /// White's viewpoint.
+    /// Values are from White's viewpoint.
     White,
     /// The viewpoint of the side to move.
     SideToMove,

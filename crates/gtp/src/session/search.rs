@@ -9,7 +9,6 @@ use tengen_rules::{Color, Move};
 /// What a move is requested for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// To play it.
     Move,
     /// To play it, capturing all dead stones before passing.
     Cleanup,

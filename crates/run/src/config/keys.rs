@@ -154,8 +154,8 @@ pub fn put(table: &mut Table, path: &str, value: Value) {
     }
 }
 
-/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the correct
-/// spelling.
+/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the
+/// correct spelling.
 pub fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();

@@ -39,7 +39,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures raw inference.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let batches: Vec<usize> = args.batch.iter().map(|&batch| batch as usize).collect();
     let seconds = args.common.seconds / batches.len() as f64;

@@ -28,7 +28,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures the search.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let report = bench_search(SearchBench {
         size: args.size,

@@ -45,7 +45,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures self-play.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let weights = Weights::random(&args.network, args.common.seed)?;
     let counters = Arc::new(Counters::new());

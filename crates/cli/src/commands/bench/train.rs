@@ -44,7 +44,6 @@ const BATCHES: u64 = 8;
 /// Number of games that the batches are drawn from.
 const GAMES: u32 = 32;
 
-/// Measures training.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.device.predictor_options();
     let batches = batches(&args)?;

@@ -39,7 +39,6 @@ struct Answer {
     differences: Vec<Difference>,
 }
 
-/// Prints the differences.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let a = super::load(&args.a, &[])?.table()?;
     let b = super::load(&args.b, &[])?.table()?;

@@ -89,7 +89,6 @@ impl Row {
     }
 }
 
-/// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// Tables for pandas, polars, DuckDB and Spark
@@ -110,7 +109,6 @@ impl Format {
     }
 }
 
-/// Writes the dataset.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let options = ExportOptions {

@@ -44,7 +44,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Shows games.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;

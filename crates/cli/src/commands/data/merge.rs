@@ -42,7 +42,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Merges shards or stores.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match (&args.into, args.stores.as_slice()) {
         (Some(into), stores) => gather(stores, into, args.json),

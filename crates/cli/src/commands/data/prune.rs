@@ -105,7 +105,6 @@ fn print(plan: &PrunePlan, keep_positions: u64, done: bool) {
     }
 }
 
-/// Totals as text.
 pub(super) fn totals(totals: GameTotals) -> String {
     format!(
         "{}, {}, {}, {}",

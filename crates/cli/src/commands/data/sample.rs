@@ -50,7 +50,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Samples games or positions.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let (what, count, filter) = (args.what.what(), u64::from(args.number), args.filters.filter());

@@ -38,7 +38,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the statistics.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;

@@ -20,7 +20,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Checks a store.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let bar = output::bars().add(indicatif::ProgressBar::new(0).with_message("shards"));

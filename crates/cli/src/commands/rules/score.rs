@@ -44,7 +44,6 @@ struct Scored {
     game: usize,
     size: String,
     rules: String,
-    /// Points for White.
     komi: f32,
     /// Turns replayed, up to the first illegal move.
     turns: usize,
@@ -69,7 +68,6 @@ struct Scored {
     claimed: Option<String>,
 }
 
-/// An illegal move.
 #[derive(Serialize)]
 struct Breach {
     /// Number of the turn, starting at 1.

@@ -32,7 +32,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Draws a board.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
     replay(&mut position, &args.moves)?;

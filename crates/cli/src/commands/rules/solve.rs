@@ -35,7 +35,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Solves a board.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.size.area() > MOST_POINTS {
         return Err(output::usage(format!(

@@ -24,7 +24,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Checks every file.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut reports = Vec::new();
     for path in &args.files {

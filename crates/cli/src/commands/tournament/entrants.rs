@@ -11,7 +11,6 @@ use tengen_store::{MatchFile, Store};
 
 /// A player of a tournament.
 pub(super) struct Entrant {
-    /// The player.
     pub(super) spec: PlayerSpec,
     /// The player's identifier in the tournament and in stored matches.
     pub(super) label: String,

@@ -13,7 +13,6 @@ pub(super) struct Pairing {
     pub(super) players: [usize; 2],
     /// The match's name in the store.
     pub(super) match_id: Option<String>,
-    /// The match result.
     pub(super) result: MatchResult,
 }
 
@@ -33,7 +32,6 @@ impl Pairing {
 /// All results of a tournament.
 #[derive(Serialize)]
 pub(super) struct Standing {
-    /// The board size.
     pub(super) size: String,
     /// Points for White.
     pub(super) komi: String,
@@ -53,7 +51,6 @@ pub(super) struct Standing {
     pub(super) pairings: Vec<PairingRow>,
 }
 
-/// A player's rating.
 #[derive(Serialize)]
 pub(super) struct Row {
     /// The player's name in its games.
@@ -89,9 +86,7 @@ pub(super) struct Row {
 /// The result of one match.
 #[derive(Serialize)]
 pub(super) struct PairingRow {
-    /// Name of A.
     pub(super) a: String,
-    /// Name of B.
     pub(super) b: String,
     /// Indexes of A and B among the players.
     pub(super) players: [usize; 2],
@@ -99,11 +94,8 @@ pub(super) struct PairingRow {
     pub(super) match_id: Option<String>,
     /// Games with a result.
     pub(super) games: usize,
-    /// A's wins.
     pub(super) wins: u64,
-    /// Ties.
     pub(super) ties: u64,
-    /// A's losses.
     pub(super) losses: u64,
     /// A's wins plus half the ties.
     pub(super) a_points: f64,
