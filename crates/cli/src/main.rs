@@ -17,8 +17,9 @@ mod screen;
 mod table;
 mod theory;
 
-use clap::Parser;
 use std::process::ExitCode;
+
+use clap::Parser;
 
 /// Also serves libtorch's C++ allocations: up to 1.9 times the inference speed of the system's allocator.
 #[global_allocator]

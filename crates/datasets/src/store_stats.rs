@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::dataset::DatasetFilter;
 use tengen_records::{GameKind, GameStats, StatsCollector, TreeShape, share};
 use tengen_store::{GameTotals, ShardInfo, ShardReadError, Store, StoreError};
+
+use crate::dataset::DatasetFilter;
 
 /// Statistics over the games and shards of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

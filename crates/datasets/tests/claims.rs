@@ -8,11 +8,13 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use exports::{export, options, rows};
+
 use tengen_datasets::{Dataset, FileFormat, ImportRules, Importer, MissingTurns, SgfSource, What};
 use tengen_sgf::read_sgf;
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::random_games;
+
+use exports::{export, options, rows};
 
 /// A store with imported games and games of our own.
 fn store_with_claims(folder: &Path) -> Store {

@@ -1,6 +1,7 @@
 //! Batches of encoded positions for the network, as packed bits on one canvas.
 
 use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut4, Axis, s};
+
 use tengen_rules::{PointSet, Size};
 
 use crate::features::{Features, GLOBALS, PlaneSet};

@@ -1,6 +1,7 @@
 //! Batches of training samples: inputs packed on one canvas, targets as arrays.
 
 use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, s};
+
 use tengen_rules::Size;
 
 use crate::features::PlaneSet;

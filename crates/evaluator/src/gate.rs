@@ -1,6 +1,7 @@
 //! The gate: whether a candidate replaces the champion.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rng as rng;
 use tengen_rules::{Komi, Rules, SettingError, Size, check_setting};
 

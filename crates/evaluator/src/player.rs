@@ -1,6 +1,7 @@
 //! The interface of players and what they report.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Color, Komi, Move, Position};
 
 /// Chooses moves in many games at once.

@@ -1,6 +1,7 @@
 //! The result of a match: points, statistics, faults, and games.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Color;
 

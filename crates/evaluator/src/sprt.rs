@@ -7,6 +7,7 @@
 use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{SettingError, check_setting};
 
 use crate::elo::score_of_elo;

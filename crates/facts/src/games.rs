@@ -1,6 +1,7 @@
 //! Checks one line of a file of random games.
 
 use serde_json::Value;
+
 use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size, Suicide};
 
 use super::OracleReport;

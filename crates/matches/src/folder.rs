@@ -11,15 +11,18 @@
 //! In a run store the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
 //! games of each have ids of their own.
 
-use crate::usage::usage;
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+
 use tengen_evaluator::{EngineReport, Fault, FinishedGame, GameScore, MatchConfig, MatchResult, Player, PlayerCost};
 use tengen_records::{GameRecord, now_ms};
 use tengen_sgf::write_sgf;
 use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
+
+use crate::usage::usage;
 
 /// Players and settings of a match: equal specs give equal games.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,15 +4,17 @@
 //! Games are published as they finish. A gate that was stopped or killed resumes where it left off and ends as it would
 //! have without the interruption.
 
-use crate::folder::{Counted, Folder, Known, differ};
-use crate::play::{MatchRun, play_missing, set_spent};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use tengen_evaluator::{Decision, GameScore, GateConfig, GateVerdict, MatchConfig, MatchResult, Player, known_match};
 use tengen_records::now_ms;
 use tengen_search::SearchConfig;
 use tengen_store::{MatchFile, Store};
+
+use crate::folder::{Counted, Folder, Known, differ};
+use crate::play::{MatchRun, play_missing, set_spent};
 
 /// The prefix of every gate's id.
 const PREFIX: &str = "gate-";

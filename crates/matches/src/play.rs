@@ -1,15 +1,18 @@
 //! Plays a match and publishes its games as they finish, or completes one that was interrupted.
 
-use crate::folder::{Begun, Counted, Folder, Known, Part, Spec, Spent};
-use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
 use tengen_evaluator::{
     Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, PlayerCost,
     continue_match, known_match,
 };
 use tengen_records::{GameRecord, now_ms};
+
+use crate::folder::{Begun, Counted, Folder, Known, Part, Spec, Spent};
 
 /// Number of games per shard.
 const SHARD_GAMES: usize = 128;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Komi, Size};
 
 use crate::config::NetworkConfig;

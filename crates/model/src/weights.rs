@@ -6,6 +6,7 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
 use tengen_rng as rng;
 
 use crate::config::{ConfigError, NetworkConfig};

@@ -5,11 +5,12 @@ use std::convert::Infallible;
 
 use tch::{Device, Kind, Tensor};
 
+use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
+
 use crate::device::Precision;
 use crate::heads::{LastLayers, Outputs};
 use crate::inputs::{Boards, Mask, NetworkInputs};
 use crate::tower::{Layers, forward};
-use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
 
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;

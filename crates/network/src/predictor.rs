@@ -3,7 +3,9 @@
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
+
 use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
@@ -14,7 +16,6 @@ use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
 use crate::tower::forward;
 use crate::value::Value;
-use tengen_model::Weights;
 
 /// The device, number format and kind of convolutions that a predictor uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

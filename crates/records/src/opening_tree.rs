@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 
 use serde::Serialize;
+
 use tengen_rules::{Move, Outcome, Setup, Size, Symmetry};
 
 use crate::record::GameRecord;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
 use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::opening_tree::{OpeningTree, Openings, TreeShape};

@@ -18,10 +18,12 @@ mod tests;
 
 pub use numbers::{counted, duration, thousands};
 
-use anyhow::Context;
-use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+
 use tengen_store::Store;
 
 /// Whether the page reloads itself in the browser.

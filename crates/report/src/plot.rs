@@ -3,11 +3,12 @@
 //! They are drawn at twice their size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The
 //! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
 
+use std::fmt::Write;
+
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use std::fmt::Write;
 
 /// Size of the drawing, twice its size on the screen.
 const WIDTH: u32 = 1080;

@@ -1,14 +1,17 @@
 //! The whole page, made from a small real store with random games under the rules and made-up metrics.
 
-use super::{Refresh, write_report};
-use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
-use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::{Value, json};
+
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 use tengen_testing::random_model;
+
+use super::{Refresh, write_report};
+use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
 
 /// SplitMix64, good enough for games that only need to look like games.
 struct Dice(u64);

@@ -5,11 +5,11 @@ mod fault;
 pub mod keys;
 mod overrides;
 
-use crate::ledger::Ledger;
-use anyhow::{Context, anyhow};
-use fault::Fault;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde::{Deserialize, Serialize};
+
 use tengen_evaluator::GateConfig;
 use tengen_matches::usage;
 use tengen_model::NetworkConfig;
@@ -17,6 +17,9 @@ use tengen_rules::{Rules, SettingError, Size, above, check_setting};
 use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
+
+use crate::ledger::Ledger;
+use fault::Fault;
 
 /// Everything that defines a run. Unknown keys are rejected. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,19 +1,22 @@
 //! Opens a run's store and configuration and checks that they match.
 
-use crate::config::RunConfig;
-use crate::outbox::Outbox;
-use crate::training::publish_model;
-use crate::watch::{Silent, Watch};
-use anyhow::{Context, bail};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
 use tengen_model::{Model, ModelId, NetworkConfig, Weights};
 use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
+
+use crate::config::RunConfig;
+use crate::outbox::Outbox;
+use crate::training::publish_model;
+use crate::watch::{Silent, Watch};
 
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]

@@ -1,12 +1,11 @@
 //! The summary of a finished run: strength over cost, the first move, and results against simple players.
 
-use crate::ledger::Ledger;
-use crate::opened::Opened;
-use crate::training::Training;
-use anyhow::Context;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
 };
@@ -18,6 +17,10 @@ use tengen_report::{counted, duration};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
+
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::training::Training;
 
 /// The champion's visits in every measurement here.
 const VISITS: u32 = 64;

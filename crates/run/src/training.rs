@@ -1,13 +1,11 @@
 //! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
-use crate::config::RunConfig;
-use crate::ledger::Ledger;
-use crate::opened::Opened;
-use crate::watch::Watch;
-use anyhow::Context;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
 use tengen_encoding::TrainingBatch;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
 use tengen_network::DeviceChoice;
@@ -17,6 +15,11 @@ use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError};
+
+use crate::config::RunConfig;
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::watch::Watch;
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";

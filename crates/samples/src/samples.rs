@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+
+use tengen_encoding::{Features, Sample, TrainingBatch};
+use tengen_records::{GameRecord, RecordError};
 use tengen_rules::{Size, Symmetry};
+use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
 use crate::game_cache::{Block, CacheError, GameCache};
 use crate::random::SplitMix64;
 use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::stored_game::StoredGame;
 use crate::window::Window;
-use tengen_encoding::{Features, Sample, TrainingBatch};
-use tengen_records::{GameRecord, RecordError};
-use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
 /// Batches of at least this many samples are built on several threads.
 const PARALLEL_BATCH: usize = 64;

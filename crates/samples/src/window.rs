@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{SettingError, check_setting};
 
+use tengen_rules::{SettingError, check_setting};
 use tengen_store::ShardInfo;
 
 /// Maximum share of a window that may be damaged before training stops.

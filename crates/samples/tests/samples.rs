@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array2, Axis};
 use tempfile::TempDir;
+
 use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Size, Symmetry};

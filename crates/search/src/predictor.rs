@@ -1,9 +1,10 @@
 //! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
 use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
+use thiserror::Error;
+
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
-use thiserror::Error;
 
 /// Turns a batch of encoded positions into predictions.
 ///

@@ -1,6 +1,7 @@
 //! The settings of self-play.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Rules, Scoring, SettingError, Size, above, check_setting};
 use tengen_search::SearchConfig;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_channel::Sender;
+
 use tengen_records::GameRecord;
 use tengen_search::{PredictError, Predictor};
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
+use thiserror::Error;
+
 use tengen_rules::SettingError;
 use tengen_search::PredictError;
-use thiserror::Error;
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};

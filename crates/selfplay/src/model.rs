@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictor};

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::now_ms;
 
 use crate::schema::FORMAT;

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use tengen_records::GameRecord;
+
 use crate::changes::{Change, GameTotals, Merged};
 use crate::decode::decode_bytes;
 use crate::games::Games;
@@ -15,7 +17,6 @@ use crate::lock::RunLock;
 use crate::prune::old_generations;
 use crate::shard_info::{GamesOf, IMPORTED, MERGED, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
-use tengen_records::GameRecord;
 
 /// Number of merged shards per change note, which bounds the work lost to a kill.
 const PER_NOTE: usize = 32;

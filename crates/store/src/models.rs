@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use tengen_model::{INFO_FILE, Model, ModelError, ModelId, ModelInfo, WEIGHTS_FILE};
 use tengen_records::now_ms;
 

@@ -1,6 +1,7 @@
 //! Shards as files: which collection they belong to, what their path says, and a shard sealed for publishing.
 
 use bytes::Bytes;
+
 use tengen_records::{GameKind, GameRecord, now_ms};
 
 use crate::encode::encode;

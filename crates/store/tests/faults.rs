@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use faulty::faulty_store;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
+
 use tengen_store::{
     Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, Store, StoreError,
 };
 use tengen_testing::{random_games, random_model};
+
+use faulty::faulty_store;
 
 fn patience(limit: Duration) -> Patience {
     Patience {

@@ -7,6 +7,7 @@ use std::thread;
 
 use serde_json::json;
 use tempfile::TempDir;
+
 use tengen_datasets::{DatasetFilter, stats};
 use tengen_model::ModelId;
 use tengen_records::{GameKind, TreeShape};

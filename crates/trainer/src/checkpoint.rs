@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
+
 use tengen_model::{NamedTensor, Role, Weights, WeightsError, decode, encode};
 use tengen_network::{DeviceChoice, Network};
 

@@ -1,6 +1,7 @@
 //! How does a network learn? Optimizer, learning-rate schedule, and the weights of the losses.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_network::Precision;
 use tengen_rules::{SettingError, above, check_setting};
 

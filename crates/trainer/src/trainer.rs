@@ -1,6 +1,7 @@
 //! What happens in one training step?
 
 use tch::{Device, Tensor};
+
 use tengen_encoding::{PlaneSet, TrainingBatch};
 use tengen_model::{NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};

@@ -11,9 +11,11 @@ mod selfplay;
 #[cfg(feature = "torch")]
 mod train;
 
-use crate::{arguments, output};
-use serde_json::Value;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{arguments, output};
 
 /// Measure a workload: rules, search, self-play, network, training or data
 #[derive(clap::Subcommand)]

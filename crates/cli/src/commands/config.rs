@@ -4,8 +4,10 @@ mod check;
 mod diff;
 mod show;
 
-use anyhow::{Context, bail};
 use std::path::Path;
+
+use anyhow::{Context, bail};
+
 use tengen_run::RunConfig;
 use tengen_store::{Create, Store};
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Setup, Size};
 

@@ -1,6 +1,7 @@
 //! `tengen gtp --finish`: boards played to the very end.
 
 use std::path::PathBuf;
+
 use tengen_gtp::{Answer, Controller, Timeouts};
 use tengen_rules::{Color, Komi, Move, Size};
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tengen_rules::{Komi, Rules, Size};
 
 use tengen_records::GameRecord;
+use tengen_rules::{Komi, Rules, Size};
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
 /// Conditions on games and positions. An empty list sets no condition; all conditions must hold.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
+use tengen_records::GameRecord;
+use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
+
 use super::error::DatasetError;
 use super::filter::DatasetFilter;
 use super::held::Held;
-use tengen_records::GameRecord;
-use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
 
 /// Maximum number of shards in memory at once; [`GROUP_BYTES`] may stop earlier.
 const GROUP_SHARDS: usize = 64;

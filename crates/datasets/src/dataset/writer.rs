@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
 use tengen_rules::Size;
 
 use super::column::Field;

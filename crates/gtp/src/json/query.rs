@@ -1,6 +1,7 @@
 //! Parsing a query.
 
 use serde_json::{Map, Value};
+
 use tengen_rules::{Komi, Position, Size};
 
 use super::fields::{Fields, Problem};

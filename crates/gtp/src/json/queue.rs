@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+
 use tengen_rules::{Komi, Position, Rules};
 
 use super::actions::{self, Action};

@@ -1,6 +1,7 @@
 //! Search settings by KataGo's names.
 
 use serde_json::{Map, Value};
+
 use tengen_rules::Color;
 
 use super::fields::{Fields, Problem, shown};

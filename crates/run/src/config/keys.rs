@@ -2,9 +2,11 @@
 //!
 //! The list is derived from the configuration's types, so new keys appear here automatically.
 
-use super::RunConfig;
 use std::sync::LazyLock;
+
 use toml::{Table, Value};
+
+use super::RunConfig;
 
 /// The smallest configuration that loads; every other key has a default.
 pub const REQUIRED: &str = r#"

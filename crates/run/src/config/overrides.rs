@@ -1,9 +1,11 @@
 //! `--set KEY=VALUE`: overrides of a configuration from the command line.
 
+use toml::{Table, Value};
+
+use tengen_matches::usage;
+
 use super::fault::{self, Fault};
 use super::{RunConfig, keys};
-use tengen_matches::usage;
-use toml::{Table, Value};
 
 /// One override from the command line.
 pub(super) struct Assignment<'a> {

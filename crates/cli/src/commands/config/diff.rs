@@ -1,9 +1,11 @@
 //! `tengen config diff`: the keys in which two configurations differ.
 
-use crate::output;
 use serde::Serialize;
-use tengen_run::keys;
 use toml::Value;
+
+use tengen_run::keys;
+
+use crate::output;
 
 /// Shown for a key that is not set.
 const ABSENT: &str = "-";

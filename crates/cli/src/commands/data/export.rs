@@ -1,16 +1,19 @@
 //! `tengen data export`: writes a store's games as a frozen dataset for other tools.
 
-use super::filters::Filters;
-use crate::interrupt::Interrupt;
-use crate::output;
+use std::path::PathBuf;
+
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use std::path::PathBuf;
+
 use tengen_datasets::{
     Dataset, DatasetError, DatasetManifest, ExportOptions, ExportProgress, FileFormat, SplitShares, What, export,
     export_kept,
 };
 use tengen_store::{Create, Store};
+
+use super::filters::Filters;
+use crate::interrupt::Interrupt;
+use crate::output;
 
 /// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
 ///

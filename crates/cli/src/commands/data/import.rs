@@ -1,13 +1,16 @@
 //! `tengen data import`: replays SGF games under strict rules and labels them by count.
 
-use crate::interrupt::Interrupt;
-use crate::output::{self, counted, result, say, thousands};
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+
 use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, Rejection, find_sources, read_source};
 use tengen_rules::{Komi, Rules};
 use tengen_store::{Create, Store, StoreError, sha256_hex};
+
+use crate::interrupt::Interrupt;
+use crate::output::{self, counted, result, say, thousands};
 
 /// Number of rejected games shown; the report lists all of them.
 const SHOWN: usize = 10;

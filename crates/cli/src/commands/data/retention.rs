@@ -1,10 +1,12 @@
 //! How many of a store's newest games its run still needs.
 
-use crate::output::{thousands, usage};
 use anyhow::{Context, bail};
 use serde::Deserialize;
+
 use tengen_samples::WindowConfig;
 use tengen_store::{GamesOf, Store};
+
+use crate::output::{thousands, usage};
 
 /// Number of windows to keep by default: the one in training and the same amount again.
 const WINDOWS_KEPT: u64 = 2;

@@ -1,8 +1,10 @@
 //! `tengen data verify`: checks the integrity of everything in a store.
 
-use crate::output;
 use anyhow::bail;
+
 use tengen_store::{Create, Store, VerifyReport};
+
+use crate::output;
 
 /// Check every file of a store: hashes, schema, and every game replayed under its rules
 ///

@@ -1,8 +1,10 @@
 //! The machine and the process, apart from libtorch.
 
-use crate::output;
-use serde::Serialize;
 use std::fs;
+
+use serde::Serialize;
+
+use crate::output;
 
 /// The machine and the process.
 #[derive(Serialize)]

@@ -1,8 +1,10 @@
 //! `tengen rules perft|positions|games`: exact counts that verify a rules core.
 
-use crate::{arguments, output};
 use serde_json::json;
+
 use tengen_rules::{Position, Rules, Size};
+
+use crate::{arguments, output};
 
 /// Count the legal turn sequences of every length from the empty board
 ///

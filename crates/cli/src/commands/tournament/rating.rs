@@ -1,11 +1,13 @@
 //! The result of a tournament: ratings of all players and a row for every pairing.
 
-use super::entrants::Entrant;
 use anyhow::Context;
 use serde::Serialize;
+
 use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
 use tengen_report::metrics::{self, Event, Measured, Metrics, Rating};
 use tengen_store::Store;
+
+use super::entrants::Entrant;
 
 /// The match of two players of a tournament.
 pub(super) struct Pairing {
