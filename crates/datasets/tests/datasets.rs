@@ -525,7 +525,7 @@ fn datasets_can_be_kept_in_object_stores() {
         }),
         ..options(What::Positions, FileFormat::Parquet)
     };
-    let keep = |store: &Store, name: &str| export_kept(&store, name, &options, &mut |_| true);
+    let keep = |store: &Store, name: &str| export_kept(store, name, &options, &mut |_| true);
     let (local, remote) = (keep(&here, "d").unwrap(), keep(&there, "d").unwrap());
     assert_eq!(local.manifest.files, remote.manifest.files);
     assert_eq!(remote.folder.to_str(), Some("memory://there/datasets/d/v1"));

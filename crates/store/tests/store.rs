@@ -435,7 +435,7 @@ fn models_exist_only_with_their_commit_mark() {
         .files()
         .put_new("models/g000004-0123456789ab/weights.safetensors", "half")
         .unwrap();
-    assert_eq!(store.models().list().unwrap(), [id.clone()]);
+    assert_eq!(store.models().list().unwrap(), std::slice::from_ref(&id));
     assert!(matches!(
         store.models().load(&"g000004-0123456789ab".parse().unwrap()),
         Err(StoreError::NotFound { .. })

@@ -36,7 +36,7 @@ impl Random {
     }
 
     /// The next 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -46,7 +46,7 @@ impl Random {
 
     /// A number from 0 to `bound` - 1.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
+        (self.next_u64() % bound as u64) as usize
     }
 
     /// A number from -1 to 1 with a short binary fraction.
@@ -80,7 +80,7 @@ pub fn random_game_from(size: Size, setup: Setup, seed: u64, ply_limit: usize) -
         rules: "tromp_taylor".to_owned(),
         komi: Komi::from_half_points(random.below(2 * size.area() + 1) as i16 - size.area() as i16),
         score_half_points: None,
-        seed: random.next() as i64,
+        seed: random.next_u64() as i64,
         black_model: "g000001-0123456789ab".to_owned(),
         white_model: "uniform, visits=8".to_owned(),
         config_id: "test".to_owned(),

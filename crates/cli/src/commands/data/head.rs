@@ -73,7 +73,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 /// The newest games, newest first. Skips damaged shards.
 fn newest(store: &Store, filter: &DatasetFilter, wanted: usize) -> anyhow::Result<Vec<GameRecord>> {
-    let (mut shards, _) = shards_of(&store, filter)?;
+    let (mut shards, _) = shards_of(store, filter)?;
     shards.sort_by_key(|shard| shard.name.created_ms);
     let mut games = Vec::new();
     for shard in shards.iter().rev() {

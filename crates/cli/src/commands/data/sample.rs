@@ -99,7 +99,7 @@ fn draw(store: &Store, wanted: (What, u64), filter: &DatasetFilter) -> anyhow::R
         });
         replayed.expect("the store has replayed this game");
     };
-    let drawn = sample(&store, wanted, filter, &mut |_| !interrupt.requested(), &mut show);
+    let drawn = sample(store, wanted, filter, &mut |_| !interrupt.requested(), &mut show);
     drawn.or_else(|error| usage_or_failure(error, &interrupt))?;
     Ok((objects, texts))
 }
