@@ -4,8 +4,9 @@
 #[path = "../../crates/rules/tests/support/slow.rs"]
 pub mod slow;
 
-use slow::SlowGame;
 use tengen_rules::{Color, GameEnd, IllegalMove, KoRule, LongCycle, Move, PointSet, Position, Rules, Size, Suicide};
+
+use slow::SlowGame;
 
 const KO: [KoRule; 6] = [
     KoRule::PositionalSuperko,

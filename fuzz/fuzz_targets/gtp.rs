@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+
 use tengen_gtp::{CommandLine, Engine, EngineError, Genmove, Session, Turn, Watcher};
 use tengen_rules::{Komi, Move, Size};
 

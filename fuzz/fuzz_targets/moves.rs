@@ -5,9 +5,11 @@
 
 mod games;
 
-use games::slow::SlowGame;
 use libfuzzer_sys::fuzz_target;
+
 use tengen_rules::Position;
+
+use games::slow::SlowGame;
 
 /// The literal rules would be too slow for longer games.
 const MOST_TURNS: usize = 100;

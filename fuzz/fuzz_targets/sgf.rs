@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+
 use tengen_sgf::{SgfGames, SgfText, SgfTrees, parse_sgf};
 
 fuzz_target!(|bytes: &[u8]| {

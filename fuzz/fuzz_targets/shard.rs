@@ -5,6 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+
 use tengen_store::decode;
 
 /// A valid shard of a released version.

@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+
 use tengen_rules::{Komi, Move, Rules, Size, format_point, parse_point};
 
 fuzz_target!(|bytes: &[u8]| {

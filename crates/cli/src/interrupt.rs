@@ -4,12 +4,13 @@
 //! shells' convention: 130 after Ctrl-C (SIGINT), 143 after SIGTERM, 129 after SIGHUP. A command whose work was already
 //! done exits with 0, and one that fails while stopping exits with 1.
 
-use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// A second signal within this time of the first does not count: GNU `timeout` signals the process and then its whole
 /// group, and a terminal that closes may send several signals.

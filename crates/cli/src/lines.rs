@@ -1,8 +1,9 @@
 //! Splits a stream into lines with any line ending and yields each line as soon as it is complete.
 
+use std::io::BufRead;
+
 use anyhow::Context;
 use crossbeam_channel::{Receiver, bounded};
-use std::io::BufRead;
 
 /// Longer lines are cut here. No command or query comes close, and runaway input must not fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;

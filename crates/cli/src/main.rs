@@ -17,8 +17,9 @@ mod screen;
 mod table;
 mod theory;
 
-use clap::Parser;
 use std::process::ExitCode;
+
+use clap::Parser;
 
 /// Also serves libtorch's C++ allocations: up to 1.9 times the inference speed of the system's allocator.
 #[global_allocator]
@@ -28,8 +29,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(name = "tengen", version, max_term_width = 110)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by a signal before it was done: 130 after Ctrl-C, \
-143 after SIGTERM, 129 after SIGHUP. The first signal ends a command cleanly, a second one at once."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by a signal before it was done: 130 after \
+Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. The first signal ends a command cleanly, a second one at once."
 )]
 struct Cli {
     #[command(subcommand)]

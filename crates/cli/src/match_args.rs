@@ -1,9 +1,10 @@
 //! The arguments shared by `tengen match` and `tengen tournament`.
 
-use crate::arguments;
 use tengen_evaluator::{MatchConfig, Openings, Refusal};
 use tengen_matches::read_book;
 use tengen_rules::{Komi, Rules, Size};
+
+use crate::arguments;
 
 /// Openings, seed and limits of the games.
 #[derive(clap::Args)]

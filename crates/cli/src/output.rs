@@ -3,9 +3,10 @@
 pub(crate) use tengen_matches::{UsageError, usage};
 pub(crate) use tengen_report::{counted, duration, thousands};
 
-use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
+
+use serde::Serialize;
 
 static BARS: OnceLock<indicatif::MultiProgress> = OnceLock::new();
 

@@ -1,13 +1,16 @@
 //! Turns the text after `--model` or of a PLAYER into a player or a predictor.
 
-use crate::output;
-use anyhow::{Context, bail};
 use std::path::Path;
+
+use anyhow::{Context, bail};
+
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
 use tengen_model::{Model, ModelId, ModelInfo};
 use tengen_rules::{Komi, Rules, Size};
 use tengen_search::{Predictor, UniformPredictor};
 use tengen_store::{Create, Store};
+
+use crate::output;
 
 /// The device and the number format that networks run with.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]

@@ -1,11 +1,14 @@
 //! The screen of a run: a line each for self-play, training and the gate, and a progress bar for the budget. If stderr
 //! is not a terminal, the same lines are printed every few seconds.
 
-use crate::output::{bars, duration, interactive, say};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
 use tengen_run::{View, Watch};
+
+use crate::output::{bars, duration, interactive, say};
 
 /// How often to print the lines when stderr is not a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);

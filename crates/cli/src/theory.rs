@@ -4,14 +4,17 @@
 //! Werf, van den Herik and Uiterwijk, "Solving Go on small boards", 2003). 7x7 is believed, but not proved, to be worth
 //! +9 with the same first move (Li Zhe, 2015).
 
-use crate::players::Loader;
+use std::ops::ControlFlow;
+
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::ops::ControlFlow;
+
 use tengen_evaluator::{
     AColor, Answer, Choice, MatchConfig, MatchContext, MatchResult, Openings, Player, PlayerSpec, Turn, run_match,
 };
 use tengen_rules::{Color, Komi, Move, Position, Size};
+
+use crate::players::Loader;
 
 /// The opponent that searches without a network.
 const UNIFORM: &str = "uniform,visits=256";
@@ -37,7 +40,6 @@ pub(crate) struct Check {
 pub(crate) struct Report {
     /// The board, such as `5x5`.
     pub(crate) board: String,
-    /// The player's name.
     pub(crate) player: String,
     /// Whether the theory is proved or only believed.
     pub(crate) proved: bool,

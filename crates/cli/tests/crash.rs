@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+
 use tengen_store::{Create, GamesOf, Store};
 
 /// A small, quick experiment: a tiny network on 3x3 with many shards, checkpoints and gate matches per second.

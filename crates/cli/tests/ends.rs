@@ -1,15 +1,17 @@
-//! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the right
-//! code. The tests damage files and send signals to real processes.
+//! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the
+//! right code. The tests damage files and send signals to real processes.
 #![cfg(feature = "torch")]
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tempfile::TempDir;
+
 use tengen_model::Weights;
 use tengen_store::{Create, GamesOf, Promotion, Store};
 

@@ -1,10 +1,12 @@
 //! The stages of a run as separate processes: self-play, training, the gate.
 #![cfg(feature = "torch")]
 
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
 use tengen_store::{Create, GamesOf, Store};
 
 /// Settings for a tiny network on 3x3.

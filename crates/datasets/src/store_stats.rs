@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::dataset::DatasetFilter;
 use tengen_records::{GameKind, GameStats, StatsCollector, TreeShape, share};
 use tengen_store::{GameTotals, ShardInfo, ShardReadError, Store, StoreError};
 
-/// Statistics of a store.
+use crate::dataset::DatasetFilter;
+
+/// Statistics over the games and shards of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StoreStats {
     /// Number of shards read.

@@ -72,7 +72,7 @@ const MARGIN_SCALE: f32 = 5.0;
 /// Everything the network sees of one position, from the view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
-    /// Board size.
+    /// Size of the board that the planes cover.
     pub size: Size,
     /// The bit planes `[BIT_PLANES]`, in the order of the table in the module header.
     pub planes: [PointSet; BIT_PLANES],

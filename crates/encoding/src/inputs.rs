@@ -1,6 +1,7 @@
 //! Batches of encoded positions for the network, as packed bits on one canvas.
 
 use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut4, Axis, s};
+
 use tengen_rules::{PointSet, Size};
 
 use crate::features::{Features, GLOBALS, PlaneSet};
@@ -66,7 +67,7 @@ impl InputBatch {
         self.words_per_plane = canvas.area().div_ceil(64);
     }
 
-    /// Number of samples, `B`.
+    /// Number of samples in the batch, `B`.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }

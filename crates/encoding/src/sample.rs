@@ -7,7 +7,7 @@ use crate::features::Features;
 /// One position with its targets, in the frame of one of its mirror images. Values are from the mover's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The network input.
+    /// The network's input for the position.
     pub features: Features,
     /// Policy target as (move index on the sample's board, probability); the number of points is a pass.
     pub policy: Vec<(u16, f32)>,
@@ -18,8 +18,8 @@ pub struct Sample {
     pub board_margin: i32,
     /// Target for win, tie and loss: the game's result mixed with the search value. Sums to 1.
     pub value_target: [f32; 3],
-    /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent, 0
-    /// neither.
+    /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent,
+    /// 0 neither.
     pub ownership: Array2<i8>,
     /// 1 if the game was scored; 0 if not, in which case value, margin and ownership are not trained on.
     pub result_weight: f32,

@@ -1,6 +1,7 @@
 //! Batches of training samples: inputs packed on one canvas, targets as arrays.
 
 use ndarray::{Array1, Array2, Array3, ArrayViewMut1, ArrayViewMut2, s};
+
 use tengen_rules::Size;
 
 use crate::features::PlaneSet;
@@ -11,7 +12,7 @@ use crate::sample::Sample;
 /// and in the frame of the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingBatch {
-    /// The network inputs.
+    /// The network's inputs, one per sample.
     pub inputs: InputBatch,
     /// Policy targets, `[sample, move]` = `[B, A + 1]`, with the pass last; all 0 if there is no target.
     pub policy: Array2<f32>,
@@ -69,7 +70,7 @@ impl TrainingBatch {
         batch
     }
 
-    /// Number of samples, `B`.
+    /// Number of samples in the batch, `B`.
     pub fn len(&self) -> usize {
         self.inputs.len()
     }

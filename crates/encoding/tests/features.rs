@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, Array4, aview1, s};
 use proptest::prelude::*;
+
 use tengen_encoding::{
     Features, GLOBALS, InputBatch, PLANE_BANNED, PLANE_LIBERTIES, PLANE_OPPONENT, PLANE_OPPONENT_AREA, PLANE_OWN,
     PLANE_OWN_AREA, PlaneSet, canvas_index,

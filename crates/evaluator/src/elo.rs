@@ -182,14 +182,14 @@ mod tests {
     /// Draws the results of a pair of games, given A's strength, the opening's bias toward Black, and the chance of a
     /// tie.
     fn draw_pair(rng: &mut rng::Rng, strength: f64, bias: f64, ties: f64) -> (f64, f64) {
-        let favour = if rng::unit_f64(rng) < 0.5 { bias } else { -bias };
+        let bonus = if rng::unit_f64(rng) < 0.5 { bias } else { -bias };
         let mut game = |win: f64| match rng::unit_f64(rng) {
             u if u < ties => 0.5,
             _ => f64::from(u8::from(rng::unit_f64(rng) < win)),
         };
         (
-            game((strength + favour).clamp(0.0, 1.0)),
-            game((strength - favour).clamp(0.0, 1.0)),
+            game((strength + bonus).clamp(0.0, 1.0)),
+            game((strength - bonus).clamp(0.0, 1.0)),
         )
     }
 

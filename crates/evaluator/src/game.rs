@@ -163,7 +163,7 @@ impl GameScore {
     }
 }
 
-/// A game in progress.
+/// A game in progress: its position, turns so far and faults.
 pub(crate) struct LiveGame {
     pub(crate) game: usize,
     pub(crate) a_color: Color,

@@ -1,6 +1,7 @@
 //! The gate: whether a candidate replaces the champion.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rng as rng;
 use tengen_rules::{Komi, Rules, SettingError, Size, check_setting};
 
@@ -147,7 +148,7 @@ impl GateConfig {
 pub enum Decision {
     /// The candidate becomes the champion.
     Promote,
-    /// The champion stays.
+    /// The candidate is rejected, and the champion stays.
     Reject,
     /// The match was stopped before it could decide and must be played again.
     Undecided,
@@ -167,7 +168,7 @@ pub enum GateReason {
     GameLimit,
     /// The candidate passed the test but is weaker than an older champion, so it has forgotten something.
     Forgot,
-    /// The match was stopped.
+    /// The match was stopped before it could decide.
     Stopped,
 }
 
@@ -192,9 +193,9 @@ pub struct GateVerdict {
     pub decision: Decision,
     /// What the decision is based on.
     pub reason: GateReason,
-    /// The candidate's name.
+    /// Name of the candidate, which is its model id.
     pub candidate: String,
-    /// The champion's name.
+    /// Name of the champion, which is its model id.
     pub champion: String,
     /// The settings of the gate.
     pub config: GateConfig,
@@ -208,7 +209,7 @@ pub struct GateVerdict {
 /// The result of a candidate against an older champion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OlderMatch {
-    /// The older champion's name.
+    /// Name of the older champion, which is its model id.
     pub champion: String,
     /// Whether the 95 % interval shows that the candidate is weaker.
     pub weaker: bool,

@@ -18,10 +18,10 @@ const NAME_KEPT: usize = 80;
 /// An engine that lists `set_random_seed` (such as GNU Go) gets the game's seed, so that the same match can be played
 /// again. An engine that lists `kata-set-rules` (such as KataGo and Tengen) gets the rules.
 ///
-/// **Restarts.** A process plays one game after another. If it fails during a game, it loses that game and is killed. If
-/// it turns out to be dead or to fail when a game begins, it is replaced without a loss. If an engine cannot be started,
-/// or refuses the board or the komi, before any process in its slot has begun a game, the match ends, because nothing
-/// can be played. Later, the engine loses the game that it cannot begin, and the next game tries again.
+/// **Restarts.** A process plays one game after another. If it fails during a game, it loses that game and is killed.
+/// If it turns out to be dead or to fail when a game begins, it is replaced without a loss. If an engine cannot be
+/// started, or refuses the board or the komi, before any process in its slot has begun a game, the match ends, because
+/// nothing can be played. Later, the engine loses the game that it cannot begin, and the next game tries again.
 ///
 /// Dropping the player asks the engines to quit, waits a second, and then kills any that are left.
 pub struct GtpPlayer {
@@ -167,7 +167,7 @@ impl Player for GtpPlayer {
     }
 }
 
-/// What all slots share.
+/// The state shared by all slots.
 struct Shared<'a> {
     name: &'a str,
     command: &'a CommandLine,
@@ -250,8 +250,8 @@ fn begin(controller: &mut Controller, turn: &Turn<'_>) -> Result<bool, Controlle
     Ok(knows_rules)
 }
 
-/// Sends the rules to an engine that has a command for them. Returns whether the engine knows the rules. Engines without
-/// the command are assumed to play Tromp-Taylor; how a game ends makes no difference between machines.
+/// Sends the rules to an engine that has a command for them. Returns whether the engine knows the rules. Engines
+/// without the command are assumed to play Tromp-Taylor; how a game ends makes no difference between machines.
 fn set_rules(controller: &mut Controller, rules: Rules) -> Result<bool, ControllerError> {
     if !controller.knows("kata-set-rules") {
         let end = GameEnd::TwoPasses;

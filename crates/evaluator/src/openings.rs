@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rng as rng;
 use tengen_rules::{Move, Point, Position, Rules, Size, Symmetry};
 

@@ -29,7 +29,7 @@ pub struct MatchContext {
 pub enum MatchEvent<'a> {
     /// Every game in progress has advanced by one or two plies.
     Round {
-        /// Games in progress.
+        /// Number of games in progress.
         playing: usize,
         /// Plies played in the current batch of games, openings not included.
         plies: u64,
@@ -38,7 +38,7 @@ pub enum MatchEvent<'a> {
         /// The engines behind A and B, if they are engines.
         engines: &'a [Option<EngineReport>; 2],
     },
-    /// A game has ended.
+    /// A game has ended, with or without a result.
     GameFinished {
         /// The game with its record.
         game: &'a FinishedGame,
@@ -55,7 +55,7 @@ pub enum MatchEvent<'a> {
 /// Why a match cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
-    /// The settings are invalid.
+    /// The settings are invalid, for the given reason.
     #[error("match settings: {0}")]
     Settings(String),
     /// A player cannot play at all.

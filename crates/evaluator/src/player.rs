@@ -1,6 +1,7 @@
 //! The interface of players and what they report.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Color, Komi, Move, Position};
 
 /// Chooses moves in many games at once.
@@ -96,13 +97,13 @@ impl Turn<'_> {
 pub enum Answer {
     /// A move; the referee checks whether it is legal.
     Play(Choice),
-    /// The player resigns.
+    /// The player resigns, which loses the game.
     Resign,
     /// The player failed in this game and loses it.
     Fault(Fault),
 }
 
-/// A chosen move.
+/// A chosen move with the player's evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The move to play.
@@ -144,7 +145,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// The move is not legal under the rules of the match.
     IllegalMove,
-    /// The engine exited.
+    /// The engine's process exited.
     Exit,
     /// The engine did not answer in time.
     Timeout,
@@ -196,7 +197,7 @@ impl std::ops::Sub for PlayerCost {
 /// Why a player cannot play at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayerError {
-    /// The network failed.
+    /// The network could not evaluate a position.
     #[error("{player}: the network failed: {reason}")]
     Predict {
         /// The player's name.

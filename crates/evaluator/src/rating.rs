@@ -19,7 +19,7 @@ pub struct PoolGames {
     pub second: usize,
     /// Games the first player won.
     pub wins: u64,
-    /// Games tied.
+    /// Number of tied games between the two.
     pub ties: u64,
     /// Games the first player lost.
     pub losses: u64,
@@ -58,7 +58,7 @@ pub struct PoolRatings {
     pub tie_parameter: f64,
 }
 
-/// One player's rating.
+/// One player's rating with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PoolRating {
     /// The rating in Elo, relative to the anchor's rating.
@@ -67,7 +67,7 @@ pub struct PoolRating {
     pub low: f64,
     /// Upper end of the 95 % interval of the difference from the anchor.
     pub high: f64,
-    /// Games with a result.
+    /// Number of games with a result that the player took part in.
     pub games: u64,
     /// Wins plus half the ties.
     pub points: f64,

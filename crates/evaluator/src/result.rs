@@ -1,6 +1,7 @@
 //! The result of a match: points, statistics, faults, and games.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Color;
 
@@ -139,7 +140,7 @@ pub enum Side {
 pub struct FaultReport {
     /// Number of the game in the match, from 0.
     pub game: usize,
-    /// The player that failed.
+    /// The player whose failure it was.
     pub player: Side,
     /// Number of plies before the failure.
     pub ply: usize,

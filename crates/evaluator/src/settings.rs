@@ -1,6 +1,7 @@
 //! The settings of a match.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Color, Komi, Rules, Size};
 
 use crate::openings::Openings;

@@ -7,6 +7,7 @@
 use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{SettingError, check_setting};
 
 use crate::elo::score_of_elo;
@@ -69,14 +70,14 @@ pub enum SprtState {
     Accepted,
     /// Not stronger: the ratio has reached the lower bound.
     Rejected,
-    /// More pairs are needed.
+    /// Neither hypothesis is accepted yet; more pairs are needed.
     Open,
 }
 
 /// The numbers of a sequential test at one look.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// Hypotheses and error rates.
+    /// The hypotheses and error rates of the test.
     pub config: SprtConfig,
     /// Log-likelihood ratio of "stronger" to "not stronger".
     #[serde(deserialize_with = "text::number")]
@@ -239,12 +240,12 @@ mod tests {
             let mut rng = rng::stream(5, &[run]);
             let mut pairs = Pentanomial::default();
             for pair in 1..=2000 {
-                let favour = if rng::unit_f64(&mut rng) < 0.5 { bias } else { -bias };
+                let bonus = if rng::unit_f64(&mut rng) < 0.5 { bias } else { -bias };
                 let mut game = |win: f64| match rng::unit_f64(&mut rng) < ties {
                     true => 0.5,
                     false => f64::from(u8::from(rng::unit_f64(&mut rng) < win)),
                 };
-                pairs.add(game(strength + favour), game(strength - favour));
+                pairs.add(game(strength + bonus), game(strength - bonus));
                 match Sprt::look(config, &pairs).state {
                     SprtState::Accepted if pair % 4 == 0 => {
                         accepted += 1;

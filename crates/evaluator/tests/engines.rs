@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
+
 use tengen_evaluator::{
     FaultKind, MatchConfig, MatchContext, MatchError, MatchResult, NoModels, Player, PlayerError, Refusal,
     build_player, run_match,

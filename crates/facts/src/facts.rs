@@ -1,6 +1,7 @@
 //! Checks a `tt-facts/1` file.
 
 use serde_json::Value;
+
 use tengen_rules::{
     Color, GameEnd, Handicap, Komi, LongCycle, Move, PointSet, Position, Rules, Size, count_games,
     count_games_by_plays, count_legal_positions, perft, solve,

@@ -1,6 +1,7 @@
 //! Checks one line of a file of random games.
 
 use serde_json::Value;
+
 use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size, Suicide};
 
 use super::OracleReport;
@@ -172,7 +173,7 @@ fn retakes_ko(position: &Position, after: &Position) -> bool {
     before.undo().is_some_and(|last| last != Move::Pass) && before.hash() == after.hash()
 }
 
-/// The 64-bit FNV-1a hash.
+/// The 64-bit FNV-1a hash, updated byte by byte.
 struct Fnv(u64);
 
 impl Fnv {

@@ -1,6 +1,7 @@
 //! Converts the fact files' notation for rules, boards, moves and colors to our types.
 
 use serde_json::Value;
+
 use tengen_rules::{Color, GameEnd, KoRule, Move, Point, PointSet, Position, Rules, Size, Suicide};
 
 /// The rules of a rule key. Games continue until four passes so that legality can be checked after two.

@@ -40,7 +40,7 @@ pub enum OracleError {
     /// The file could not be read.
     #[error("cannot read {path}: {reason}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// The error of the underlying system.
         reason: String,
@@ -50,9 +50,9 @@ pub enum OracleError {
         "{path}: expected JSON with \"format\": \"tt-facts/1\", or one JSON game per line (plain or gzip), found {found}"
     )]
     Format {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What was found.
+        /// A description of what was found instead.
         found: String,
     },
 }

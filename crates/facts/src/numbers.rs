@@ -1,6 +1,7 @@
 //! Checks the arithmetic examples of a `tt-facts/1` file: half counting, handicap bonus, button.
 
 use serde_json::Value;
+
 use tengen_rules::{HalfCount, HandicapBonus, Komi, Move, PointSet, Position, Rules, Scoring, Size};
 
 use super::OracleReport;

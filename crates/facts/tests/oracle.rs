@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
 use tengen_facts::{OracleError, check_oracle_file};
 
 fn suite(name: &str) -> PathBuf {

@@ -15,10 +15,10 @@ pub enum AnalysisStyle {
     Kata,
 }
 
-/// A parsed analysis command.
+/// A parsed analysis command, such as `lz-analyze` or `kata-analyze`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalyzeRequest {
-    /// The output format.
+    /// The output format, which depends on the command's name.
     pub style: AnalysisStyle,
     /// The color to analyze for, if the command names one.
     pub color: Option<Color>,
@@ -174,7 +174,7 @@ pub struct PositionAnalysis {
 /// One candidate move. All values are from the viewpoint of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalyzedMove {
-    /// The move.
+    /// The analyzed move of the side to move.
     pub mv: Move,
     /// Visits spent on the move.
     pub visits: u32,

@@ -5,32 +5,32 @@ use tengen_rules::Color;
 /// A time control; all times are in seconds and never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum TimeSettings {
-    /// No limit.
+    /// Games without time limits.
     #[default]
     Unlimited,
     /// Main time, then overtime periods, each for a given number of stones. With 0 stones there is no overtime.
     Canadian {
-        /// Main time.
+        /// Main time per player, in seconds.
         main: f64,
-        /// Length of one period.
+        /// Length of one overtime period, in seconds.
         overtime: f64,
         /// Number of stones to play in each period.
         stones: u32,
     },
     /// Main time, then periods; a move that takes longer than a period uses it up.
     ByoYomi {
-        /// Main time.
+        /// Main time per player, in seconds.
         main: f64,
-        /// Length of one period.
+        /// Length of one byo-yomi period, in seconds.
         period: f64,
-        /// Number of periods.
+        /// Number of byo-yomi periods per player.
         periods: u32,
     },
     /// Main time plus an increment for each move.
     Fischer {
-        /// Main time.
+        /// Main time per player, in seconds.
         main: f64,
-        /// Time added per move.
+        /// Seconds added per move.
         increment: f64,
     },
 }
@@ -114,11 +114,11 @@ impl Clock {
     }
 
     fn share(&self, player: &Player, moves_to_come: f64) -> f64 {
-        let told = player
+        let reported = player
             .left
             .map(|left| ((left.seconds - player.spent).max(0.0), left.stones));
-        let main_left = |main: f64| told.map_or((main - player.spent).max(0.0), |(seconds, _)| seconds);
-        match (self.settings, told) {
+        let main_left = |main: f64| reported.map_or((main - player.spent).max(0.0), |(seconds, _)| seconds);
+        match (self.settings, reported) {
             (TimeSettings::Canadian { .. }, Some((seconds, stones))) if stones > 0 => {
                 seconds / f64::from(stones.saturating_sub(player.moves).max(1))
             }
@@ -137,15 +137,15 @@ impl Clock {
                 let period = if periods == 0 { 0.0 } else { period };
                 (main_left(main) / moves_to_come).max(period)
             }
-            (TimeSettings::Fischer { main, increment }, told) => {
+            (TimeSettings::Fischer { main, increment }, reported) => {
                 let added = f64::from(player.moves) * increment;
-                let all = told
+                let all = reported
                     .map_or(main + added - player.spent, |(seconds, _)| seconds)
                     .max(0.0);
                 (all / moves_to_come + 0.9 * increment).min(all)
             }
-            (TimeSettings::Unlimited, told) => {
-                let (seconds, stones) = told.unwrap_or_default();
+            (TimeSettings::Unlimited, reported) => {
+                let (seconds, stones) = reported.unwrap_or_default();
                 let moves = if stones > 0 { f64::from(stones) } else { moves_to_come };
                 seconds / moves
             }
@@ -165,7 +165,7 @@ mod tests {
         clock
     }
 
-    fn told(settings: TimeSettings, seconds: f64, stones: u32) -> Clock {
+    fn reported(settings: TimeSettings, seconds: f64, stones: u32) -> Clock {
         let mut clock = clock(settings);
         clock.set_left(Color::Black, TimeLeft { seconds, stones });
         clock
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn without_settings_there_is_no_limit() {
         assert_eq!(Clock::default().budget(Color::Black, MOVES), None);
-        check(&told(TimeSettings::Unlimited, 80.0, 0), 2.0);
-        check(&told(TimeSettings::Unlimited, 80.0, 10), 8.0);
+        check(&reported(TimeSettings::Unlimited, 80.0, 0), 2.0);
+        check(&reported(TimeSettings::Unlimited, 80.0, 10), 8.0);
     }
 
     #[test]
@@ -192,16 +192,16 @@ mod tests {
             stones: 0,
         };
         check(&clock(absolute), 10.0);
-        check(&told(absolute, 40.0, 0), 1.0);
-        check(&told(absolute, 0.0, 0), 0.0);
+        check(&reported(absolute, 40.0, 0), 1.0);
+        check(&reported(absolute, 0.0, 0), 0.0);
         let overtime = TimeSettings::Canadian {
             main: 40.0,
             overtime: 100.0,
             stones: 20,
         };
         check(&clock(overtime), 5.0);
-        check(&told(overtime, 0.0, 0), 5.0);
-        check(&told(overtime, 30.0, 10), 3.0);
+        check(&reported(overtime, 0.0, 0), 5.0);
+        check(&reported(overtime, 30.0, 10), 3.0);
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
             periods: 3,
         };
         check(&clock(settings), 10.0);
-        check(&told(settings, 800.0, 0), 20.0);
-        check(&told(settings, 6.0, 2), 6.0);
+        check(&reported(settings, 800.0, 0), 20.0);
+        check(&reported(settings, 6.0, 2), 6.0);
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
             increment: 10.0,
         };
         check(&clock(settings), 10.0);
-        check(&told(settings, 2.0, 0), 2.0);
+        check(&reported(settings, 2.0, 0), 2.0);
     }
 
     #[test]

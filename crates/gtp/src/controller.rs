@@ -26,7 +26,7 @@ pub struct Timeouts {
     pub startup: Duration,
     /// For each command that does not require search.
     pub command: Duration,
-    /// For each `genmove`.
+    /// Time limit for each `genmove`.
     pub per_move: Duration,
     /// For all `genmove` commands of one game together; `None` = no limit.
     pub total: Option<Duration>,
@@ -47,11 +47,11 @@ impl Default for Timeouts {
 /// What an engine reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// The reply to `name`.
+    /// The engine's reply to `name`.
     pub name: String,
-    /// The reply to `version`.
+    /// The engine's reply to `version`.
     pub version: String,
-    /// The reply to `list_commands`.
+    /// The engine's reply to `list_commands`, one command per entry.
     pub commands: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct EngineInfo {
 pub enum Answer {
     /// A move; its legality is not checked here.
     Move(Move),
-    /// The engine resigns.
+    /// The engine resigns the game.
     Resign,
 }
 

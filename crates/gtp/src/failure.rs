@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Exit {
     /// It exited with this code.
     Code(i32),
-    /// This signal killed it.
+    /// A signal with this number killed it.
     Signal(i32),
     /// It closed its standard output but kept running, and was killed.
     OutputClosed,
@@ -48,13 +48,13 @@ pub enum ControllerError {
         "cannot start the engine '{program}': no such program (check the path, or that it is installed and on PATH)"
     )]
     NotFound {
-        /// The program as given.
+        /// The program's path or name, as given by the caller.
         program: String,
     },
     /// The program exists but cannot be started.
     #[error("cannot start the engine '{program}': {reason}")]
     NotStarted {
-        /// The program as given.
+        /// The program's path or name, as given by the caller.
         program: String,
         /// The error of the operating system.
         reason: io::Error,
@@ -64,7 +64,7 @@ pub enum ControllerError {
     Exited {
         /// How the engine ended.
         exit: Exit,
-        /// The command in progress.
+        /// The GTP command that was waiting for a reply.
         during: String,
         /// The end of the engine's standard error.
         stderr: String,
@@ -72,9 +72,9 @@ pub enum ControllerError {
     /// The engine did not answer in time.
     #[error("the engine did not answer '{during}' within {:.1} s{}", after.as_secs_f64(), last_stderr_line(.stderr))]
     TimedOut {
-        /// The command in progress.
+        /// The GTP command that was waiting for a reply.
         during: String,
-        /// The time limit.
+        /// The time limit that passed without a reply.
         after: Duration,
         /// The end of the engine's standard error.
         stderr: String,
@@ -90,7 +90,7 @@ pub enum ControllerError {
     /// The engine's answer is not GTP, or makes no sense for the command.
     #[error("the engine gave an invalid answer to '{during}': {text:?}{}", last_stderr_line(.stderr))]
     Nonsense {
-        /// The command in progress.
+        /// The GTP command that was waiting for a reply.
         during: String,
         /// The beginning of the invalid answer.
         text: String,
@@ -100,7 +100,7 @@ pub enum ControllerError {
     /// The engine answered with a failure (`?`). It is still running and accepts further commands.
     #[error("the engine rejected '{command}': {message}")]
     Refused {
-        /// The rejected command.
+        /// The GTP command that the engine rejected.
         command: String,
         /// The engine's error message.
         message: String,

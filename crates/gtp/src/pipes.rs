@@ -13,7 +13,6 @@ const WAITING_LINES: usize = 64;
 /// are waiting, the engine answers without reading.
 const WAITING_COMMANDS: usize = 4;
 
-/// Output of an engine.
 pub(crate) enum Incoming {
     /// A line, without its line ending and control characters.
     Line(String),

@@ -15,7 +15,7 @@ pub struct RawNetwork {
     pub white_lead: f32,
     /// Probability of every point as the next move, in reading order; `None` if illegal.
     pub policy: Vec<Option<f32>>,
-    /// Probability of a pass.
+    /// The policy's probability of a pass, 0 to 1.
     pub pass: f32,
     /// Expected owner of every point in reading order, −1 (Black) to 1 (White); empty if not predicted.
     pub ownership: Vec<f32>,

@@ -1,6 +1,7 @@
 //! KataGo's analysis protocol without a search: lines in, jobs, lines out.
 
 use serde_json::{Value, json};
+
 use tengen_gtp::json::{Defaults, Identity, QueryQueue, Settings, Viewpoint};
 use tengen_gtp::{AnalyzedMove, PositionAnalysis};
 use tengen_rules::{Color, Handicap, Komi, Move, Position, Rules, Size};

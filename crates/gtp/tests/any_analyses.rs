@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
 use tengen_gtp::PositionAnalysis;
 use tengen_gtp::json::{Defaults, Identity, QueryQueue};
 

@@ -5,9 +5,10 @@ mod fake;
 
 use std::time::Duration;
 
-use fake::{Fake, limits, size};
 use tengen_gtp::{Answer, CommandLine, Controller, ControllerError, Exit, Timeouts};
 use tengen_rules::{Color, Komi, Move};
+
+use fake::{Fake, limits, size};
 
 /// The limit for engines that never answer; all others get limits that are long enough on a busy machine.
 const SHORT: Duration = Duration::from_millis(300);

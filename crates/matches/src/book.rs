@@ -1,8 +1,10 @@
 //! Reads an opening book: a folder of SGF files, one SGF file, or a text file with one line of moves per opening.
 
-use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
 use tengen_evaluator::{Book, Openings};
 use tengen_rules::{Color, Move, Size};
 use tengen_sgf::{SgfGame, read_sgf_bytes};

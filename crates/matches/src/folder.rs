@@ -11,15 +11,18 @@
 //! In a run store the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
 //! games of each have ids of their own.
 
-use crate::usage::usage;
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+
 use tengen_evaluator::{EngineReport, Fault, FinishedGame, GameScore, MatchConfig, MatchResult, Player, PlayerCost};
 use tengen_records::{GameRecord, now_ms};
 use tengen_sgf::write_sgf;
 use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
+
+use crate::usage::usage;
 
 /// Players and settings of a match: equal specs give equal games.
 #[derive(Clone, Debug, PartialEq)]
@@ -269,8 +272,8 @@ impl Folder {
             .context("the spec.json that was just written is missing")
     }
 
-    /// All games of the match published so far, without those of other matches in the folder. Damaged shards are reported
-    /// and skipped; their games are played again.
+    /// All games of the match published so far, without those of other matches in the folder. Damaged shards are
+    /// reported and skipped; their games are played again.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
         let notes = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
@@ -378,7 +381,7 @@ pub struct Part<'a> {
     pub session: &'a str,
     /// Sequence number within the process.
     pub number: u64,
-    /// The finished games.
+    /// The records of the finished games.
     pub games: &'a [GameRecord],
     /// The faults by which some of them were lost.
     pub faults: BTreeMap<usize, Fault>,

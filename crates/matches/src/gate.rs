@@ -4,15 +4,17 @@
 //! Games are published as they finish. A gate that was stopped or killed resumes where it left off and ends as it would
 //! have without the interruption.
 
-use crate::folder::{Counted, Folder, Known, differ};
-use crate::play::{MatchRun, play_missing, set_spent};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use tengen_evaluator::{Decision, GameScore, GateConfig, GateVerdict, MatchConfig, MatchResult, Player, known_match};
 use tengen_records::now_ms;
 use tengen_search::SearchConfig;
 use tengen_store::{MatchFile, Store};
+
+use crate::folder::{Counted, Folder, Known, differ};
+use crate::play::{MatchRun, play_missing, set_spent};
 
 /// The prefix of every gate's id.
 const PREFIX: &str = "gate-";
@@ -47,7 +49,7 @@ struct GateSpec {
     start_time_ms: i64,
 }
 
-/// A gate to play.
+/// A gate to play or to complete.
 pub struct GateJob<'a> {
     /// The store that the gate is published to.
     pub store: &'a Store,
@@ -167,7 +169,6 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
     Ok(spec)
 }
 
-/// A gate in progress.
 struct Gate<'a, 'p> {
     job: &'a GateJob<'a>,
     spec: GateSpec,

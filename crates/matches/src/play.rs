@@ -1,24 +1,27 @@
 //! Plays a match and publishes its games as they finish, or completes one that was interrupted.
 
-use crate::folder::{Begun, Counted, Folder, Known, Part, Spec, Spent};
-use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
 use tengen_evaluator::{
     Fault, FinishedGame, GameScore, MatchConfig, MatchContext, MatchEvent, MatchResult, Player, PlayerCost,
     continue_match, known_match,
 };
 use tengen_records::{GameRecord, now_ms};
 
+use crate::folder::{Begun, Counted, Folder, Known, Part, Spec, Spent};
+
 /// Number of games per shard.
 const SHARD_GAMES: usize = 128;
 /// A shard is published when its first game is this old, which bounds what a kill can lose.
 const SHARD_AGE: Duration = Duration::from_secs(5);
 
-/// A match to play.
+/// A match to play or to complete.
 pub struct Job<'a> {
-    /// The match settings.
+    /// The settings of the match, which every game follows.
     pub config: &'a MatchConfig,
     /// The stored description of the match.
     pub spec: &'a Spec,

@@ -1,8 +1,10 @@
 //! Gates that are stopped and resumed, also with changed settings or after a start by an early version.
 
-use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 use tengen_evaluator::{
     AtLimit, Decision, GateConfig, GateReason, GateVerdict, NoModels, Openings, Player, PlayerCost, SprtConfig,
     build_player,

@@ -1,10 +1,12 @@
 //! Result files: those of earlier versions can be read, and new ones have the same keys.
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+
 use tengen_evaluator::{
     Decision, FaultKind, GateConfig, GateReason, GateVerdict, MatchConfig, MatchContext, MatchResult, NoModels, Side,
     build_player, run_match,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_encoding::PlaneSet;
 use tengen_rules::{SettingError, check_setting};
 

@@ -1,5 +1,5 @@
-//! What a model is, without libtorch: its architecture, its tensors by name and shape, its weights as a safetensors file,
-//! and the description that says where they come from and what they cost.
+//! What a model is, without libtorch: its architecture, its tensors by name and shape, its weights as a safetensors
+//! file, and the description that says where they come from and what they cost.
 //!
 //! | file | contents |
 //! |---|---|

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Komi, Size};
 
 use crate::config::NetworkConfig;
@@ -30,7 +31,7 @@ pub struct ModelInfo {
     pub format: u32,
     /// [`FEATURE_SET`] of the program that wrote it.
     pub feature_set: u32,
-    /// The network's shape.
+    /// The architecture that the weights belong to.
     pub architecture: NetworkConfig,
     /// Where the weights come from.
     pub provenance: Provenance,
@@ -46,7 +47,7 @@ pub struct ModelInfo {
     pub weights_sha256: String,
 }
 
-/// Where weights come from.
+/// The run, training step and predecessor that weights come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -68,7 +69,7 @@ pub struct CostLedger {
     pub positions: u64,
     /// Number of positions evaluated by a network.
     pub evaluations: u64,
-    /// CPU time in seconds.
+    /// CPU time of all threads together, in seconds.
     pub cpu_seconds: f64,
     /// Time during which a GPU was in use, in seconds.
     pub gpu_seconds: f64,
@@ -138,7 +139,7 @@ impl EncodedModel {
     }
 }
 
-/// Weights with their description.
+/// A network's weights together with the description stored next to them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The description: architecture, origin, and cost of the weights.

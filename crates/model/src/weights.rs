@@ -6,6 +6,7 @@ use std::sync::Arc;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
 use tengen_rng as rng;
 
 use crate::config::{ConfigError, NetworkConfig};
@@ -295,7 +296,7 @@ pub enum WeightsError {
     /// A tensor is not stored as 32-bit floats.
     #[error("tensor {name} is stored as {found}: expected F32")]
     Kind {
-        /// The tensor's name.
+        /// Name of the tensor in the file.
         name: String,
         /// The data type it is stored as.
         found: String,
@@ -306,7 +307,7 @@ pub enum WeightsError {
     /// A tensor is missing or has the wrong shape.
     #[error("tensor {name} should have shape {expected}, found {found}")]
     Shape {
-        /// The tensor's name.
+        /// Name of the tensor in the file.
         name: String,
         /// The shape that the architecture requires.
         expected: String,

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+
 use tengen_encoding::{Features, InputBatch, PlaneSet};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};

@@ -1,13 +1,14 @@
 //! The form of the network for prediction: every batch normalization is folded into the convolution before it.
 
 use tch::{Device, Kind, Tensor};
+
+use tengen_model::{EPSILON, Weights};
 use tengen_rules::Size;
 
 use crate::fused::{After, FusedError, PackedConv};
 use crate::heads::LastLayers;
 use crate::inputs::{Boards, NetworkInputs, sides};
 use crate::tower::Layers;
-use tengen_model::{EPSILON, Weights};
 
 /// Batch size for which fused weights are packed; other batch sizes work too.
 const PACKED_BATCH: i64 = 64;

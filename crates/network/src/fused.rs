@@ -71,9 +71,7 @@ pub(crate) struct PackedConv {
 /// What follows the convolution and its bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// No further operation.
     Nothing,
-    /// A ReLU activation.
     Relu,
 }
 

@@ -1,6 +1,7 @@
 //! What does the network output? Logits for moves and for final margins, and an owner for each point, all in fp32.
 
 use tch::{Kind, Tensor};
+
 use tengen_rules::MAX_AREA;
 
 use crate::inputs::NetworkInputs;

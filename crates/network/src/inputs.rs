@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, ArrayView, Axis, Dimension};
 use tch::{Device, Kind, Tensor};
+
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 

@@ -5,11 +5,12 @@ use std::convert::Infallible;
 
 use tch::{Device, Kind, Tensor};
 
+use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
+
 use crate::device::Precision;
 use crate::heads::{LastLayers, Outputs};
 use crate::inputs::{Boards, Mask, NetworkInputs};
 use crate::tower::{Layers, forward};
-use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
 
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
@@ -19,7 +20,7 @@ const STATISTICS_RATE: f64 = 0.1;
 pub enum Mode {
     /// Those of the batch, which also updates the running statistics.
     Training,
-    /// The running statistics.
+    /// The running statistics, as in play.
     Evaluation,
 }
 
@@ -64,7 +65,7 @@ impl Network {
         }
     }
 
-    /// The network's shape.
+    /// The architecture of the network.
     pub fn config(&self) -> &NetworkConfig {
         &self.config
     }

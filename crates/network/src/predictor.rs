@@ -3,7 +3,9 @@
 use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
+
 use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
@@ -14,9 +16,8 @@ use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
 use crate::tower::forward;
 use crate::value::Value;
-use tengen_model::Weights;
 
-/// How a predictor computes.
+/// The device, number format and kind of convolutions that a predictor uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PredictorOptions {
@@ -113,12 +114,12 @@ impl TorchPredictor {
         Ok(())
     }
 
-    /// The weights in use.
+    /// The weights that the predictor was created with.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// The options in use.
+    /// The options that the predictor was created with.
     pub fn options(&self) -> PredictorOptions {
         self.options
     }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 use tch::{Device, Tensor};
+
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{
@@ -11,6 +11,8 @@ use tengen_network::{
 };
 use tengen_rules::Size;
 use tengen_search::{Predictions, Predictor};
+
+use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 
 fn predict(weights: &Weights, inputs: &InputBatch, precision: Precision, engine: Engine) -> Predictions {
     let options = PredictorOptions {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 
 use serde::Serialize;
+
 use tengen_rules::{Move, Outcome, Setup, Size, Symmetry};
 
 use crate::record::GameRecord;
@@ -56,7 +57,7 @@ pub struct OpeningNode {
 /// Moves that are not listed individually.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
-    /// Number of moves.
+    /// Number of different moves.
     pub moves: u64,
     /// Number of games that played one of them.
     pub games: u64,

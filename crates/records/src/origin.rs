@@ -10,11 +10,11 @@ pub struct Origin {
     pub file: String,
     /// Number of the game in the file, counted from 1.
     pub game: u32,
-    /// The claimed result.
+    /// The result that the file claims, as written there.
     pub result: Option<String>,
-    /// The claimed komi.
+    /// The komi that the file claims, as written there.
     pub komi: Option<String>,
-    /// The claimed rules.
+    /// The rules that the file claims, as written there.
     pub rules: Option<String>,
     /// The claimed number of handicap stones.
     pub handicap: Option<u16>,
@@ -29,7 +29,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The claimed result, parsed.
+    /// Parses the result that the file claims.
     pub fn claim(&self) -> SgfResult {
         self.result.as_deref().map_or(SgfResult::Unknown, SgfResult::parse)
     }

@@ -177,7 +177,7 @@ pub struct GameRecord {
     pub config_id: String,
     /// When the game started, in milliseconds since 1970-01-01 UTC; 0 if unknown.
     pub start_time_ms: i64,
-    /// Why the game stopped.
+    /// Why the game stopped; decides whether it has a result.
     pub end_reason: EndReason,
     /// The purpose the game was played for.
     pub kind: GameKind,

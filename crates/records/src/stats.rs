@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
 use tengen_rules::{Color, Move, Outcome, Position};
 
 use crate::opening_tree::{OpeningTree, Openings, TreeShape};
@@ -34,19 +35,19 @@ pub struct KomiResults {
 /// Distribution of game lengths, in plies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Lengths {
-    /// The shortest game.
+    /// Plies of the shortest game.
     pub min: usize,
-    /// The median.
+    /// Median number of plies.
     pub median: usize,
-    /// The 90th percentile.
+    /// 90th percentile of the number of plies.
     pub p90: usize,
-    /// The longest game.
+    /// Plies of the longest game.
     pub max: usize,
-    /// The mean length.
+    /// Mean number of plies.
     pub mean: f64,
 }
 
-/// Statistics over many games.
+/// Statistics over many games: results, lengths, passes and policy targets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GameStats {
     /// Number of games.
@@ -67,7 +68,7 @@ pub struct GameStats {
     pub openings: BTreeMap<String, OpeningTree>,
     /// Self-play generations in ascending order; match games belong to none.
     pub generations: Vec<GenerationStats>,
-    /// Number of passes.
+    /// Number of passes among all plies.
     pub passes: u64,
     /// Number of plays that removed the mover's own stones.
     pub suicides: u64,
@@ -92,7 +93,7 @@ pub struct EntropyAtPly {
     pub from_ply: usize,
     /// Number of policy targets in the range.
     pub targets: u64,
-    /// Mean entropy, in bits.
+    /// Mean entropy of the policy targets, in bits.
     pub mean_bits: f64,
 }
 
@@ -129,7 +130,6 @@ pub struct StatsCollector {
     entropies: Vec<Entropy>,
 }
 
-/// Sums over some games.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     results: KomiResults,

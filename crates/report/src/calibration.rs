@@ -1,9 +1,10 @@
 //! Calibration of the search's value: predicted values in bins against the results of the games.
 
-use super::plot::{Axis, Plot, Series, Shape, Tone};
-use super::replay::outcome_value;
 use tengen_records::{GameRecord, OPENING};
 use tengen_rules::Color;
+
+use super::plot::{Axis, Plot, Series, Shape, Tone};
+use super::replay::outcome_value;
 
 const BINS: usize = 20;
 /// Bins with fewer positions are not shown.

@@ -1,8 +1,9 @@
 //! The curves of a run, made from its metrics events.
 
+use std::collections::BTreeMap;
+
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use crate::metrics::{Event, Measured, Rating, Selfplay, Train};
-use std::collections::BTreeMap;
 
 /// The events of a run, grouped by kind.
 #[derive(Default)]

@@ -1,14 +1,17 @@
 //! Everything the page needs from a store, limited so that a page takes about a second.
 
-use super::curves::newest_ratings;
-use super::openings::FirstMoves;
-use crate::metrics::{self, Event, Measured, Rating};
-use anyhow::Context;
 use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Context;
+
 use tengen_model::ModelInfo;
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
+
+use super::curves::newest_ratings;
+use super::openings::FirstMoves;
+use crate::metrics::{self, Event, Measured, Rating};
 
 /// Number of newest self-play games used for calibration.
 const RECENT_GAMES: usize = 500;
@@ -64,7 +67,6 @@ pub(super) struct ModelRow {
 
 /// Everything about one store.
 pub(super) struct Data {
-    /// The run's name.
     pub(super) name: String,
     /// Facts for the line under the name.
     pub(super) about: Vec<String>,
@@ -85,7 +87,6 @@ pub(super) struct Data {
     pub(super) problems: Vec<String>,
 }
 
-/// Reads a store.
 pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     let mut problems = Vec::new();
     let events = match store.local_path() {

@@ -18,10 +18,12 @@ mod tests;
 
 pub use numbers::{counted, duration, thousands};
 
-use anyhow::Context;
-use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+
 use tengen_store::Store;
 
 /// Whether the page reloads itself in the browser.
@@ -33,20 +35,20 @@ pub enum Refresh {
     Every(u32),
 }
 
-/// What was written.
+/// Where the report was written and what it covers.
 #[derive(Debug, Serialize)]
 pub struct ReportSummary {
-    /// Path of the page.
+    /// Path of the HTML page.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size of the page in bytes.
     pub bytes: u64,
     /// Self-play games in the store.
     pub selfplay_games: u64,
     /// Match games in the store.
     pub match_games: u64,
-    /// Models in the store.
+    /// Number of models in the store.
     pub models: u64,
-    /// Metrics events found.
+    /// Number of metrics events found in the run's folder.
     pub events: u64,
     /// Games that can be replayed on the page.
     pub shown_games: u64,

@@ -1,6 +1,7 @@
 //! Where games start: the frequency of first moves, model by model.
 
 use maud::{Markup, html};
+
 use tengen_records::{GameRecord, OPENING};
 use tengen_rules::{Move, Size, Symmetry};
 

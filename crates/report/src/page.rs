@@ -1,12 +1,13 @@
 //! The layout of the page.
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
 use super::curves::Curves;
 use super::data::Data;
 use super::openings::percent;
 use super::plot::Plot;
 use super::{Refresh, calibration, replay, tables};
 use crate::numbers::{duration, thousands};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Maximum size of the games in the page, in bytes.
 const GAMES_BUDGET: usize = 700_000;

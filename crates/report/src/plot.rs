@@ -3,11 +3,12 @@
 //! They are drawn at twice their size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The
 //! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
 
+use std::fmt::Write;
+
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use std::fmt::Write;
 
 /// Size of the drawing, twice its size on the screen.
 const WIDTH: u32 = 1080;
@@ -88,7 +89,6 @@ pub(super) enum Shape {
     Reference,
 }
 
-/// One curve.
 pub(super) struct Series {
     pub(super) name: &'static str,
     pub(super) tone: Tone,
@@ -168,7 +168,7 @@ impl Plot {
         }
     }
 
-    /// The drawing alone.
+    /// The SVG without its caption.
     fn svg(&self) -> Result<String, String> {
         let mut svg = String::new();
         let hovers = {
@@ -318,7 +318,7 @@ fn padded(low: f64, high: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// Finite points only, neighbours averaged until at most [`MAX_POINTS`] are left.
+/// Finite points only, neighbors averaged until at most [`MAX_POINTS`] are left.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let finite: Vec<_> = points
         .into_iter()

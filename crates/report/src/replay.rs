@@ -2,6 +2,7 @@
 //! rules.
 
 use serde::Serialize;
+
 use tengen_records::{EndReason, GameKind, GameRecord, OPENING, RecordError};
 use tengen_rules::{Color, Move, Outcome, Position};
 

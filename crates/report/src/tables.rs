@@ -1,10 +1,11 @@
 //! The tables of models and of gate verdicts.
 
+use maud::{Markup, html};
+
 use super::data::ModelRow;
 use super::openings::percent;
 use crate::metrics::{Event, Gate, Measured};
 use crate::numbers::{duration, thousands};
-use maud::{Markup, html};
 
 /// Maximum number of rows of a table; older ones are only counted.
 const MOST_ROWS: usize = 60;

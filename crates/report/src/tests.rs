@@ -1,14 +1,17 @@
 //! The whole page, made from a small real store with random games under the rules and made-up metrics.
 
-use super::{Refresh, write_report};
-use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
-use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::{Value, json};
+
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 use tengen_testing::random_model;
+
+use super::{Refresh, write_report};
+use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
 
 /// SplitMix64, good enough for games that only need to look like games.
 struct Dice(u64);
@@ -58,12 +61,12 @@ fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize
             .iter()
             .filter(|&point| !position.is_one_point_eye(point, position.to_move()))
             .collect();
-        let centre = size
+        let center = size
             .point(size.width() / 2, size.height() / 2)
             .filter(|_| dice.below(10) < skill);
-        let mv = match (free.is_empty(), centre.filter(|_| game.plies.is_empty())) {
+        let mv = match (free.is_empty(), center.filter(|_| game.plies.is_empty())) {
             (true, _) => Move::Pass,
-            (false, Some(centre)) => Move::Play(centre),
+            (false, Some(center)) => Move::Play(center),
             (false, None) => Move::Play(free[dice.below(free.len())]),
         };
         let mut ply = PlyRecord {

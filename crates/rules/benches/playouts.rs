@@ -12,8 +12,9 @@ mod random;
 
 use std::time::Instant;
 
-use random::Random;
 use tengen_rules::{Position, Size, playout};
+
+use random::Random;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|text| !text.starts_with('-')).collect();

@@ -16,7 +16,7 @@ impl Color {
     /// Both colors, Black first.
     pub const ALL: [Color; 2] = [Color::Black, Color::White];
 
-    /// The other color.
+    /// The opponent's color.
     #[inline]
     pub const fn opposite(self) -> Color {
         match self {

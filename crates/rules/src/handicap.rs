@@ -6,7 +6,7 @@ use crate::size::Size;
 /// How Black receives a handicap.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default)]
 pub enum Handicap {
-    /// An even game.
+    /// An even game without handicap stones.
     #[default]
     Even,
     /// Black starts with this many consecutive plays at any legal points; each is a recorded turn, and Black may not

@@ -26,7 +26,7 @@ pub enum IllegalMove {
         /// The number of turns taken when that position was on the board; 0 = the start.
         repeats_ply: usize,
     },
-    /// The game has ended.
+    /// The game has ended, so no more moves are allowed.
     GameOver,
     /// Black must play all handicap stones before passing.
     HandicapPlayDue,

@@ -8,7 +8,7 @@ use crate::size::Size;
 pub enum Move {
     /// Play a stone at a point.
     Play(Point),
-    /// Leave the grid unchanged.
+    /// Pass: leave the board unchanged.
     Pass,
 }
 

@@ -22,7 +22,7 @@ const WORDS: usize = 6;
 pub struct PointSet([u64; WORDS]);
 
 impl PointSet {
-    /// The empty set.
+    /// Creates an empty set.
     #[inline]
     pub const fn new() -> PointSet {
         PointSet([0; WORDS])

@@ -89,7 +89,6 @@ pub(crate) mod flag {
     pub(crate) const BUTTON: u8 = 1 << 3;
     /// There was a second consecutive pass, so that the players could have agreed on the end.
     pub(crate) const STOPPED: u8 = 1 << 4;
-    /// The game is over.
     pub(crate) const OVER: u8 = 1 << 5;
     /// A long cycle has tied the game.
     pub(crate) const TIED: u8 = 1 << 6;

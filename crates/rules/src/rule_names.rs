@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use crate::rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suicide};
 
-/// Every named set.
 const NAMED: [(&str, Rules); 9] = [
     ("tromp_taylor", Rules::tromp_taylor()),
     ("tromp_taylor_1996", Rules::tromp_taylor_1996()),

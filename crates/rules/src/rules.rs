@@ -23,7 +23,7 @@ pub enum KoRule {
 /// What happens under [`KoRule::Basic`] when a play recreates the grid that an earlier play created.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, PartialOrd, Ord)]
 pub enum LongCycle {
-    /// The game goes on.
+    /// The game continues as after any other play.
     GoesOn,
     /// The game is a tie if the turns after that earlier play, up to and including this one, removed equally many
     /// stones of each color (Simplified Japanese Rules 2008). Only the grids are compared.
@@ -112,7 +112,7 @@ pub struct Rules {
     pub long_cycle: LongCycle,
     /// Whether a play may remove its own chain.
     pub suicide: Suicide,
-    /// How a game ends.
+    /// When a game ends by passes.
     pub end: GameEnd,
     /// How the score is counted.
     pub scoring: Scoring,

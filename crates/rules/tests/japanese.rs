@@ -3,11 +3,12 @@
 
 mod support;
 
-use support::slow::Grid;
-use support::{Random, setup};
 use tengen_rules::{
     AgreementError, Color, Game, IllegalMove, Komi, Life, Move, PointSet, Position, Rules, Size, parse_point,
 };
+
+use support::slow::Grid;
+use support::{Random, setup};
 
 fn board(rows: &[&str]) -> Position {
     setup(rows, Rules::japanese2008(), Color::Black)

@@ -5,12 +5,14 @@
 mod support;
 
 use proptest::prelude::*;
-use support::Random;
-use support::slow::SlowGame;
+
 use tengen_rules::{
     Color, GameEnd, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry, format_point,
     parse_point,
 };
+
+use support::Random;
+use support::slow::SlowGame;
 
 const KO: [KoRule; 6] = [
     KoRule::PositionalSuperko,

@@ -3,11 +3,12 @@
 
 mod support;
 
-use support::{Random, setup, stones_of};
 use tengen_rules::{
     Color, Handicap, IllegalMove, Komi, Move, PointSet, Position, Rules, Scoring, SetupError, Size, Suicide,
     parse_point, solve_margin,
 };
+
+use support::{Random, setup, stones_of};
 
 fn play(position: &mut Position, moves: &str) {
     for mv in moves.split(' ') {

@@ -3,8 +3,9 @@
 
 mod support;
 
-use support::{facts, rows, rules_of, size_of, text};
 use tengen_rules::{Rules, Size, count_games, count_games_by_plays, count_legal_positions};
+
+use support::{facts, rows, rules_of, size_of, text};
 
 #[test]
 fn legal_positions() {

@@ -4,11 +4,13 @@
 mod support;
 
 use serde_json::Value;
-use support::{color_of, facts, number, rows, rows_of, rules_of, size_of, stones_of, text, turn_of};
+
 use tengen_rules::{
     Color, GameEnd, Handicap, HandicapBonus, Komi, LongCycle, Move, PointSet, Position, Rules, Scoring, Size,
     parse_point, perft,
 };
+
+use support::{color_of, facts, number, rows, rows_of, rules_of, size_of, stones_of, text, turn_of};
 
 #[test]
 fn perft_rows() {

@@ -6,8 +6,10 @@ mod support;
 use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
-use support::{rows, rows_of, suite, text, turn_of};
+
 use tengen_rules::{KoRule, Komi, Outcome, Position, Rules, Size, Suicide};
+
+use support::{rows, rows_of, suite, text, turn_of};
 
 /// 64-bit FNV-1a.
 struct Fnv(u64);

@@ -3,8 +3,9 @@
 
 mod support;
 
-use support::{facts, number, rows, size_of};
 use tengen_rules::{Position, solve};
+
+use support::{facts, number, rows, size_of};
 
 fn check_optimal_play(max_area: usize) {
     for row in rows(&facts(), "optimal_scores") {

@@ -1,15 +1,15 @@
-//! The configuration of a run, one TOML file: reading it, `--set` overrides, and errors that name the key, the value and
-//! the fix.
+//! The configuration of a run, one TOML file: reading it, `--set` overrides, and errors that name the key, the value
+//! and the fix.
 
 mod fault;
 pub mod keys;
 mod overrides;
 
-use crate::ledger::Ledger;
-use anyhow::{Context, anyhow};
-use fault::Fault;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde::{Deserialize, Serialize};
+
 use tengen_evaluator::GateConfig;
 use tengen_matches::usage;
 use tengen_model::NetworkConfig;
@@ -17,6 +17,9 @@ use tengen_rules::{Rules, SettingError, Size, above, check_setting};
 use tengen_samples::{SampleConfig, SymmetryMode, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::TrainerConfig;
+
+use crate::ledger::Ledger;
+use fault::Fault;
 
 /// Everything that defines a run. Unknown keys are rejected. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,7 +53,7 @@ pub struct RunConfig {
     /// The match between a new model and the champion.
     #[serde(default)]
     pub gate: GateConfig,
-    /// When the run ends.
+    /// The limits at which the run ends.
     #[serde(default)]
     pub budget: BudgetConfig,
 }
@@ -89,8 +92,8 @@ pub struct LoopConfig {
     pub symmetry: SymmetryMode,
     /// Training starts once the store has this many positions.
     pub start_positions: u64,
-    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games but
-    /// eventually overfit.
+    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games
+    /// but eventually overfit.
     pub reuse: f64,
     /// Self-play waits when it is this many positions ahead of the trainer. Larger values mean fewer pauses but older
     /// weights.

@@ -1,10 +1,13 @@
 //! Collects failures while several steps have to finish: one failure does not prevent the other steps, and the first
 //! one is reported as the cause.
 
-use crate::watch::Watch;
-use anyhow::{Context, anyhow};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, anyhow};
+
 use tengen_selfplay::catch_panic;
+
+use crate::watch::Watch;
 
 /// The failures of the threads and closing steps of a command, in the order in which they happened.
 #[derive(Default)]

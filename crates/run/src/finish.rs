@@ -1,14 +1,16 @@
 //! The end of a run: publishes the last weights as a model, lets the gate decide on it and makes the summary. Each step
 //! checks the store for what is already done, so an interrupted end resumes at the next start.
 
+use std::sync::atomic::Ordering;
+
+use tengen_report::metrics::{Event, Measured, Metrics};
+use tengen_report::{Refresh, write_report};
+
 use crate::gating::{Gating, left_over};
 use crate::ledger::Ledger;
 use crate::opened::Opened;
 use crate::summary::Summary;
 use crate::training::Training;
-use std::sync::atomic::Ordering;
-use tengen_report::metrics::{Event, Measured, Metrics};
-use tengen_report::{Refresh, write_report};
 
 /// Ends a run whose budget is spent; `None` if the user stopped it.
 pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {

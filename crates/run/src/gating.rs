@@ -3,10 +3,11 @@
 //! The store keeps the gate ([`tengen_matches::settle`]): its verdict is written after its games and before the
 //! promotion. After a crash the gate therefore resumes where it left off, or the recorded verdict takes effect.
 
-use crate::opened::Opened;
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use serde_json::Value;
-use std::collections::BTreeMap;
+
 use tengen_evaluator::{
     Decision, GameScore, GateVerdict, MatchConfig, Player, PoolConfig, PoolGames, SearchPlayer, WinTieLoss, rate_pool,
 };
@@ -19,6 +20,8 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
 use tengen_store::{Promotion, Put};
+
+use crate::opened::Opened;
 
 /// A model that may become champion.
 pub struct Candidate {

@@ -1,7 +1,8 @@
 //! The total cost of a run, over all resumes.
 
-use serde::{Deserialize, Serialize};
 use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
 
 /// The total cost of a run; pauses between resumes do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

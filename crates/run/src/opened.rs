@@ -1,24 +1,27 @@
 //! Opens a run's store and configuration and checks that they match.
 
-use crate::config::RunConfig;
-use crate::outbox::Outbox;
-use crate::training::publish_model;
-use crate::watch::{Silent, Watch};
-use anyhow::{Context, bail};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
 use tengen_model::{Model, ModelId, NetworkConfig, Weights};
 use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
+use crate::config::RunConfig;
+use crate::outbox::Outbox;
+use crate::training::publish_model;
+use crate::watch::{Silent, Watch};
+
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]
 pub struct Setup {
-    /// How networks are run.
+    /// The device and number format that networks run with.
     pub predictor: PredictorOptions,
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
@@ -176,8 +179,8 @@ impl Opened {
         });
     }
 
-    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no other
-    /// display.
+    /// Reports on stderr when calls start waiting for the store and when it is reachable again; for stages with no
+    /// other display.
     pub fn say_when_away(&self) {
         let (store, patience) = (self.store.clone(), self.config.loop_config.patience_seconds);
         let watch = Arc::clone(&self.watch);

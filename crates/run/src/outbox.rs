@@ -1,13 +1,16 @@
 //! Publishes shards to the store. While the store is unreachable, shards wait in a local spool, complete and in order,
 //! and self-play continues; they are published when the store is back, even after a restart.
 
-use crate::config::LoopConfig;
-use anyhow::Context;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
 use tengen_report::counted;
 use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
+
+use crate::config::LoopConfig;
 
 /// How often to try an unreachable store again.
 const RETRY_EVERY: Duration = Duration::from_secs(2);
@@ -103,8 +106,8 @@ impl Outbox {
         Ok(published)
     }
 
-    /// Publishes the waiting shards at the end of the process. Shards that the store does not accept, for any reason, go
-    /// into the spool.
+    /// Publishes the waiting shards at the end of the process. Shards that the store does not accept, for any reason,
+    /// go into the spool.
     ///
     /// # Errors
     /// If the store fails permanently, or if games are lost because neither the store nor the spool accepts them.

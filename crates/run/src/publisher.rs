@@ -1,11 +1,13 @@
 //! Publishes finished games: gathers them briefly, then publishes one shard for each generation.
 
-use crate::config::LoopConfig;
-use crate::outbox::Outbox;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
 use tengen_records::GameRecord;
 use tengen_store::{Collection, SealedShard, ShardInfo};
+
+use crate::config::LoopConfig;
+use crate::outbox::Outbox;
 
 /// Gathers games and publishes them as shards when there are enough or they are old enough.
 pub(crate) struct Publisher {

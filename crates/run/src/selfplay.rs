@@ -1,7 +1,7 @@
 //! The self-play side of the loop: the network to play with, and unfinished games that survive a clean stop.
 
-use crate::opened::Opened;
 use std::sync::Arc;
+
 use tengen_model::Weights;
 use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_records::now_ms;
@@ -9,6 +9,8 @@ use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{
     Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot, SnapshotError,
 };
+
+use crate::opened::Opened;
 
 /// File of the games in progress at the last clean stop.
 const IN_FLIGHT: &str = "in_flight.json";

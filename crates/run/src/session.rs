@@ -1,6 +1,20 @@
 //! One process's part of a run: threads for self-play, publishing, training and the gate, until the budget is spent or
 //! the user stops it.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+
+use tengen_model::Weights;
+use tengen_records::GameRecord;
+use tengen_report::metrics::{self, Event, Measured, Metrics};
+use tengen_report::{Refresh, counted, write_report};
+use tengen_selfplay::{FinishedGame, Generator};
+use tengen_store::ShardInfo;
+
 use crate::failures::Failures;
 use crate::gating::{self, Candidate, Gating};
 use crate::ledger::Clock;
@@ -9,17 +23,6 @@ use crate::publisher::Publisher;
 use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
-use anyhow::Context;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use tengen_model::Weights;
-use tengen_records::GameRecord;
-use tengen_report::metrics::{self, Event, Measured, Metrics};
-use tengen_report::{Refresh, counted, write_report};
-use tengen_selfplay::{FinishedGame, Generator};
-use tengen_store::ShardInfo;
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -204,7 +207,7 @@ fn step_name(generation: u32, step: u64) -> String {
     format!("g{generation:06}-step{step}")
 }
 
-/// The publisher's thread.
+/// The publisher's thread: collects finished games and publishes them as shards.
 fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<ShardInfo>) -> anyhow::Result<()> {
     let games: &Receiver<FinishedGame> = shared.generator.games();
     let mut searched = 0;
@@ -242,7 +245,7 @@ fn searched_positions(game: &GameRecord) -> u64 {
     }
 }
 
-/// The trainer's thread.
+/// The trainer's thread: takes in new shards and trains as far as the reuse ratio allows.
 fn train(
     shared: &Shared<'_>,
     training: &mut Training,

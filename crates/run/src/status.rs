@@ -1,16 +1,18 @@
 //! The state of a run for the screen and the metrics.
 
-use crate::ledger::Ledger;
-use crate::opened::Opened;
-use crate::training::Training;
-use crate::watch::View;
 use std::time::Instant;
+
 use tengen_records::GameRecord;
 use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::Losses;
+
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::training::Training;
+use crate::watch::View;
 
 /// The figures of a run at one moment, updated by all its threads.
 pub(crate) struct Status {

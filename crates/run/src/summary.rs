@@ -1,12 +1,11 @@
 //! The summary of a finished run: strength over cost, the first move, and results against simple players.
 
-use crate::ledger::Ledger;
-use crate::opened::Opened;
-use crate::training::Training;
-use anyhow::Context;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
 use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
 };
@@ -19,6 +18,10 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
 
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::training::Training;
+
 /// The champion's visits in every measurement here.
 const VISITS: u32 = 64;
 
@@ -28,27 +31,27 @@ const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
 /// Everything reported at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// The run's name.
+    /// Name of the run's configuration.
     pub name: String,
-    /// The store's location.
+    /// Location of the store, a folder or a URL.
     pub store: String,
-    /// The best model.
+    /// Id of the champion at the end of the run.
     pub champion: String,
     /// The board that the champion was measured on.
     pub size: String,
-    /// Self-play games.
+    /// Number of self-play games, including unfinished ones.
     pub games: u64,
-    /// Positions of self-play.
+    /// Number of positions in these games.
     pub positions: u64,
-    /// Training steps.
+    /// Training steps since the run began.
     pub steps: u64,
     /// Network evaluations, CPU time and wall-clock time.
     pub cost: Ledger,
     /// Strength of the models that played gate matches, oldest first; the first one's Elo is 0.
     pub elo: Vec<Rated>,
-    /// The champion's first move.
+    /// The champion's first move on the empty board.
     pub first_move: FirstMove,
-    /// Results against simple players.
+    /// The champion's results against simple players.
     pub results: Vec<Outcome>,
 }
 
@@ -133,7 +136,7 @@ impl Summary {
         Ok(Some(summary))
     }
 
-    /// The summary as text.
+    /// The summary as text for the terminal, several lines long.
     pub fn in_words(&self) -> String {
         let mut lines = vec![
             format!("\nResults of the run {} on the {} board", self.name, self.size),
@@ -240,14 +243,13 @@ impl Outcome {
             "with colors alternated"
         };
         format!(
-            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {}; {full_board_wins} \
-             won with the whole board",
+            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {}; \
+             {full_board_wins} won with the whole board",
             counted(*games as u64, "game")
         )
     }
 }
 
-/// The champion to measure.
 struct Subject<'a> {
     run: &'a Opened,
     id: &'a ModelId,

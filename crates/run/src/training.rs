@@ -1,13 +1,11 @@
 //! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
-use crate::config::RunConfig;
-use crate::ledger::Ledger;
-use crate::opened::Opened;
-use crate::watch::Watch;
-use anyhow::Context;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
 use tengen_encoding::TrainingBatch;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
 use tengen_network::DeviceChoice;
@@ -17,6 +15,11 @@ use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError};
+
+use crate::config::RunConfig;
+use crate::ledger::Ledger;
+use crate::opened::Opened;
+use crate::watch::Watch;
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";
@@ -69,7 +72,7 @@ impl Training {
             run_id: run.run_id.clone(),
             watch: Arc::clone(&run.watch),
             trainer,
-            source: SampleSource::beside(store, config.samples.clone()),
+            source: SampleSource::for_store(store, config.samples.clone()),
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
@@ -144,7 +147,7 @@ impl Training {
             && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
-    /// Runs one training step.
+    /// Draws a batch from the window and trains on it.
     pub fn step(&mut self) -> anyhow::Result<Losses> {
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
@@ -195,7 +198,7 @@ impl Training {
         self.games
     }
 
-    /// Positions in the window.
+    /// Number of positions in the training window.
     pub fn window_positions(&self) -> u64 {
         self.window.positions
     }

@@ -39,7 +39,7 @@ pub trait Watch: Send + Sync {
     fn reading(&self, _done: u64, _all: u64) {}
 }
 
-/// Shows nothing.
+/// A [`Watch`] that shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

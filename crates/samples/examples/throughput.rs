@@ -8,6 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ndarray::{Array4, s};
+
 use tengen_encoding::{BIT_PLANES, Features, InputBatch};
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Position, Setup, Size};

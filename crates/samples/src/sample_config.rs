@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{SettingError, check_setting};
+use tengen_store::Store;
 
 use crate::game_cache::GameCache;
-use tengen_store::Store;
 
 /// Folder inside a local store where the cache keeps its scratch files.
 const STORE_FOLDER: &str = "cache";

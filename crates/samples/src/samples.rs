@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+
+use tengen_encoding::{Features, Sample, TrainingBatch};
+use tengen_records::{GameRecord, RecordError};
 use tengen_rules::{Size, Symmetry};
+use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
 use crate::game_cache::{Block, CacheError, GameCache};
 use crate::random::SplitMix64;
 use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::stored_game::StoredGame;
 use crate::window::Window;
-use tengen_encoding::{Features, Sample, TrainingBatch};
-use tengen_records::{GameRecord, RecordError};
-use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
 /// Batches of at least this many samples are built on several threads.
 const PARALLEL_BATCH: usize = 64;
@@ -115,7 +116,7 @@ impl SampleSource {
 
     /// Creates an empty source for the games of a store. With [`CachePlace::Auto`](crate::CachePlace::Auto), games are
     /// kept in the store's `cache` folder if the store is local.
-    pub fn beside(store: &Store, config: SampleConfig) -> SampleSource {
+    pub fn for_store(store: &Store, config: SampleConfig) -> SampleSource {
         SampleSource::with_cache(config.game_cache(Some(store)), config)
     }
 
@@ -288,12 +289,12 @@ impl SampleSource {
         }
     }
 
-    /// Number of positions present.
+    /// Number of positions that can be drawn.
     pub fn positions(&self) -> u64 {
         self.shards.iter().map(|shard| shard.positions).sum()
     }
 
-    /// Number of games present.
+    /// Number of games that positions can be drawn from.
     pub fn games(&self) -> usize {
         self.shards.iter().map(|shard| shard.games.len()).sum()
     }

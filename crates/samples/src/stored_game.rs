@@ -1,10 +1,10 @@
 //! The in-memory layout of a game, from which any of its positions can be turned into a training sample quickly.
 
 use ndarray::Array2;
-use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
-use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
+use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
 use tengen_records::{GameRecord, OPENING, PlyRecord, RecordError};
+use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
 /// Weights are kept as multiples of 1/65536, so that sums are exact and draws are reproducible.
 const WEIGHT_ONE: f32 = 65536.0;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tengen_rules::{SettingError, check_setting};
 
+use tengen_rules::{SettingError, check_setting};
 use tengen_store::ShardInfo;
 
 /// Maximum share of a window that may be damaged before training stops.
@@ -14,8 +14,8 @@ const MAX_DAMAGED_SHARE: f64 = 0.01;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WindowConfig {
-    /// Positions that are always in the window, newest first. 1 or more; usually 3000 on 5x5, 10000 on 9x9. A larger base forgets
-    /// less but learns more slowly from the newest games.
+    /// Positions that are always in the window, newest first. 1 or more; usually 3000 on 5x5, 10000 on 9x9. A larger
+    /// base forgets less but learns more slowly from the newest games.
     pub base_positions: u64,
     /// Share of all positions ever published that is added to the base, 0 to 1. Usually 0.12.
     pub fraction: f64,
@@ -67,9 +67,9 @@ pub struct WindowDamage {
 pub struct Window {
     /// The shards, in the order of the listing.
     pub shards: Vec<ShardInfo>,
-    /// Positions in these shards.
+    /// Number of positions in the window's shards.
     pub positions: u64,
-    /// Games in these shards.
+    /// Number of games in the window's shards.
     pub games: u64,
     /// Positions in all shards of the listing plus those pruned before.
     pub total_positions: u64,

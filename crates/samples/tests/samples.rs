@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array2, Axis};
 use tempfile::TempDir;
+
 use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Size, Symmetry};
@@ -298,7 +299,7 @@ fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
 fn a_store_keeps_its_scratch_files_in_its_own_folder() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
-    let mut source = SampleSource::beside(&store, SampleConfig::default());
+    let mut source = SampleSource::for_store(&store, SampleConfig::default());
     source.add_games("all", &random_games(4, 10)).unwrap();
     assert!(source.disk_bytes() > 0);
     let cache = store.local_path().unwrap().join("cache");

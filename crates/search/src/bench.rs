@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Komi, Move, Position, Size};
 
 use crate::cache::EvaluationCache;
@@ -10,7 +11,6 @@ use crate::lockstep::Lockstep;
 use crate::predictor::PredictError;
 use crate::search::Search;
 use crate::stand_ins::UniformPredictor;
-use tengen_rng::{self as rng, Rng};
 
 /// The settings of a benchmark.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use tengen_rules::Judge;
 
 /// Predictions by position, in bounded memory.
 ///
-/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. There are
-/// two generations: when the younger one is full, the older one is dropped and the younger takes its place, so that
+/// Keys are [`Features::key`](tengen_encoding::Features::key) of the canonical image, mixed with the rule set. There
+/// are two generations: when the younger one is full, the older one is dropped and the younger takes its place, so that
 /// recently used entries remain. The entries are valid only for the network that filled the cache: call
 /// [`clear`](Self::clear) before using another one.
 #[derive(Debug)]
@@ -89,7 +89,6 @@ impl EvaluationCache {
         Some(found)
     }
 
-    /// Stores a prediction.
     pub(crate) fn insert(&mut self, key: u128, kept: CachedPrediction<'_>) {
         let needed = kept.priors.len() + kept.ownership.map_or(0, <[f32]>::len) + Generation::OVERHEAD;
         if needed > self.values_per_generation {

@@ -1,6 +1,7 @@
 //! The settings of a search.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{SettingError, check_setting};
 
 /// The rule that distributes visits among moves.

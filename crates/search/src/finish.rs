@@ -5,9 +5,8 @@
 //! random games, which only avoid filling one-point eyes, estimate which chains are dead. Near the end of a game that
 //! is good enough, and it does not need a network.
 
-use tengen_rules::{Color, Move, Point, PointSet, Position, playout::light_playout};
-
 use tengen_rng::{self as rng, Rng};
+use tengen_rules::{Color, Move, Point, PointSet, Position, playout::light_playout};
 
 /// The number of random games that estimate the status of the board.
 const JUDGING_GAMES: u32 = 200;

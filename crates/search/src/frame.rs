@@ -1,9 +1,8 @@
 //! The orientation in which the network sees a position, and how its moves map to those of the board.
 
 use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
-use tengen_rules::{Handicap, ImageTable, Komi, Position, Rules, Size, Suicide, Symmetry};
-
 use tengen_rng as rng;
+use tengen_rules::{Handicap, ImageTable, Komi, Position, Rules, Size, Suicide, Symmetry};
 
 /// A position as the network sees it, ready to be evaluated.
 #[derive(Debug)]

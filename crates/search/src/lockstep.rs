@@ -21,7 +21,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch.
+    /// Creates an empty batch, whose memory grows as needed and is reused.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,7 +96,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// An empty round.
+    /// Creates an empty round, whose memory grows as needed and is reused.
     pub fn new() -> Self {
         Self::default()
     }

@@ -33,7 +33,6 @@ pub(crate) struct RootOwnership {
 }
 
 impl RootOwnership {
-    /// Removes all maps.
     pub(crate) fn clear(&mut self) {
         self.all.sum.clear();
         self.all.count = 0;

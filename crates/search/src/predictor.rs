@@ -1,9 +1,10 @@
 //! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
 use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
+use thiserror::Error;
+
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_rules::Size;
-use thiserror::Error;
 
 /// Turns a batch of encoded positions into predictions.
 ///
@@ -65,8 +66,8 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
     }
 }
 
-/// A network's predictions for a batch of `B` positions on one canvas of `H` rows and `W` columns, `A = H * W`; reused for
-/// every call. Arrays are in C order.
+/// A network's predictions for a batch of `B` positions on one canvas of `H` rows and `W` columns, `A = H * W`; reused
+/// for every call. Arrays are in C order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predictions {
     /// Unnormalized log-probabilities of moves, `[position, move]` = `[B, A + 1]`: the canvas points in reading order,
@@ -192,7 +193,7 @@ pub enum PredictError {
     /// The predictor filled an array of the wrong shape.
     #[error("the predictor returned `{array}` with the shape {found:?}, expected {expected:?} in C order")]
     WrongShape {
-        /// The field of [`Predictions`].
+        /// Name of the field of [`Predictions`].
         array: &'static str,
         /// The shape found.
         found: Vec<usize>,
@@ -202,7 +203,7 @@ pub enum PredictError {
     /// The predictor returned an infinite value or NaN, which means that the weights are corrupt.
     #[error("the predictor returned a value that is not finite in `{array}` of position {row} of the batch")]
     NotFinite {
-        /// The field of [`Predictions`].
+        /// Name of the field of [`Predictions`].
         array: &'static str,
         /// The index of the position in its batch.
         row: usize,

@@ -3,10 +3,11 @@
 //! Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play"
 //! (2018), with an exploration constant that grows slowly with the visits and a reduced value for unvisited moves.
 
-use crate::config::SearchConfig;
-use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, PointSet, Size};
+
+use crate::config::SearchConfig;
+use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
 
 /// The share of noise in the root's priors if noise is enabled (Silver et al., 2018).
 const NOISE_SHARE: f32 = 0.25;

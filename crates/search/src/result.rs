@@ -10,7 +10,7 @@ use crate::tree::{NO_NODE, NodeId, ROOT};
 /// The result of a search. All values are from the viewpoint of the side to move at the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
-    /// The move to play.
+    /// The move that the search chooses to play.
     pub best: Move,
     /// P(win) − P(loss) after the chosen move, −1 to 1, as the mean over the visits below it.
     pub value: f32,
@@ -39,7 +39,7 @@ pub struct SearchResult {
 /// The result of a search for one move. All values are from the viewpoint of the side that makes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The move.
+    /// The move that leads from the root to this child.
     pub mv: Move,
     /// Visits below the move; an unvisited move has the values of the root.
     pub visits: u32,

@@ -2,11 +2,12 @@
 //!
 //! Gumbel top-k sampling and sequential halving (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
 
+use tengen_rng::{self as rng, Rng};
+
 use crate::config::SearchConfig;
 use crate::numeric;
 use crate::select::{Parts, Sigma};
 use crate::tree::{NO_NODE, ROOT, Tree};
-use tengen_rng::{self as rng, Rng};
 
 /// The state of the root in a search; its vectors are reused between searches.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@ mod follow;
 mod intake;
 
 use tengen_encoding::Features;
+use tengen_rng::Rng;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
@@ -15,7 +16,6 @@ use crate::puct::{Puct, RootMoves};
 use crate::root::Root;
 use crate::select::{Selector, Sigma};
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
-use tengen_rng::Rng;
 
 /// The search of one position, driven from outside so that many searches can share each call of the network.
 ///
@@ -216,7 +216,7 @@ impl Search {
         &self.config
     }
 
-    /// The position being searched.
+    /// The root position of the search.
     pub fn position(&self) -> &Position {
         &self.position
     }

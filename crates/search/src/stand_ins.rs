@@ -1,10 +1,11 @@
 //! Predictors without a network: one that predicts nothing, and one with made-up but reproducible predictions.
 
 use ndarray::Axis;
+
 use tengen_encoding::InputBatch;
+use tengen_rng as rng;
 
 use crate::predictor::{PredictError, Predictions, Predictor};
-use tengen_rng as rng;
 
 /// Predicts that every move is equally likely and every game is a tie with margin 0.
 ///

@@ -1,6 +1,7 @@
 //! The settings of self-play.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_rules::{Rules, Scoring, SettingError, Size, above, check_setting};
 use tengen_search::SearchConfig;
 
@@ -66,9 +67,9 @@ pub struct OpeningConfig {
     /// The share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more unusual
     /// positions and fewer of its own choosing.
     pub random_share: f64,
-    /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on 5x5, 8 on
-    /// 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are not used
-    /// for training.
+    /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on
+    /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
+    /// not used for training.
     pub max_random_plies: u32,
 }
 

@@ -32,7 +32,7 @@ pub struct CounterValues {
     pub evaluations: u64,
     /// Positions whose evaluation was already known.
     pub cache_hits: u64,
-    /// Network calls.
+    /// Number of network calls, each with a batch of positions.
     pub batches: u64,
 }
 

@@ -59,7 +59,7 @@ pub struct RunIdentity {
 /// The source of the start times of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The system clock.
+    /// The time of day, from the system's clock.
     System,
     /// A fixed time for all games, in milliseconds since 1970-01-01 UTC, for reproducible output.
     Fixed(i64),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_channel::Sender;
+
 use tengen_records::GameRecord;
 use tengen_search::{PredictError, Predictor};
 
@@ -41,8 +42,8 @@ pub struct GenerateSetup {
 /// the number of games passed to `sink`.
 ///
 /// # Errors
-/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for the
-/// first worker, in order of their numbers, that failed. All finished groups are passed to `sink` first.
+/// [`GeneratorError::Config`] before the first game; [`GeneratorError::Predict`] or [`GeneratorError::Panicked`] for
+/// the first worker, in order of their numbers, that failed. All finished groups are passed to `sink` first.
 pub fn generate(
     config: &SelfPlayConfig,
     setup: &GenerateSetup,

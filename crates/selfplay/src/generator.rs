@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
+use thiserror::Error;
+
 use tengen_rules::SettingError;
 use tengen_search::PredictError;
-use thiserror::Error;
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};
@@ -49,7 +50,7 @@ pub struct Generator {
 pub struct Stopped {
     /// Finished games that have not been received yet.
     pub games: Vec<FinishedGame>,
-    /// The games in flight.
+    /// The games in flight, which a later start can resume.
     pub snapshot: Snapshot,
     /// The error of the first worker that failed, if any.
     pub result: Result<(), GeneratorError>,
@@ -67,23 +68,23 @@ pub enum GeneratorError {
     /// The network failed in a worker.
     #[error("self-play worker {worker} stopped: {error}")]
     Predict {
-        /// The worker's number.
+        /// Number of the worker, from 0.
         worker: usize,
         /// The error of the predictor.
         error: PredictError,
     },
-    /// A worker panicked.
+    /// A worker panicked, which is a bug.
     #[error("self-play worker {worker} panicked: {message}")]
     Panicked {
-        /// The worker's number.
+        /// Number of the worker, from 0.
         worker: usize,
-        /// The panic's message.
+        /// The message of the panic.
         message: String,
     },
     /// A thread could not be started.
     #[error("cannot start self-play worker {worker}: {error}")]
     Spawn {
-        /// The worker's number.
+        /// Number of the worker, from 0.
         worker: usize,
         /// The error of the operating system.
         error: std::io::Error,

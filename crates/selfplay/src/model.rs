@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictor};
@@ -24,11 +25,11 @@ pub struct ModelUpdate {
     pub generation: u32,
     /// The ID of the model, recorded in the games that begin with it.
     pub model_id: String,
-    /// Visits per search.
+    /// Number of visits in a full search.
     pub visits: u32,
     /// The estimated komi at which games from the empty board are even.
     pub fair_komi: FairKomi,
-    /// Creates the predictors.
+    /// Creates one predictor for each worker.
     pub predictor: PredictorFactory,
 }
 

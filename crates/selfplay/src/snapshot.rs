@@ -1,9 +1,10 @@
 //! Snapshots of games in flight, so that a clean stop loses nothing.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
 use tengen_records::PlyRecord;
 use tengen_rules::{Komi, Move, Position, Rules, Size};
-use thiserror::Error;
 
 use crate::game::{Game, GameAddress};
 use crate::setup::KomiPlan;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{SendTimeoutError, Sender};
+
 use tengen_search::{PredictError, Predictor};
 
 use crate::counters::Counters;

@@ -4,11 +4,12 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{config, run, scripted, uniform};
 use tengen_records::{EndReason, FULL_SEARCH, OPENING};
 use tengen_rules::{Move, Size};
 use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor};
 use tengen_selfplay::{Counters, FinishedGame, Group, GroupSetup, ModelUpdate, SelfPlayConfig, Snapshot};
+
+use common::{config, run, scripted, uniform};
 
 fn group(config: &SelfPlayConfig, quota: Option<u64>, model: ModelUpdate) -> (Group, Arc<Counters>) {
     let counters = Arc::new(Counters::new());

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use common::{config, run, scripted};
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{LongCycle, Outcome, Rules, Scoring, Suicide};
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_search::ScriptedPredictor;
 use tengen_selfplay::{Counters, GenerateSetup, Group, GroupSetup, RunIdentity, SelfPlayConfig, Snapshot, generate};
 use tengen_store::{decode, encode};
+
+use common::{config, run, scripted};
 
 fn identity(rules: Rules) -> RunIdentity {
     RunIdentity { rules, ..run(21) }

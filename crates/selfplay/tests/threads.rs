@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{config, run, scripted, uniform};
 use tengen_encoding::InputBatch;
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Rules;
@@ -16,6 +15,8 @@ use tengen_selfplay::{
     Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity,
     SelfPlayConfig, Snapshot, generate,
 };
+
+use common::{config, run, scripted, uniform};
 
 const WAIT: Duration = Duration::from_secs(60);
 

@@ -1,5 +1,6 @@
 //! Reads a tree as a game of Go: the main line, which is the first variation at every branch.
 
+use tengen_records::SgfResult;
 use tengen_rules::{Color, Handicap, Komi, Move, Point, PointSet, Setup, Size};
 
 use crate::encoding::SgfText;
@@ -7,7 +8,6 @@ use crate::error::{SgfError, SgfPlace, shown};
 use crate::parse::{SgfTrees, no_game};
 use crate::tree::{SgfNode, SgfProperty, SgfTree};
 use crate::value::{SgfPoint, SgfValue};
-use tengen_records::SgfResult;
 
 /// The main line of one game of an SGF file.
 #[derive(Clone, Debug, PartialEq)]

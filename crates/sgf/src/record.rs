@@ -1,9 +1,9 @@
 //! Writes games as SGF.
 
 use jiff::Timestamp;
-use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use tengen_records::{Comparison, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
+use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::tree::{SgfNodeId, SgfTree};
 use crate::value::SgfPoint;

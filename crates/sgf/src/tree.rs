@@ -93,7 +93,7 @@ impl SgfTree {
         }
     }
 
-    /// The first node.
+    /// The first node of the game, which has the game's properties.
     pub fn root(&self) -> SgfNode<'_> {
         self.node(SgfNodeId(0))
     }
@@ -354,7 +354,7 @@ impl<'a> SgfProperty<'a> {
         })
     }
 
-    /// The first value.
+    /// The first value of the property, which is the only one of most properties.
     pub fn first(self) -> Option<SgfValue<'a>> {
         self.values().next()
     }

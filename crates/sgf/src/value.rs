@@ -16,7 +16,6 @@ use std::fmt;
 pub struct SgfValue<'a>(&'a str);
 
 impl<'a> SgfValue<'a> {
-    /// Wraps a raw value.
     pub(super) fn from_raw(raw: &'a str) -> SgfValue<'a> {
         SgfValue(raw)
     }
@@ -132,7 +131,7 @@ pub struct SgfPoint {
 }
 
 impl SgfPoint {
-    /// Parses two letters.
+    /// Parses two letters, the column and the row from the top left corner.
     pub fn parse(text: &str) -> Option<SgfPoint> {
         let index = |letter: u8| match letter {
             b'a'..=b'z' => Some(letter - b'a'),

@@ -1,6 +1,7 @@
 //! SGF under random input: nothing panics, round trips are exact, and another parser agrees.
 
 use proptest::prelude::*;
+
 use tengen_sgf::{SgfGames, SgfText, SgfTree, SgfTrees, parse_sgf, read_sgf_bytes};
 
 /// Reads bytes in every way and requires that each tree survives a round trip through its text.

@@ -1,6 +1,7 @@
 //! SGF files that trip up readers: encodings, many games, point lists, large boards, huge comments, broken nodes.
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, UTF_16LE, WINDOWS_1252};
+
 use tengen_records::SgfResult;
 use tengen_rules::{Color, Komi, Move, Size};
 use tengen_sgf::{

@@ -11,12 +11,13 @@
 
 use std::collections::HashSet;
 
+use tengen_records::{GameRecord, now_ms};
+
 use crate::changes::Change;
 use crate::games::Games;
 use crate::shard_info::{Collection, GamesOf, IMPORTED, SealedShard, ShardInfo};
 use crate::store::Store;
 use crate::store_error::{ShardReadError, StoreError};
-use tengen_records::{GameRecord, now_ms};
 
 /// The ids of the imported games in a store, and the way to add to them.
 pub struct Admission {

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::now_ms;
 
 use crate::schema::FORMAT;
@@ -136,7 +137,7 @@ pub struct PrunedGeneration {
 pub(crate) enum Fate {
     /// They were merged into another shard, where they start at index `first`.
     Merged { into: String, first: usize },
-    /// They were dropped.
+    /// The shards were dropped to free space.
     Pruned,
 }
 

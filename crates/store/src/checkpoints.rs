@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use tengen_model::sha256_hex;
+
 use crate::files::{Files, check_name};
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
 use crate::store_error::{StoreError, damaged};
-use tengen_model::sha256_hex;
 
 const COMMIT: &str = "checkpoint.json";
 

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use tengen_model::sha256_hex;
+
 use crate::files::Files;
 use crate::store_error::StoreError;
-use tengen_model::sha256_hex;
 
 /// Name of the file that every complete dataset has.
 pub const DATASET_MANIFEST: &str = "MANIFEST.json";

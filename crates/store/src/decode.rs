@@ -16,12 +16,13 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::metadata::FileMetaData;
+
+use tengen_records::{EndReason, GameKind, GameRecord, Origin, PlyRecord};
 use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::pages::check_pages;
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, FormatVersion, LATER_COLUMNS, VERSION_KEY, games_schema};
 use crate::start::{read_handicap, read_setup_stones};
-use tengen_records::{EndReason, GameKind, GameRecord, Origin, PlyRecord};
 
 /// Number of games decoded at a time.
 const BATCH_GAMES: usize = 256;

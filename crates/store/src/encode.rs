@@ -13,11 +13,12 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
+
+use tengen_records::{GameRecord, Origin, PlyRecord};
 use tengen_rules::Color;
 
 use crate::schema::{CONTENT_GAMES, CONTENT_KEY, FORMAT, VERSION_KEY, games_schema, item_field};
 use crate::start::{handicap_of, setup_stones};
-use tengen_records::{GameRecord, Origin, PlyRecord};
 
 /// Number of games in one row group.
 const ROW_GROUP_GAMES: usize = 256;

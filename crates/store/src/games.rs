@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+
 use tengen_records::{GameRecord, now_ms};
 
 use crate::changes::{Changes, Fate, GameTotals};

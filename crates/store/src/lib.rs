@@ -1,7 +1,7 @@
 //! The run store: Parquet shards of games, models, promotions, matches, checkpoints, and what keeps them whole.
 //!
-//! Every part of Tengen hands games on through a [`Store`]: a folder or a bucket in which a file appears whole or not at
-//! all and never changes afterwards. [`encode`] and [`decode`] are the file format of games.
+//! Every part of Tengen hands games on through a [`Store`]: a folder or a bucket in which a file appears whole or not
+//! at all and never changes afterwards. [`encode`] and [`decode`] are the file format of games.
 //!
 //! Deliberately absent: search, networks, printing. Async code stays inside [`Store`]. Nothing read from a file is
 //! trusted before it was replayed under the rules.

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use tengen_records::GameRecord;
+
 use crate::changes::{Change, GameTotals, Merged};
 use crate::decode::decode_bytes;
 use crate::games::Games;
@@ -15,7 +17,6 @@ use crate::lock::RunLock;
 use crate::prune::old_generations;
 use crate::shard_info::{GamesOf, IMPORTED, MERGED, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
-use tengen_records::GameRecord;
 
 /// Number of merged shards per change note, which bounds the work lost to a kill.
 const PER_NOTE: usize = 32;
@@ -111,11 +112,11 @@ impl Games {
         let mut bytes = 0;
         for shard in listing.shards {
             let last = runs.last_mut().expect("there is always at least one run");
-            let neighbours = last
+            let neighbors = last
                 .last()
                 .is_none_or(|before| before.generation() == shard.generation());
             let small = old.contains(&shard.generation()) && shard.bytes <= settings.target_bytes / 2;
-            if !(neighbours && small && bytes + shard.bytes <= settings.target_bytes) {
+            if !(neighbors && small && bytes + shard.bytes <= settings.target_bytes) {
                 runs.push(Vec::new());
                 bytes = 0;
             }
@@ -150,10 +151,15 @@ impl Games {
         Ok(Some((sources, merged)))
     }
 
-    /// Writes games as a shard in the collection and at the creation time of `beside`, under another worker name.
-    fn put_shard_named(&self, beside: &ShardInfo, worker: &str, games: &[GameRecord]) -> Result<ShardInfo, StoreError> {
-        let (time, sequence) = (beside.name.created_ms, beside.name.sequence);
-        let shard = SealedShard::named(&beside.collection, time, worker, sequence, games)?;
+    /// Writes games as a shard in the collection and at the creation time of `sibling`, under another worker name.
+    fn put_shard_named(
+        &self,
+        sibling: &ShardInfo,
+        worker: &str,
+        games: &[GameRecord],
+    ) -> Result<ShardInfo, StoreError> {
+        let (time, sequence) = (sibling.name.created_ms, sibling.name.sequence);
+        let shard = SealedShard::named(&sibling.collection, time, worker, sequence, games)?;
         // The sources will be deleted, so make sure that every reader accepts the merged shard.
         decode_bytes(shard.bytes.clone()).map_err(|error| StoreError::Damaged {
             path: shard.info.path.clone(),
@@ -253,7 +259,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Returns the report.
+    /// Ends the gathering and returns the totals.
     pub fn finish(self) -> GatherReport {
         self.report
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use tengen_model::{INFO_FILE, Model, ModelError, ModelId, ModelInfo, WEIGHTS_FILE};
 use tengen_records::now_ms;
 
@@ -55,8 +56,8 @@ impl Promotion {
 pub struct Models<'a>(pub(crate) &'a Files);
 
 impl Models<'_> {
-    /// Publishes a model: first the weights, then `model.json`, which commits it. Publishing the same weights again keeps
-    /// the first `model.json`.
+    /// Publishes a model: first the weights, then `model.json`, which commits it. Publishing the same weights again
+    /// keeps the first `model.json`.
     ///
     /// # Errors
     /// [`StoreError::Write`] if the store fails; the model then does not exist.

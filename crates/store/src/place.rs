@@ -17,7 +17,6 @@ pub enum Create {
     Never,
 }
 
-/// An opened location.
 pub(crate) struct Place {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// The location as shown to the user.

@@ -8,12 +8,12 @@ use crate::lock::RunLock;
 use crate::shard_info::{GamesOf, ShardInfo};
 use crate::store_error::StoreError;
 
-/// What pruning would drop.
+/// What pruning would drop and keep; nothing is deleted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrunePlan {
     /// The generations that would be dropped, oldest first.
     pub generations: Vec<PrunedGeneration>,
-    /// What would remain.
+    /// Totals of what would remain.
     pub kept: GameTotals,
     /// Number of the newest merge or prune note when the plan was made.
     seen: u32,

@@ -10,7 +10,7 @@ use crate::schema::FORMAT;
 pub struct RunInfo {
     /// Format version of the store, such as `1.0`.
     pub format_version: String,
-    /// Name of the run.
+    /// Id of the run: its name, a configuration hash and its start time.
     pub run_id: String,
     /// When the run started, milliseconds since 1970-01-01 UTC.
     pub created_ms: u64,

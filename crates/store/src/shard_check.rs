@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+
+use tengen_model::sha256_hex;
 use tengen_records::GameRecord;
 
 use crate::decode::decode_bytes;
 use crate::shard_info::ShardInfo;
-use tengen_model::sha256_hex;
 
 /// The games of a shard if every check passes, otherwise what failed.
 pub(crate) fn check_shard(shard: &ShardInfo, bytes: Bytes, trusted: bool) -> Result<Vec<GameRecord>, String> {

@@ -1,6 +1,7 @@
 //! Shards as files: which collection they belong to, what their path says, and a shard sealed for publishing.
 
 use bytes::Bytes;
+
 use tengen_records::{GameKind, GameRecord, now_ms};
 
 use crate::encode::encode;
@@ -106,9 +107,9 @@ pub struct ShardInfo {
     pub path: String,
     /// The collection it belongs to.
     pub collection: Collection,
-    /// The parsed file name.
+    /// The parsed file name, with creation time, worker and totals.
     pub name: ShardName,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 

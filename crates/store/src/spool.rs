@@ -5,6 +5,8 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use tengen_model::sha256_hex;
+
 use crate::changes::GameTotals;
 use crate::files::Put;
 use crate::json::parse_json;
@@ -12,7 +14,6 @@ use crate::place::Create;
 use crate::shard_info::{GamesOf, SealedShard, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
-use tengen_model::sha256_hex;
 
 /// Names the store that a spool belongs to.
 const OWNER: &str = "spool.json";

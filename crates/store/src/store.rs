@@ -118,7 +118,7 @@ impl Store {
         &self.files
     }
 
-    /// The games, in shards.
+    /// The games of the store, in shards.
     pub fn games(&self) -> &Games {
         &self.games
     }
@@ -128,12 +128,12 @@ impl Store {
         Models(&self.files)
     }
 
-    /// The files of matches.
+    /// The specs, results and SGF files of matches.
     pub fn matches(&self) -> Matches<'_> {
         Matches(&self.files)
     }
 
-    /// The trainer's checkpoints.
+    /// The trainer's checkpoints, which a run resumes from.
     pub fn checkpoints(&self) -> Checkpoints<'_> {
         Checkpoints(&self.files)
     }

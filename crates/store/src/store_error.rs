@@ -12,13 +12,13 @@ pub enum StoreError {
     /// There is nothing at the location.
     #[error("expected a store at {location}, found nothing there: check the path, or start a run that creates it")]
     Missing {
-        /// The folder or URL.
+        /// Location of the store, a folder or a URL.
         location: String,
     },
     /// There is something at the location that is not a store.
     #[error("expected a store at {location}, found {found}: check the path")]
     NotAStore {
-        /// The folder or URL.
+        /// Location of the store, a folder or a URL.
         location: String,
         /// A description of what is there.
         found: String,
@@ -30,7 +30,7 @@ pub enum StoreError {
          `cargo build --release --features cloud`"
     )]
     NoCloud {
-        /// The folder or URL.
+        /// Location of the store, a folder or a URL.
         location: String,
     },
     /// The location is neither a folder nor a supported URL.
@@ -54,7 +54,7 @@ pub enum StoreError {
     /// Another process is using the store.
     #[error("{location} is in use by process {holder}: wait for it, stop it, or use a different store")]
     Locked {
-        /// The folder or URL.
+        /// Location of the store, a folder or a URL.
         location: String,
         /// Process id of the other process, or `unknown`.
         holder: String,
@@ -62,7 +62,7 @@ pub enum StoreError {
     /// Another process merged or pruned the store at the same time.
     #[error("another process merged or pruned {location} at the same time; nothing is lost: run the command again")]
     Contended {
-        /// The folder or URL.
+        /// Location of the store, a folder or a URL.
         location: String,
     },
     /// Reading failed.
@@ -109,7 +109,7 @@ pub enum StoreError {
     /// A published model cannot be used: damaged, or of another version.
     #[error("cannot use the model {id}: {source}")]
     Model {
-        /// The model.
+        /// Id of the model.
         id: ModelId,
         /// What is wrong with it.
         source: ModelError,

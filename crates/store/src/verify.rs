@@ -9,7 +9,7 @@ use crate::shard_info::{GamesOf, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
 
-/// A damaged file.
+/// A damaged file and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Path in the store.

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use ndarray::{Array1, Array2, Array3, Axis};
+
 use tengen_encoding::{Features, InputBatch, TrainingBatch};
 use tengen_model::NetworkConfig;
 use tengen_network::DeviceChoice;

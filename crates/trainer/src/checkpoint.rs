@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
+
 use tengen_model::{NamedTensor, Role, Weights, WeightsError, decode, encode};
 use tengen_network::{DeviceChoice, Network};
 
@@ -158,7 +159,7 @@ fn metadata(bytes: &[u8]) -> Result<Metadata, CheckpointError> {
 /// Why training cannot resume from a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// A file is missing.
+    /// A file of this name is missing from the checkpoint.
     #[error("the checkpoint has no file {0}")]
     Missing(&'static str),
     /// The files contradict each other or cannot be parsed.

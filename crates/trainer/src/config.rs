@@ -1,6 +1,7 @@
 //! How does a network learn? Optimizer, learning-rate schedule, and the weights of the losses.
 
 use serde::{Deserialize, Serialize};
+
 use tengen_network::Precision;
 use tengen_rules::{SettingError, above, check_setting};
 
@@ -13,8 +14,8 @@ pub struct TrainerConfig {
     pub batch: usize,
     /// The algorithm that turns gradients into steps (usual `adamw`).
     pub optimizer: Optimizer,
-    /// Learning rate after the warm-up, above 0 (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd). Larger values
-    /// learn faster, up to the point where training no longer converges.
+    /// Learning rate after the warm-up, above 0 (usual 3e-3 for adamw on small boards, 1e-3 later; 2e-2 for sgd).
+    /// Larger values learn faster, up to the point where training no longer converges.
     pub learning_rate: f64,
     /// Steps during which the learning rate rises from zero (usual 100). More steps are safer at a large learning rate.
     pub warmup_steps: u64,
@@ -88,7 +89,7 @@ pub enum Optimizer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// Stays the same.
+    /// The rate stays the same after the warm-up.
     Constant,
     /// Falls along half a cosine to `final_share` of its value and stays there.
     Cosine,

@@ -1,7 +1,7 @@
 //! The trainer: losses, optimizers, the learning-rate schedule, the training step, and checkpoints that resume exactly.
 //!
-//! A [`Trainer`] takes one [`TrainingBatch`](tengen_encoding::TrainingBatch) per step and provides the moving average of
-//! its weights, which is what plays and what is published.
+//! A [`Trainer`] takes one [`TrainingBatch`](tengen_encoding::TrainingBatch) per step and provides the moving average
+//! of its weights, which is what plays and what is published.
 //!
 //! This crate never reads games, chooses samples, plays, or starts threads. The caller decides what to train on and
 //! when.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tch::{Kind, Tensor};
+
 use tengen_network::{NetworkInputs, Outputs, log_results};
 
 use crate::config::LossWeights;

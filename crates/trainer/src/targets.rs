@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, ArrayBase, Axis, Data, Dimension};
 use tch::{Device, Tensor, kind::Element};
+
 use tengen_encoding::TrainingBatch;
 
 /// Targets of `B` samples on a canvas of `A` points, from the viewpoint of the side to move; all fp32 except the

@@ -1,6 +1,7 @@
 //! What happens in one training step?
 
 use tch::{Device, Tensor};
+
 use tengen_encoding::{PlaneSet, TrainingBatch};
 use tengen_model::{NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};
@@ -71,7 +72,7 @@ impl Trainer {
         })
     }
 
-    /// The settings in use.
+    /// The settings that the trainer was created or restored with.
     pub fn config(&self) -> &TrainerConfig {
         &self.config
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array1, Array2, Array3, Axis};
 use tch::Device;
+
 use tengen_encoding::{Features, InputBatch, PlaneSet, TrainingBatch, canvas_index};
 use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};

@@ -5,14 +5,16 @@ mod worker;
 
 pub(crate) use katago::with_two_hyphens;
 
+use std::path::PathBuf;
+
+use tengen_evaluator::PlayerSpec;
+use tengen_gtp::json::{Defaults, Identity, QueryQueue, Viewpoint};
+use tengen_rules::{Komi, Rules};
+
 use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
 use crate::{arguments, output};
 use katago::Config;
-use std::path::PathBuf;
-use tengen_evaluator::PlayerSpec;
-use tengen_gtp::json::{Defaults, Identity, QueryQueue, Viewpoint};
-use tengen_rules::{Komi, Rules};
 use worker::Worker;
 
 /// Positions searched in parallel by default.
@@ -134,7 +136,6 @@ impl Args {
     }
 }
 
-/// Answers queries.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
     if !config.unknown.is_empty() {

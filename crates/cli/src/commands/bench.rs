@@ -11,9 +11,11 @@ mod selfplay;
 #[cfg(feature = "torch")]
 mod train;
 
-use crate::{arguments, output};
-use serde_json::Value;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{arguments, output};
 
 /// Measure a workload: rules, search, self-play, network, training or data
 #[derive(clap::Subcommand)]
@@ -29,7 +31,6 @@ pub(crate) enum Bench {
     Data(data::Args),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Rules(args) => rules::run(args),
@@ -106,7 +107,6 @@ enum Audience {
 }
 
 impl Figures {
-    /// No figures yet.
     fn new(workload: impl Into<String>, seconds: f64) -> Figures {
         Figures {
             workload: workload.into(),

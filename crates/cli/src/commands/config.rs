@@ -4,8 +4,10 @@ mod check;
 mod diff;
 mod show;
 
-use anyhow::{Context, bail};
 use std::path::Path;
+
+use anyhow::{Context, bail};
+
 use tengen_run::RunConfig;
 use tengen_store::{Create, Store};
 
@@ -17,7 +19,6 @@ pub(crate) enum Config {
     Check(check::Args),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: Config) -> anyhow::Result<()> {
     match command {
         Config::Show(args) => show::run(args),

@@ -4,8 +4,9 @@
 mod speed;
 mod system;
 
-use crate::{arguments, output};
 use serde_json::json;
+
+use crate::{arguments, output};
 
 /// Check this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
 ///

@@ -1,12 +1,15 @@
 //! `tengen gate`: a match between the newest model and the champion.
 
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use tengen_run::{Gating, left_over};
+
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bars, say};
-use indicatif::ProgressBar;
-use serde::Serialize;
-use std::time::Duration;
-use tengen_run::{Gating, left_over};
 
 /// How often to check the store for new models.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -6,17 +6,20 @@ mod play_options;
 mod raw;
 mod sgf;
 
-use crate::arguments;
-use crate::lines::read_lines;
-use crate::players::{DeviceArgs, Loader};
-use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
-use engine::{MoveSource, TengenEngine};
-use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 use std::io::Write;
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
+
 use tengen_evaluator::PlayerSpec;
 use tengen_gtp::{Next, Pondered, Session};
 use tengen_rules::{Komi, Rules, Size};
+
+use crate::arguments;
+use crate::lines::read_lines;
+use crate::players::{DeviceArgs, Loader};
+use engine::{MoveSource, TengenEngine};
+use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 
 /// Play as a GTP engine, for any Go GUI or referee
 ///
@@ -97,7 +100,6 @@ pub(crate) struct Args {
     device: DeviceArgs,
 }
 
-/// Runs the GTP session.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, args.rules)?;
     let options = PlayOptions {

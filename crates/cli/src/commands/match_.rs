@@ -3,16 +3,17 @@
 mod progress;
 mod table;
 
+use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
+use tengen_matches::{Folder, Job, Spec};
+use tengen_rules::{Komi, Size};
+use tengen_store::{Create, Store};
+
 use crate::arguments;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader};
 use progress::Progress;
-use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
-use tengen_matches::{Folder, Job, Spec};
-use tengen_rules::{Komi, Size};
-use tengen_store::{Create, Store};
 
 /// Play a match between two players and estimate which one is stronger, with error bounds
 ///

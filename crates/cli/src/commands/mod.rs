@@ -25,7 +25,6 @@ mod verify;
 
 pub(crate) use analyze::with_two_hyphens;
 
-/// All subcommands.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     #[cfg(feature = "torch")]
@@ -56,7 +55,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the subcommand.
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             #[cfg(feature = "torch")]

@@ -1,9 +1,11 @@
 //! `tengen report`: one HTML page about a store.
 
-use crate::output::{json, result, say, usage};
 use std::path::PathBuf;
+
 use tengen_report::{Refresh, write_report};
 use tengen_store::{Create, Store};
+
+use crate::output::{json, result, say, usage};
 
 /// Write a self-contained HTML page about a store: curves, verdicts, costs and replayable games
 #[derive(clap::Args)]

@@ -18,7 +18,6 @@ pub(crate) enum Rules {
     Verify(verify::Args),
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
     match command {
         Rules::Perft(args) => count::perft(args),

@@ -1,11 +1,13 @@
 //! `tengen run`: the whole training loop on one machine.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tengen_run::{RunConfig, Setup};
+
 use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
 use crate::screen::Terminal;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tengen_run::{RunConfig, Setup};
 
 /// Train a network from zero: self-play, training and gating side by side until the budget is spent
 ///

@@ -1,18 +1,21 @@
 //! `tengen selfplay`: plays games of a store's champion against itself.
 
-use crate::commands::stage::StageArgs;
-use crate::interrupt::Interrupt;
-use crate::output::{bars, counted, say, thousands};
-use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
 use tengen_records::GameRecord;
 use tengen_run::{Failures, Opened, Outbox, selfplay};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
 use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
+
+use crate::commands::stage::StageArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{bars, counted, say, thousands};
 
 /// Play self-play games with the store's champion and publish them in the store
 ///

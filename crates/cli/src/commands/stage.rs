@@ -1,12 +1,14 @@
 //! Arguments shared by the stages of a run that can each run as a separate process.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tengen_run::Opened;
+use tengen_run::{RunConfig, Setup};
+
 use crate::interrupt::Interrupt;
 use crate::players::DeviceArgs;
 use crate::screen::Terminal;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tengen_run::Opened;
-use tengen_run::{RunConfig, Setup};
 
 /// The run that a stage works for.
 #[derive(clap::Args)]

@@ -4,19 +4,21 @@ mod entrants;
 mod rating;
 mod table;
 
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
+use tengen_matches::{Folder, Job, Spec};
+use tengen_rules::{Komi, Size};
+use tengen_store::{Create, Store};
+
 use crate::arguments;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, say, usage};
 use crate::players::{DeviceArgs, Loader};
-use anyhow::{Context, bail};
 use entrants::{Entrant, pairings};
-use indicatif::{ProgressBar, ProgressStyle};
 use rating::{Pairing, Standing};
-use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
-use tengen_matches::{Folder, Job, Spec};
-use tengen_rules::{Komi, Size};
-use tengen_store::{Create, Store};
 
 /// Rate many players on one scale by playing matches between them
 ///

@@ -1,14 +1,17 @@
 //! `tengen train`: trains on a store's games.
 
-use crate::commands::stage::StageArgs;
-use crate::interrupt::Interrupt;
-use crate::output::{bars, counted, thousands};
+use std::time::{Duration, Instant};
+
 use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::time::{Duration, Instant};
+
 use tengen_run::{Clock, Failures, Training};
 use tengen_samples::CachePlace;
+
+use crate::commands::stage::StageArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{bars, counted, thousands};
 
 /// How often to check the store for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -1,10 +1,12 @@
 //! `tengen verify`: compares a player with what is known about a small board.
 
-use crate::players::{DeviceArgs, Loader};
-use crate::{arguments, output, theory};
 use anyhow::bail;
 use serde_json::Value;
+
 use tengen_evaluator::PlayerSpec;
+
+use crate::players::{DeviceArgs, Loader};
+use crate::{arguments, output, theory};
 
 /// Check a model against what is known about a small board
 ///

@@ -1,10 +1,12 @@
 //! Runs `tengen analyze`.
 
-use crate::common::{Answer, answer, command, tengen};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::common::{Answer, answer, command, tengen};
 
 /// Sends `input` to the command and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {

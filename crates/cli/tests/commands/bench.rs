@@ -1,7 +1,8 @@
 //! Runs `tengen bench` and `tengen doctor` and checks that they measure something, but not how much.
 
-use crate::common::tengen;
 use serde_json::Value;
+
+use crate::common::tengen;
 
 fn bench(args: &[&str]) -> Value {
     tengen(&[&["bench"], args, &["--seconds", "0.1", "--json"]].concat()).json()

@@ -3,16 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Komi, Move, Setup, Size};
 
 /// The result of a command.
 pub(crate) struct Answer {
-    /// The exit code.
     pub(crate) code: i32,
-    /// Standard output.
     pub(crate) stdout: String,
-    /// Standard error.
     pub(crate) stderr: String,
 }
 

@@ -1,8 +1,10 @@
 //! `tengen config`, and the messages of commands about invalid configurations.
 
-use crate::common::tengen;
 use std::path::Path;
+
 use tengen_store::{Create, RunInfo, Store};
+
+use crate::common::tengen;
 
 /// A shipped config file.
 fn shipped(name: &str) -> String {

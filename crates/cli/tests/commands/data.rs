@@ -1,9 +1,11 @@
 //! Runs `tengen data`.
 
-use crate::common::{finished_game, tengen};
 use std::path::{Path, PathBuf};
+
 use tengen_records::GameRecord;
 use tengen_store::{Collection, Create, Store};
+
+use crate::common::{finished_game, tengen};
 
 /// A finished game on 2x2 with every turn used in training.
 fn game(number: usize) -> GameRecord {

@@ -1,10 +1,12 @@
 //! Runs `tengen data export`, `sample` and `solve`.
 
-use crate::common::{answer, command, finished_game, tengen};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
 use tengen_records::GameRecord;
 use tengen_store::{Collection, Create, Store};
+
+use crate::common::{answer, command, finished_game, tengen};
 
 /// A finished game on 3x3.
 fn game(number: usize) -> GameRecord {

@@ -2,13 +2,15 @@
 //! lost, and the same command completes the same games as an uninterrupted match.
 #![cfg(target_os = "linux")]
 
-use crate::common::{Answer, answer, command, runs, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use crate::common::{Answer, answer, command, runs, wait_until};
 
 /// Plays at random from a given seed, with two child processes that only a kill ends, one of them outside its process
 /// group. All three write their process ids into a file.

@@ -1,10 +1,12 @@
 //! `tengen match` with GTP engines: GNU Go against Tengen, and the engine processes after `tengen` is stopped.
 
-use crate::common::{answer, command, runs, tengen, wait_until};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
+
 use tempfile::TempDir;
+
+use crate::common::{answer, command, runs, tengen, wait_until};
 
 /// An engine that never answers `genmove`, with a child that only a kill ends; both write their process ids to a file.
 struct Sleeper(TempDir);

@@ -1,8 +1,9 @@
 //! Runs `tengen gtp`.
 
-use crate::common::{Answer, answer, command, tengen};
 use std::io::Write;
 use std::process::Stdio;
+
+use crate::common::{Answer, answer, command, tengen};
 
 /// Sends `input` to an engine and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {

@@ -1,11 +1,11 @@
 //! `tengen gtp` beyond the GTP standard: files, positions, resigning, randomness, pondering, raw networks.
 
-use crate::common::{command, tengen};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-/// A running engine.
+use crate::common::{command, tengen};
+
 struct Engine {
     child: Child,
     answers: BufReader<ChildStdout>,

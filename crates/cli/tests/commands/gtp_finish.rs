@@ -1,6 +1,7 @@
 //! `tengen gtp --finish`: boards played to the very end.
 
 use std::path::PathBuf;
+
 use tengen_gtp::{Answer, Controller, Timeouts};
 use tengen_rules::{Color, Komi, Move, Size};
 
@@ -86,7 +87,7 @@ fn gnu_go() -> Option<String> {
         .map(|folder| folder.join("gnugo"))
         .find(|program| program.exists());
     let Some(program) = found else {
-        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so nobody judged the final boards");
+        eprintln!("SKIPPED: GNU Go is not installed (scripts/setup-gnugo), so the final boards were not judged");
         return None;
     };
     let program = program.display();

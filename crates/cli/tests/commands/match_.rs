@@ -1,12 +1,14 @@
 //! Runs `tengen match` and `tengen verify`.
 
-use crate::common::{Answer, answer, command, tengen};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
+
 use tengen_records::GameRecord;
 use tengen_store::{Create, GamesOf, Store};
+
+use crate::common::{Answer, answer, command, tengen};
 
 const QUICK: [&str; 10] = [
     "match",

@@ -1,10 +1,12 @@
 //! Networks from folders, files and stores in every command that takes a player.
 
-use crate::common::{Answer, command, tengen};
 use std::io::Write;
 use std::process::Stdio;
+
 use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_store::{Create, Promotion, Store};
+
+use crate::common::{Answer, command, tengen};
 
 /// An untrained network.
 fn model() -> Model {

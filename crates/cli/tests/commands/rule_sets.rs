@@ -1,10 +1,12 @@
 //! Every named rule set, from the command line to the records.
 
-use crate::common::{Answer, tengen};
 use std::path::Path;
+
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{LongCycle, Rules};
 use tengen_store::{Create, GamesOf, Store};
+
+use crate::common::{Answer, tengen};
 
 /// The games in a folder, after checking it with `tengen data verify`.
 #[track_caller]

@@ -1,7 +1,8 @@
 //! Runs `tengen rules`.
 
-use crate::common::tengen;
 use serde_json::json;
+
+use crate::common::tengen;
 
 #[test]
 fn perft_counts_turn_sequences() {

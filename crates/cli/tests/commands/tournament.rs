@@ -1,8 +1,9 @@
 //! Runs `tengen tournament`.
 
-use crate::common::{Answer, tengen};
 #[cfg(feature = "torch")]
 use tengen_store::{Create, Store};
+
+use crate::common::{Answer, tengen};
 
 const QUICK: [&str; 13] = [
     "tournament",

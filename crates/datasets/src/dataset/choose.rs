@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use tengen_records::{FULL_SEARCH, GameRecord};
+use tengen_store::{ShardInfo, Store};
+
 use super::error::DatasetError;
 use super::export::What;
 use super::filter::{DatasetFilter, draw};
 use super::scan::{Read, scan};
-use tengen_records::{FULL_SEARCH, GameRecord};
-use tengen_store::{ShardInfo, Store};
 
 /// Chosen games by shard number and number in the shard, each with its chosen plies; empty for a whole game.
 pub(crate) type Chosen = BTreeMap<usize, BTreeMap<usize, Vec<usize>>>;

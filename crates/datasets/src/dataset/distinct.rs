@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use sha2::{Digest, Sha256};
+
 use tengen_rules::{Color, ImageTable, Komi, Move, Position, image};
 
 /// A key of everything that two positions must share to count as equal: board size, rules, komi, side to move,

@@ -16,7 +16,7 @@ pub enum DatasetError {
         .folder.display()
     )]
     NotEmpty {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
         /// Name of something in the folder.
         found: String,
@@ -31,7 +31,7 @@ pub enum DatasetError {
         .path.display()
     )]
     Write {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the underlying system.
         reason: String,
@@ -47,13 +47,13 @@ pub enum DatasetError {
     /// The store has self-play games, but none of the requested generations.
     #[error(
         "the store at {location} has no self-play games of generations {} to {}, only of generations {} to {}",
-        .asked.0, .asked.1, .held.0, .held.1
+        .requested.0, .requested.1, .held.0, .held.1
     )]
     NoGenerations {
         /// The folder or URL of the store.
         location: String,
         /// First and last requested generation.
-        asked: (u32, u32),
+        requested: (u32, u32),
         /// First and last generation in the store.
         held: (u32, u32),
     },

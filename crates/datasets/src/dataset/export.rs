@@ -7,6 +7,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
+use tengen_records::GameRecord;
+use tengen_sgf::write_sgf;
+use tengen_store::{ShardInfo, Store};
+
 use super::choose::{Chosen, choose, taken_plies};
 use super::column::Field;
 use super::distinct::{Seen, position_key};
@@ -19,9 +23,6 @@ use super::scan::{ExportProgress, Read, scan, shards_for};
 use super::source::{GameSource, ShardSource};
 use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
-use tengen_records::GameRecord;
-use tengen_sgf::write_sgf;
-use tengen_store::{ShardInfo, Store};
 
 /// Number of positions whose rows are built in memory before they go to the writer.
 const BLOCK_POSITIONS: usize = 1 << 14;
@@ -159,7 +160,6 @@ fn check_options(options: &ExportOptions) -> Result<(), DatasetError> {
     Ok(())
 }
 
-/// An export in progress.
 struct Export<'a> {
     options: &'a ExportOptions,
     fields: Vec<Field>,

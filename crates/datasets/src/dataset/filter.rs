@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tengen_rules::{Komi, Rules, Size};
 
 use tengen_records::GameRecord;
+use tengen_rules::{Komi, Rules, Size};
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
 /// Conditions on games and positions. An empty list sets no condition; all conditions must hold.
@@ -13,9 +13,9 @@ use tengen_store::{Collection, GamesOf, ShardInfo};
 pub struct DatasetFilter {
     /// The kind of games to take.
     pub games: GamesOf,
-    /// Board sizes to take.
+    /// Board sizes to include; empty for all sizes.
     pub sizes: Vec<Size>,
-    /// Rule sets to take.
+    /// Rule sets to include; empty for all rules.
     pub rules: Vec<Rules>,
     /// Inclusive komi ranges to take.
     pub komi: Vec<(Komi, Komi)>,
@@ -139,9 +139,9 @@ fn plays(game: &GameRecord, model: &str) -> bool {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// For training.
+    /// The games to train on.
     Train,
-    /// For choosing between models.
+    /// The games for choosing between models.
     Validation,
     /// For evaluating the final model.
     Test,

@@ -1,6 +1,7 @@
 //! The columns of a dataset of games and how a game fills them.
 
 use tengen_rules::{Color, Position};
+use tengen_store::GamesOf;
 
 use super::column::Kind::{Float32, Int8, Int16, Int32};
 use super::column::Shape::{Many, Points};
@@ -9,7 +10,6 @@ use super::positions::{put_board, sign};
 use super::shared::{CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
 use super::source::GameSource;
 use super::table::{Cells, Table};
-use tengen_store::GamesOf;
 
 /// A game with its first and last position and the side that played each turn.
 pub(crate) struct GameRow<'a> {

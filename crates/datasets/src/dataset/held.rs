@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tengen_rules::{Komi, Size};
-
 use tengen_records::GameRecord;
+use tengen_rules::{Komi, Size};
 use tengen_sgf::date_text;
 
 /// Maximum number of values listed individually; the rest is counted.

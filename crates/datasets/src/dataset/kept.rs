@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use tengen_store::{Store, check_name};
+
 use super::draft::MANIFEST;
 use super::error::{DatasetError, cannot_write};
 use super::export::{Dataset, ExportOptions, export};
 use super::scan::ExportProgress;
-use tengen_store::{Store, check_name};
 
 /// Writes a frozen dataset of the store's games or positions into the store, as `datasets/<name>/v1`. If the store
 /// is not a local folder, the dataset is built in the temporary folder and then published file by file, with the

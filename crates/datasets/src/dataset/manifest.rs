@@ -29,7 +29,7 @@ pub struct DatasetManifest {
     pub games: u64,
     /// Total size of all row files in bytes.
     pub bytes: u64,
-    /// The row files.
+    /// The files with the rows, in order.
     pub files: Vec<DatasetFile>,
     /// README.md, which describes every column.
     pub readme: DatasetFile,

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use ndarray::{Array1, ArrayView, ArrayView1, ArrayView2, ArrayView3, Dimension};
 use ndarray_npy::{WritableElement, WriteNpyError, WriteNpyExt};
-use tengen_rules::Size;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
+
+use tengen_rules::Size;
 
 use super::column::{Kind, Shape};
 use super::error::{DatasetError, cannot_write};

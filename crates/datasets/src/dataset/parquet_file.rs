@@ -21,10 +21,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 
+use tengen_store::item_field;
+
 use super::column::{Field, Kind, Shape};
 use super::error::{DatasetError, cannot_write};
 use super::table::{Cells, Table, Values};
-use tengen_store::item_field;
 
 const ZSTD_LEVEL: i32 = 3;
 

@@ -1,6 +1,8 @@
 //! The columns of a dataset of positions and how a game fills them.
 
+use tengen_records::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
 use tengen_rules::{Color, Move, Position};
+use tengen_store::GamesOf;
 
 use super::column::Kind::{Bool, Float32, Int16, Int32};
 use super::column::Shape::Moves;
@@ -8,8 +10,6 @@ use super::column::{Column, Field, fields};
 use super::shared::{BOARD, CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
 use super::source::GameSource;
 use super::table::{Cells, Table};
-use tengen_records::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
-use tengen_store::GamesOf;
 
 /// One position of a game, before its turn.
 pub(crate) struct PositionRow<'a> {

@@ -1,12 +1,13 @@
 //! Shows a few games or positions of a store, drawn the same way as for a dataset.
 
+use tengen_records::GameRecord;
+use tengen_store::{ShardInfo, Store};
+
 use super::choose::choose;
 use super::error::DatasetError;
 use super::export::What;
 use super::filter::DatasetFilter;
 use super::scan::{ExportProgress, scan, shards_for};
-use tengen_records::GameRecord;
-use tengen_store::{ShardInfo, Store};
 
 /// A game that was drawn, or from which positions were drawn.
 #[derive(Debug)]
@@ -20,8 +21,8 @@ pub struct Sampled<'a> {
 }
 
 /// Draws `count` games or positions uniformly and without replacement among those that pass the filter, and shows
-/// them in store order. They are the same that [`export`](super::export::export) takes with that count and filter. `watch` receives
-/// the progress and returns whether to continue.
+/// them in store order. They are the same that [`export`](super::export::export) takes with that count and filter.
+/// `watch` receives the progress and returns whether to continue.
 ///
 /// # Errors
 /// [`DatasetError::NoGames`], [`DatasetError::NothingMatches`], [`DatasetError::Stopped`], [`DatasetError::Store`].

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
+use tengen_records::GameRecord;
+use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
+
 use super::error::DatasetError;
 use super::filter::DatasetFilter;
 use super::held::Held;
-use tengen_records::GameRecord;
-use tengen_store::{GamesOf, ShardInfo, ShardReadError, Store};
 
 /// Maximum number of shards in memory at once; [`GROUP_BYTES`] may stop earlier.
 const GROUP_SHARDS: usize = 64;
@@ -71,9 +72,9 @@ pub(crate) fn shards_for(store: &Store, filter: &DatasetFilter) -> Result<Vec<Sh
     let generations: BTreeSet<u32> = shards.iter().map(ShardInfo::generation).collect();
     shards.retain(|shard| filter.takes_shard(shard));
     match (filter.generations, generations.first(), generations.last()) {
-        (Some(asked), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
+        (Some(requested), Some(&first), Some(&last)) if shards.is_empty() => Err(DatasetError::NoGenerations {
             location: store.location().to_owned(),
-            asked,
+            requested,
             held: (first, last),
         }),
         _ => Ok(shards),

@@ -4,7 +4,9 @@
 use std::slice::IterMut;
 use std::sync::Arc;
 
+use tengen_records::{Comparison, Origin};
 use tengen_rules::{Position, Size};
+use tengen_store::GamesOf;
 
 use super::column::Kind::{Float32, Int8, Int16, Int32, Int64, Time};
 use super::column::Shape::{Moves, Points};
@@ -12,8 +14,6 @@ use super::column::{Column, Field};
 use super::positions::{put_board, put_legal, sign};
 use super::source::GameSource;
 use super::table::Cells;
-use tengen_records::{Comparison, Origin};
-use tengen_store::GamesOf;
 
 type OfGame = fn(&GameSource<'_>, &mut Cells);
 type OfSize = fn(Size, &mut Cells);

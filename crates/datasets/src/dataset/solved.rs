@@ -11,6 +11,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Size, SolveError, image, solve_margin};
 
 use super::error::DatasetError;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use tengen_records::{GameRecord, Origin};
 use tengen_rules::Outcome;
+use tengen_store::{Collection, ShardInfo};
 
 use super::table::Cells;
-use tengen_records::{GameRecord, Origin};
-use tengen_store::{Collection, ShardInfo};
 
 /// A shard that games are taken from.
 #[derive(Clone, Debug)]

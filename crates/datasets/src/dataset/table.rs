@@ -119,7 +119,6 @@ impl Cells {
         self.end_row(true);
     }
 
-    /// Adds a null row.
     pub(crate) fn missing(&mut self) {
         if self.field.shape == Shape::One {
             each_kind!(&mut self.values, items => items.push(Default::default()));
@@ -166,7 +165,6 @@ impl Cells {
         }
     }
 
-    /// Number of items.
     pub(crate) fn len(&self) -> usize {
         each_kind!(&self.values, items => items.len())
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
 use tengen_rules::Size;
 
 use super::column::Field;
@@ -63,7 +64,7 @@ impl FileFormat {
 pub struct DatasetFile {
     /// Path inside the dataset.
     pub path: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// SHA-256 as 64 hexadecimal digits.
     pub sha256: String,

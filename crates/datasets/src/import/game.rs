@@ -2,9 +2,9 @@
 
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
-use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Position, Rules};
 
 use tengen_records::{Comparison, EndReason, GameKind, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
+use tengen_rules::{Color, Handicap, IllegalMove, Komi, Move, Position, Rules};
 use tengen_sgf::{SgfError, SgfGame};
 
 /// What to do about a turn missing from the file, so that one side plays twice in a row.

@@ -122,7 +122,7 @@ impl Importer {
         }
     }
 
-    /// The results so far.
+    /// What has been imported and rejected so far.
     pub fn report(&self) -> &ImportReport {
         &self.report
     }

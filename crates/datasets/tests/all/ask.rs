@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
+
 use tengen_datasets::{DatasetFilter, ExportOptions, FileFormat, What, export_kept};
 use tengen_store::{CompactSettings, GamesOf, MatchFile, Store};
 

@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int8Type, Int16Type, Int32Type};
 use object_store::memory::InMemory;
+
 use tengen_datasets::{
     Dataset, DatasetError, DatasetFilter, ExportOptions, FileFormat, SplitShares, What, export_kept, sample,
 };
@@ -17,6 +18,8 @@ use tengen_records::{EndReason, FULL_SEARCH, GameRecord};
 use tengen_rules::{Color, Handicap, Komi, Setup, Size, parse_point};
 use tengen_store::{Collection, Create, GamesOf, Store, StoreError};
 use tengen_testing::{random_game, random_game_from};
+
+use exports::{export, options, rows};
 
 /// Games on three sizes, finished and unfinished, some with handicap and setup stones, under two rule sets.
 fn games() -> Vec<GameRecord> {

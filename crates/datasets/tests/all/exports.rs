@@ -6,6 +6,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
 use tengen_datasets::{Dataset, DatasetError, DatasetFilter, ExportOptions, FileFormat, What};
 use tengen_store::Store;
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+
 use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource, find_sources, read_source};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Handicap, Komi, Outcome, Rules, Size};

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use crate::faulty::{faulty_handle, faulty_store};
 use tempfile::TempDir;
+
 use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_store::{CompactSettings, Create, GamesOf, Gather, Patience, Store, StoreError};
 use tengen_testing::{Random, STORE_VARIABLE, start_helper};
+
+use faulty::{faulty_handle, faulty_store};
 
 /// A file of games, which are the same in every file.
 fn games(numbers: std::ops::Range<usize>) -> SgfSource {

@@ -6,11 +6,15 @@ use crate::exports::{export, options};
 use crate::faulty::{faulty_handle, faulty_store};
 use object_store::memory::InMemory;
 use tempfile::TempDir;
+
 use tengen_datasets::{DatasetFilter, FileFormat, What, sample, stats};
 use tengen_records::TreeShape;
 use tengen_samples::{CachePlace, SampleConfig, SampleSource, Window, WindowConfig};
 use tengen_store::{Collection, CompactSettings, GamesOf, Gather, Store};
 use tengen_testing::random_games;
+
+use exports::{export, options};
+use faulty::{faulty_handle, faulty_store};
 
 /// What each reader finds: game ids, or numbers of games and positions.
 #[derive(Debug, PartialEq)]

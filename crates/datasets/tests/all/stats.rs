@@ -1,6 +1,7 @@
 //! Statistics over many games match a manual count and do not depend on the number of threads.
 
 use tempfile::TempDir;
+
 use tengen_datasets::DatasetFilter;
 use tengen_records::{GameRecord, TreeShape};
 use tengen_rules::{Move, Size};

@@ -33,9 +33,9 @@ pub enum SpecError {
     /// An option has an invalid value.
     #[error("'{value}' is not valid for option {key}: expected {expected}")]
     BadValue {
-        /// The option's key.
+        /// The key of the option, before the `=`.
         key: String,
-        /// The value as given.
+        /// The rejected value, as the user wrote it.
         value: String,
         /// The kind of value that is valid, such as "a whole number from 1".
         expected: &'static str,

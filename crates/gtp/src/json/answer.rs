@@ -1,6 +1,7 @@
 //! Writing the results of a search as JSON.
 
 use serde_json::{Map, Value, json};
+
 use tengen_rules::{Color, Move, Size};
 
 use super::hashes;

@@ -1,6 +1,7 @@
 //! Reading the game that a query is about, and its positions at the turns to analyze.
 
 use serde_json::Value;
+
 use tengen_rules::{Color, Handicap, Komi, Move, Point, Position, Rules, Setup, Size};
 
 use super::fields::{Fields, Problem, shown};

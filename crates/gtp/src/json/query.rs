@@ -1,6 +1,7 @@
 //! Parsing a query.
 
 use serde_json::{Map, Value};
+
 use tengen_rules::{Komi, Position, Size};
 
 use super::fields::{Fields, Problem};
@@ -93,7 +94,6 @@ const UNSUPPORTED: [(&str, &str); 3] = [
 ];
 
 impl ParsedQuery {
-    /// Parses a query.
     pub(super) fn read(id: String, object: &Map<String, Value>, defaults: &Defaults) -> Result<ParsedQuery, Problem> {
         let fields = Fields(object);
         let mut warnings: Vec<Problem> = unknown_fields(object).collect();

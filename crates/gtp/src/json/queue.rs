@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+
 use tengen_rules::{Komi, Position, Rules};
 
 use super::actions::{self, Action};
@@ -83,7 +84,7 @@ pub struct Handled {
 }
 
 impl QueryQueue {
-    /// An empty queue.
+    /// An empty queue of an engine with this identity and these default settings.
     pub fn new(identity: Identity, defaults: Defaults) -> QueryQueue {
         QueryQueue {
             identity,

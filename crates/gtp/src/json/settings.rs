@@ -1,6 +1,7 @@
 //! Search settings by KataGo's names.
 
 use serde_json::{Map, Value};
+
 use tengen_rules::Color;
 
 use super::fields::{Fields, Problem, shown};
@@ -11,7 +12,7 @@ pub enum Viewpoint {
     /// Black's viewpoint, as in KataGo's example configuration.
     #[default]
     Black,
-    /// White's viewpoint.
+    /// Values are from White's viewpoint.
     White,
     /// The viewpoint of the side to move.
     SideToMove,

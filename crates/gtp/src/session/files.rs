@@ -1,10 +1,11 @@
 //! Loading games from files and saving them.
 
+use tengen_rules::{Color, Judge, Margin};
+
 use super::setup::illegal_start;
 use super::{Args, Outcome, Session};
 use crate::engine::Engine;
 use crate::game::Game;
-use tengen_rules::{Color, Judge, Margin};
 
 impl<E: Engine> Session<E> {
     pub(super) fn load_sgf(&mut self, args: &Args<'_>) -> Outcome {

@@ -54,7 +54,7 @@ pub struct Reply {
 /// What to do after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Read the next line.
+    /// Read the next line of input.
     Read,
     /// Report the analysis at about this interval until the next line arrives.
     Analyze {

@@ -1,15 +1,15 @@
 //! Commands that search: moves, live analysis and pondering.
 
+use tengen_rules::{Color, Move};
+
 use super::{Args, Outcome, Session, body, style_of};
 use crate::analysis::{AnalysisStyle, AnalyzeRequest, gtp_move};
 use crate::engine::{Engine, EngineError, Genmove, Pondered, Turn, Watcher};
 use crate::line::Request;
-use tengen_rules::{Color, Move};
 
 /// What a move is requested for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// To play it.
     Move,
     /// To play it, capturing all dead stones before passing.
     Cleanup,

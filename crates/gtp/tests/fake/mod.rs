@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
 use tengen_gtp::{CommandLine, Controller, ControllerError, Timeouts};
 use tengen_rules::{Color, Size};
 

@@ -1,7 +1,8 @@
 //! Loading games from files and saving them.
 
-use crate::first_point::{check, session};
 use tengen_gtp::Next;
+
+use crate::first_point::{check, session};
 
 #[test]
 fn games_are_loaded() {

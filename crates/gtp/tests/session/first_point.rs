@@ -20,7 +20,7 @@ pub(crate) struct FirstPoint {
     /// Whether it searches during the opponent's turn.
     pub(crate) ponders: bool,
     /// The board sizes, rules and komi received.
-    pub(crate) told: Vec<(Size, Rules, Komi)>,
+    pub(crate) setups: Vec<(Size, Rules, Komi)>,
     /// The positions it was asked to ponder.
     pub(crate) pondered: Vec<Vec<Move>>,
     /// The arguments of `printsgf`: turns, result and path.
@@ -80,12 +80,12 @@ impl Engine for FirstPoint {
     }
 
     fn set_conditions(&mut self, size: Size, rules: Rules, komi: Komi) {
-        self.told.push((size, rules, komi));
+        self.setups.push((size, rules, komi));
     }
 
     /// Warns about boards larger than 9x9.
     fn warnings(&self) -> Vec<String> {
-        let large = self.told.last().is_some_and(|(size, ..)| size.area() > 81);
+        let large = self.setups.last().is_some_and(|(size, ..)| size.area() > 81);
         if large {
             vec!["a large board".to_owned()]
         } else {

@@ -1,8 +1,10 @@
 //! Any input is answered.
 
-use crate::first_point::session;
 use proptest::prelude::*;
+
 use tengen_gtp::Next;
+
+use crate::first_point::session;
 
 #[test]
 fn a_long_line_is_answered() {

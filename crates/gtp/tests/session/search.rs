@@ -1,7 +1,8 @@
 //! Moves, clocks, live analysis, and pondering.
 
-use crate::first_point::{FirstPoint, check, session};
 use tengen_gtp::{Next, Pondered, Session};
+
+use crate::first_point::{FirstPoint, check, session};
 
 #[test]
 fn clocks_determine_time_budgets() {

@@ -236,9 +236,9 @@ fn the_engine_receives_every_change_and_warns() {
     assert!(ask("showboard").ends_with("komi 3\nwarning: a large board"));
     ask("boardsize 9");
     assert!(ask("showboard").ends_with("komi 3"));
-    let told = session
+    let setups = session
         .engine()
-        .told
+        .setups
         .iter()
         .map(|(size, rules, komi)| format!("{size} {rules} {komi}"));
     let expected = [
@@ -248,5 +248,5 @@ fn the_engine_receives_every_change_and_warns() {
         "13x13 aga 3",
         "9x9 aga 3",
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(setups.collect::<Vec<_>>(), expected);
 }

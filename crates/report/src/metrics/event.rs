@@ -14,7 +14,7 @@ pub struct Event {
     pub measured: Measured,
 }
 
-/// The kinds of events.
+/// The kinds of events, one for each part of a run that is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Measured {
@@ -22,9 +22,9 @@ pub enum Measured {
     Train(Train),
     /// Self-play since the previous event.
     Selfplay(Selfplay),
-    /// A gate verdict.
+    /// A verdict of the gate on a candidate.
     Gate(Gate),
-    /// A published model.
+    /// A model that was published to the store.
     Model(Model),
     /// A model's strength, from matches between models.
     Rating(Rating),
@@ -176,7 +176,7 @@ figures! {
         champion: String,
         /// Whether the candidate became champion.
         promoted: bool,
-        /// Games played.
+        /// Number of games played in the gate match.
         games: u64,
         /// Share of the points the candidate scored (wins plus half the ties), 0 to 1.
         points_share: f64,
@@ -198,13 +198,13 @@ figures! {
     struct Model {
         /// Its name in the store.
         model_id: String,
-        /// Optimiser steps.
+        /// Optimizer steps since the run began.
         step: u64,
         /// Self-play games behind the model.
         games: u64,
         /// Plies of those games.
         positions: u64,
-        /// Network evaluations.
+        /// Network evaluations in self-play until then.
         evaluations: u64,
         /// CPU seconds of all threads.
         cpu_seconds: f64,

@@ -9,12 +9,14 @@ mod tensorboard;
 
 pub use event::{Event, Gate, Measured, Model, Rating, Selfplay, Train};
 
-use anyhow::Context;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+
+use anyhow::Context;
+
 use tensorboard::EventFile;
 
 /// The metrics folder inside a store.

@@ -5,8 +5,9 @@
 //! `Event { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; }`,
 //! `Summary { repeated Value value = 1; }`, `Value { string tag = 1; float simple_value = 2; }`.
 
-use super::Event;
 use std::io::{self, Write};
+
+use super::Event;
 
 /// A file of curves that TensorBoard can read while it grows.
 pub(super) struct EventFile<W = std::fs::File> {

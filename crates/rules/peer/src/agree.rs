@@ -2,6 +2,7 @@
 
 use board_game::board::{Board, Player};
 use board_game::games::go::{GoBoard, Move as TheirMove, Tile};
+
 use tengen_rules::{Color, Move, Position, Size};
 
 use crate::random::Random;

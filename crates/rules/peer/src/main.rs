@@ -16,8 +16,9 @@ mod theirs;
 
 use std::time::Duration;
 
-use random::Random;
 use rustix::time::{ClockId, clock_gettime};
+
+use random::Random;
 
 /// How long one side plays before the other takes over.
 const SLICE: Duration = Duration::from_millis(500);

@@ -54,7 +54,7 @@ impl Theirs {
     fn scan(&mut self, random: &mut Random) -> Move {
         self.listed.clear();
         let listed = &mut self.listed;
-        let moves = self.board.available_moves().expect("the game goes on");
+        let moves = self.board.available_moves().expect("the game is not over");
         moves.for_each(|mv| listed.push(mv));
         let mv = self.listed[random.below(self.listed.len())];
         self.board.play(mv).expect("a listed move is legal");

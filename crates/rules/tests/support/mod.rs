@@ -6,6 +6,7 @@ pub mod slow;
 use std::path::PathBuf;
 
 use serde_json::Value;
+
 use tengen_rules::{Color, KoRule, Move, PointSet, Position, Rules, Size, Suicide};
 
 pub fn suite(name: &str) -> PathBuf {

@@ -1,9 +1,12 @@
 //! What is wrong with a configuration, in terms of its keys and values instead of the program's types.
 
-use super::{RunConfig, keys};
 use std::fmt;
-use tengen_rules::SettingError;
+
 use toml::{Table, Value};
+
+use tengen_rules::SettingError;
+
+use super::{RunConfig, keys};
 
 /// The longest value that is quoted whole, in characters.
 const LONGEST_VALUE: usize = 60;

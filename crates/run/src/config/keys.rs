@@ -2,9 +2,11 @@
 //!
 //! The list is derived from the configuration's types, so new keys appear here automatically.
 
-use super::RunConfig;
 use std::sync::LazyLock;
+
 use toml::{Table, Value};
+
+use super::RunConfig;
 
 /// The smallest configuration that loads; every other key has a default.
 pub const REQUIRED: &str = r#"
@@ -154,8 +156,8 @@ pub fn put(table: &mut Table, path: &str, value: Value) {
     }
 }
 
-/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the correct
-/// spelling.
+/// The keys that an unknown key may mean: the same name in another section, the name with these initials, or the
+/// correct spelling.
 pub fn suggest(unknown: &str) -> Vec<String> {
     let rank = |key: &'static Key| Some((likeness(unknown, &key.path)?, key));
     let mut ranked: Vec<(usize, &Key)> = all().iter().filter_map(rank).collect();

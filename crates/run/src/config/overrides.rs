@@ -1,9 +1,11 @@
 //! `--set KEY=VALUE`: overrides of a configuration from the command line.
 
+use toml::{Table, Value};
+
+use tengen_matches::usage;
+
 use super::fault::{self, Fault};
 use super::{RunConfig, keys};
-use tengen_matches::usage;
-use toml::{Table, Value};
 
 /// One override from the command line.
 pub(super) struct Assignment<'a> {
@@ -97,8 +99,8 @@ pub(super) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error
     usage(format!("{}: {fault}", given.join(" ")))
 }
 
-/// Reads the value as TOML if possible, otherwise as text. Keys that expect text accept everything as text, so names such
-/// as `7` need no quotes.
+/// Reads the value as TOML if possible, otherwise as text. Keys that expect text accept everything as text, so names
+/// such as `7` need no quotes.
 fn value_of(key: &str, text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok();
     let parsed = parsed.filter(|table| table.len() == 1);

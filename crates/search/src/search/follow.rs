@@ -1,10 +1,10 @@
 //! Keeping part of a search when the game continues.
 
+use tengen_rng::Rng;
 use tengen_rules::{Color, Komi, Position};
 
 use super::{Search, Waiting};
 use crate::tree::{NO_NODE, NodeId, ROOT};
-use tengen_rng::Rng;
 
 impl Search {
     /// Moves the search to another position and returns the number of visits kept: those of the subtree reached by the

@@ -7,10 +7,13 @@ use std::time::Duration;
 use crate::faulty::faulty_store;
 use object_store::memory::InMemory;
 use tempfile::TempDir;
+
 use tengen_store::{
     Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, Store, StoreError,
 };
 use tengen_testing::{random_games, random_model};
+
+use faulty::faulty_store;
 
 fn patience(limit: Duration) -> Patience {
     Patience {

@@ -17,6 +17,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+
 use tengen_store::Store;
 
 type BoxStream<T> = Pin<Box<dyn Stream<Item = T> + Send>>;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::{Random, STORE_VARIABLE, random_games, random_model, start_helper};
 

@@ -16,6 +16,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
+
 use tengen_records::GameRecord;
 use tengen_store::{Collection, GamesOf, ShardReadError, Store, decode, encode, sha256_hex};
 use tengen_testing::{Random, random_games};

@@ -1,6 +1,7 @@
 //! The Parquet format of games: round trips, names, and invalid files.
 
 use proptest::prelude::*;
+
 use tengen_records::{EndReason, GameRecord, RecordError};
 use tengen_rules::{Move, Size};
 use tengen_store::{ShardError, ShardName, decode, encode, sha256_hex};

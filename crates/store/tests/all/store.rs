@@ -7,6 +7,7 @@ use std::thread;
 
 use serde_json::json;
 use tempfile::TempDir;
+
 use tengen_datasets::{DatasetFilter, stats};
 use tengen_model::ModelId;
 use tengen_records::{GameKind, TreeShape};
@@ -471,12 +472,12 @@ fn the_champion_is_the_highest_promotion() {
     assert_eq!(store.models().promote(2, &promotion(&models[1])).unwrap(), Put::Created);
     assert_eq!(store.models().champion().unwrap().unwrap(), (2, promotion(&models[1])));
     assert_eq!(store.models().promotions().unwrap().len(), 2);
-    let nobody = Promotion {
+    let unknown = Promotion {
         model_id: "g000009-0123456789ab".parse().unwrap(),
         ..promotion(&models[0])
     };
     assert!(matches!(
-        store.models().promote(3, &nobody),
+        store.models().promote(3, &unknown),
         Err(StoreError::NotFound { .. })
     ));
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
+
 use tengen_records::GameRecord;
 use tengen_samples::{Window, WindowConfig};
 use tengen_store::{

@@ -1,8 +1,10 @@
 //! KataGo's command line and configuration files, for programs that can only start KataGo.
 
-use anyhow::Context;
 use std::ffi::OsString;
 use std::path::Path;
+
+use anyhow::Context;
+
 use tengen_gtp::json::{SettingError, Settings};
 
 /// Options of `katago analysis`, which take a single hyphen in KataGo.

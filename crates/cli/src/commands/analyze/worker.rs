@@ -1,16 +1,19 @@
 //! Searches the positions of open queries, several in parallel.
 
-use crate::analysis::{analysis_of, random_ownership, root_moves};
-use crate::lines::LONGEST_LINE;
-use crossbeam_channel::{Receiver, TryRecvError};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, TryRecvError};
+
 use tengen_gtp::PositionAnalysis;
 use tengen_gtp::json::{Job, Query, QueryQueue};
 use tengen_rng as rng;
 use tengen_rules::Move;
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig, SearchMethod};
+
+use crate::analysis::{analysis_of, random_ownership, root_moves};
+use crate::lines::LONGEST_LINE;
 
 /// Memory for the cache of evaluations, in bytes.
 const CACHE_BYTES: usize = 64 << 20;

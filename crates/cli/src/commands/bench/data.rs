@@ -1,14 +1,17 @@
 //! `tengen bench data`: games to shards and back, and samples from the window.
 
-use super::{Common, Figures, Watch, games};
-use crate::{arguments, output};
+use std::time::Duration;
+
 use anyhow::Context;
 use indicatif::ProgressBar;
-use std::time::Duration;
+
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_samples::{CachePlace, SampleConfig, SampleSource, SymmetryMode};
 use tengen_store::{decode, encode};
+
+use super::{Common, Figures, Watch, games};
+use crate::{arguments, output};
 
 /// Write games as shards, read them back, and draw training samples from them
 ///

@@ -1,7 +1,9 @@
 //! Games for benchmarks: self-play by a search without a network.
 
-use anyhow::Context;
 use std::sync::Arc;
+
+use anyhow::Context;
+
 use tengen_records::GameRecord;
 use tengen_rules::{Rules, Size};
 use tengen_search::{SearchConfig, UniformPredictor};

@@ -1,15 +1,18 @@
 //! `tengen bench network`: raw batched inference and nothing else.
 
-use super::{Common, Figures};
-use crate::players::DeviceArgs;
-use crate::{arguments, output};
-use anyhow::Context;
-use serde_json::json;
 use std::thread;
 use std::time::Instant;
+
+use anyhow::Context;
+use serde_json::json;
+
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{BatchSpeed, TorchPredictor, raw_inference};
 use tengen_rules::Size;
+
+use super::{Common, Figures};
+use crate::players::DeviceArgs;
+use crate::{arguments, output};
 
 /// Evaluate whole batches of positions with a network, without a search
 ///
@@ -39,7 +42,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures raw inference.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let batches: Vec<usize> = args.batch.iter().map(|&batch| batch as usize).collect();
     let seconds = args.common.seconds / batches.len() as f64;

@@ -1,9 +1,10 @@
 //! `tengen bench rules`: whole games by the rules core alone, on one thread.
 
-use super::{Common, Figures};
-use crate::arguments;
 use tengen_rng as rng;
 use tengen_rules::{Position, Size, playout};
+
+use super::{Common, Figures};
+use crate::arguments;
 
 /// Play random games under the exact rules, without search or network, on one thread
 ///

@@ -1,10 +1,12 @@
 //! `tengen bench search`: the search without a network.
 
-use super::{Common, Figures};
-use crate::{arguments, output};
 use std::time::Duration;
+
 use tengen_rules::Size;
 use tengen_search::{SearchBench, bench_search};
+
+use super::{Common, Figures};
+use crate::{arguments, output};
 
 /// Search positions of random games with a uniform predictor that costs nothing
 ///
@@ -28,7 +30,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures the search.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let report = bench_search(SearchBench {
         size: args.size,

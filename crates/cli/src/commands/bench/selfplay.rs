@@ -1,16 +1,19 @@
 //! `tengen bench selfplay`: self-play as in a run, without files.
 
-use super::{Common, Figures, Watch, games};
-use crate::players::DeviceArgs;
-use crate::{arguments, output};
-use anyhow::Context;
 use std::sync::Arc;
 use std::thread;
+
+use anyhow::Context;
+
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::TorchPredictor;
 use tengen_rules::Size;
 use tengen_search::SearchConfig;
 use tengen_selfplay::{CounterValues, Counters, Group, GroupSetup, PredictorFactory};
+
+use super::{Common, Figures, Watch, games};
+use crate::players::DeviceArgs;
+use crate::{arguments, output};
 
 /// Play self-play games with a network with random weights, as in a run
 ///
@@ -45,7 +48,6 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Measures self-play.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let weights = Weights::random(&args.network, args.common.seed)?;
     let counters = Arc::new(Counters::new());

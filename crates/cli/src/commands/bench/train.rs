@@ -1,14 +1,16 @@
 //! `tengen bench train`: training steps on games played without a network.
 
-use super::{Common, Figures, games};
-use crate::players::DeviceArgs;
-use crate::{arguments, output};
 use anyhow::Context;
+
 use tengen_encoding::TrainingBatch;
 use tengen_model::NetworkConfig;
 use tengen_rules::Size;
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
 use tengen_trainer::{Trainer, TrainerConfig};
+
+use super::{Common, Figures, games};
+use crate::players::DeviceArgs;
+use crate::{arguments, output};
 
 /// Train a network on sample games, as in a run
 ///
@@ -44,7 +46,6 @@ const BATCHES: u64 = 8;
 /// Number of games that the batches are drawn from.
 const GAMES: u32 = 32;
 
-/// Measures training.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.device.predictor_options();
     let batches = batches(&args)?;

@@ -1,9 +1,11 @@
 //! `tengen config check`: whether configurations are valid.
 
-use crate::output::{self, counted};
 use anyhow::bail;
 use serde::Serialize;
+
 use tengen_run::RunConfig;
+
+use crate::output::{self, counted};
 
 /// Check configurations without running them
 ///

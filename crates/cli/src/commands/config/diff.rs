@@ -1,9 +1,11 @@
 //! `tengen config diff`: the keys in which two configurations differ.
 
-use crate::output;
 use serde::Serialize;
-use tengen_run::keys;
 use toml::Value;
+
+use tengen_run::keys;
+
+use crate::output;
 
 /// Shown for a key that is not set.
 const ABSENT: &str = "-";
@@ -39,7 +41,6 @@ struct Answer {
     differences: Vec<Difference>,
 }
 
-/// Prints the differences.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let a = super::load(&args.a, &[])?.table()?;
     let b = super::load(&args.b, &[])?.table()?;

@@ -22,7 +22,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the configuration.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let config = super::load(&args.config, &args.overrides)?;
     if args.json {

@@ -1,16 +1,19 @@
 //! `tengen data export`: writes a store's games as a frozen dataset for other tools.
 
-use super::filters::Filters;
-use crate::interrupt::Interrupt;
-use crate::output;
+use std::path::PathBuf;
+
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use std::path::PathBuf;
+
 use tengen_datasets::{
     Dataset, DatasetError, DatasetManifest, ExportOptions, ExportProgress, FileFormat, SplitShares, What, export,
     export_kept,
 };
 use tengen_store::{Create, Store};
+
+use super::filters::Filters;
+use crate::interrupt::Interrupt;
+use crate::output;
 
 /// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
 ///
@@ -89,7 +92,6 @@ impl Row {
     }
 }
 
-/// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// Tables for pandas, polars, DuckDB and Spark
@@ -110,7 +112,6 @@ impl Format {
     }
 }
 
-/// Writes the dataset.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let options = ExportOptions {

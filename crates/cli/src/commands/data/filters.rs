@@ -1,9 +1,10 @@
 //! The options that select games and positions of a store, shared by several commands.
 
-use crate::arguments;
 use tengen_datasets::DatasetFilter;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::GamesOf;
+
+use crate::arguments;
 
 /// Conditions on games and positions. Values of one option are alternatives; different options must all match.
 #[derive(clap::Args)]

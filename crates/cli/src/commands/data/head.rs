@@ -1,14 +1,16 @@
 //! `tengen data head`: shows a few games of a store.
 
-use super::filters::Filters;
-use crate::output;
 use serde_json::{Value, json};
+
 use tengen_datasets::{DatasetFilter, shards_of};
 use tengen_gtp::show_board;
 use tengen_records::{EXPLORED, FULL_SEARCH, GameRecord, OPENING, PlyRecord};
 use tengen_rules::{Color, Move, Size, format_point};
 use tengen_sgf::write_sgf_collection;
 use tengen_store::{Create, ShardReadError, Store};
+
+use super::filters::Filters;
+use crate::output;
 
 /// Number of policy moves shown per position.
 const POLICY_MOVES: usize = 3;
@@ -44,7 +46,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Shows games.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;

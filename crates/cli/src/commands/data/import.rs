@@ -1,13 +1,16 @@
 //! `tengen data import`: replays SGF games under strict rules and labels them by count.
 
-use crate::interrupt::Interrupt;
-use crate::output::{self, counted, result, say, thousands};
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+
 use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, Rejection, find_sources, read_source};
 use tengen_rules::{Komi, Rules};
 use tengen_store::{Create, Store, StoreError, sha256_hex};
+
+use crate::interrupt::Interrupt;
+use crate::output::{self, counted, result, say, thousands};
 
 /// Number of rejected games shown; the report lists all of them.
 const SHOWN: usize = 10;
@@ -20,9 +23,9 @@ const SHOWN: usize = 10;
 /// next to the result that the file claims. The file's own data (result, komi, rules, ranks, date, event) is kept in
 /// separate columns.
 ///
-/// Results are never invented. Without two passes the board is not counted, whatever the file claims, because the
-/// players agreed on dead stones and strict rules have no such agreement. Resignations, losses on time and forfeits are
-/// kept as such; other games without two passes are kept as unfinished.
+/// Results are never invented. Without two passes the board is not counted, regardless of the file's claim, because the
+/// players agreed on dead stones and strict rules have no such agreement. Resignations, losses on time and forfeits
+/// keep their result; other games without two passes are kept as unfinished.
 ///
 /// A game is rejected, with the reason, if it breaks a rule (a move onto a stone, forbidden suicide or ko, a play after
 /// two passes, setup stones without liberties, a missing turn, a komi that is not in half points) or cannot be read.
@@ -90,13 +93,11 @@ struct Done<'a> {
     report: &'a ImportReport,
     /// Files that could not be read or unpacked.
     unreadable: &'a [String],
-    /// All rejected games.
     left_out: &'a [Rejection],
     /// Path of the list of rejected games.
     report_file: Option<String>,
 }
 
-/// Imports the files.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let files = find_sources(&args.files)?;
     let interrupt = Interrupt::listen("Stopping after this game; run the same command to resume…")?;

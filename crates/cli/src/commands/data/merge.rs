@@ -1,10 +1,12 @@
 //! `tengen data merge`: merges small shards into large ones, or several stores into one.
 
+use indicatif::ProgressBar;
+
+use tengen_store::{CompactSettings, Create, Gather, Store};
+
 use super::prune::totals;
 use super::retention::keep_positions;
 use crate::output::{self, bars, usage};
-use indicatif::ProgressBar;
-use tengen_store::{CompactSettings, Create, Gather, Store};
 
 /// Compact a store's old games into few large shards, or gather the games of several stores
 ///
@@ -42,7 +44,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Merges shards or stores.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     match (&args.into, args.stores.as_slice()) {
         (Some(into), stores) => gather(stores, into, args.json),

@@ -1,9 +1,11 @@
 //! `tengen data prune`: deletes old self-play games to free space.
 
+use serde::Serialize;
+
+use tengen_store::{Create, GameTotals, PrunePlan, Store};
+
 use super::retention::keep_positions;
 use crate::output::{self, counted, thousands};
-use serde::Serialize;
-use tengen_store::{Create, GameTotals, PrunePlan, Store};
 
 /// Delete whole generations of self-play games that lie far outside the training window
 ///
@@ -105,7 +107,6 @@ fn print(plan: &PrunePlan, keep_positions: u64, done: bool) {
     }
 }
 
-/// Totals as text.
 pub(super) fn totals(totals: GameTotals) -> String {
     format!(
         "{}, {}, {}, {}",

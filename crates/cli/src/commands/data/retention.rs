@@ -1,10 +1,12 @@
 //! How many of a store's newest games its run still needs.
 
-use crate::output::{thousands, usage};
 use anyhow::{Context, bail};
 use serde::Deserialize;
+
 use tengen_samples::WindowConfig;
 use tengen_store::{GamesOf, Store};
+
+use crate::output::{thousands, usage};
 
 /// Number of windows to keep by default: the one in training and the same amount again.
 const WINDOWS_KEPT: u64 = 2;
@@ -20,15 +22,15 @@ struct Reach {
 ///
 /// # Errors
 /// If the store has no configuration and no number is requested, or the requested number is less than the window.
-pub(super) fn keep_positions(store: &Store, asked: Option<u64>) -> anyhow::Result<u64> {
+pub(super) fn keep_positions(store: &Store, requested: Option<u64>) -> anyhow::Result<u64> {
     let window = largest_window(store)?;
-    match (asked, window) {
-        (Some(asked), Some(window)) if asked < window => Err(usage(format!(
-            "--keep-positions {asked} is less than the run's window of {} positions, which training still uses; use at \
+    match (requested, window) {
+        (Some(requested), Some(window)) if requested < window => Err(usage(format!(
+            "--keep-positions {requested} is less than the run's window of {} positions, which training still uses; use at \
              least {window}",
             thousands(window)
         ))),
-        (Some(asked), _) => Ok(asked),
+        (Some(requested), _) => Ok(requested),
         (None, Some(window)) => Ok(window.saturating_mul(WINDOWS_KEPT)),
         (None, None) => bail!(
             "{} has no run.json that says how far back training reaches; use --keep-positions to say how many of the \

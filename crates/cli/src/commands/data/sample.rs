@@ -1,17 +1,20 @@
 //! `tengen data sample`: random games or positions of a store, shown or written as a small dataset.
 
-use super::export::{Format, Row, report, usage_or_failure, with_progress};
-use super::filters::Filters;
-use crate::commands::rules::show::{color_name, diagram, rows};
-use crate::interrupt::Interrupt;
-use crate::output;
-use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
 use tengen_datasets::{DatasetFilter, ExportOptions, Sampled, What, export, sample};
 use tengen_records::{GameRecord, PlyRecord};
 use tengen_rules::{Move, Position, Size, format_point};
 use tengen_sgf::write_sgf;
 use tengen_store::{Create, Store};
+
+use super::export::{Format, Row, report, usage_or_failure, with_progress};
+use super::filters::Filters;
+use crate::commands::rules::show::{color_name, diagram, rows};
+use crate::interrupt::Interrupt;
+use crate::output;
 
 /// Number of policy moves shown.
 const BEST_MOVES: usize = 5;
@@ -50,7 +53,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Samples games or positions.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let (what, count, filter) = (args.what.what(), u64::from(args.number), args.filters.filter());

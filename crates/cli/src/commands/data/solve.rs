@@ -1,13 +1,16 @@
 //! `tengen data solve`: writes a dataset of tiny boards with exact values.
 
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
+use tengen_rules::{Rules, Size};
+
 use super::export::{Format, report, usage_or_failure};
 use crate::arguments;
 use crate::interrupt::Interrupt;
 use crate::output;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
-use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
-use tengen_rules::{Rules, Size};
 
 /// The largest boards to try; see `tengen rules solve`.
 const MOST_POINTS: usize = 16;

@@ -1,11 +1,13 @@
 //! `tengen data stats`: statistics over the games of a store.
 
-use super::filters::Filters;
-use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
+
 use tengen_datasets::{StoreStats, stats};
 use tengen_records::{GameStats, OpeningNode, OpeningTree, Others, TreeShape};
 use tengen_store::{Create, Store};
+
+use super::filters::Filters;
+use crate::output;
 
 /// Maximum number of komi values and generations in the tables; the JSON has all of them.
 const ROWS: usize = 12;
@@ -38,7 +40,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the statistics.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = args.filters.filter();
     let store = Store::open(&args.store, Create::Never)?;

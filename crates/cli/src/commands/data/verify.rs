@@ -1,8 +1,10 @@
 //! `tengen data verify`: checks the integrity of everything in a store.
 
-use crate::output;
 use anyhow::bail;
+
 use tengen_store::{Create, Store, VerifyReport};
+
+use crate::output;
 
 /// Check every file of a store: hashes, schema, and every game replayed under its rules
 ///
@@ -20,7 +22,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Checks a store.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let bar = output::bars().add(indicatif::ProgressBar::new(0).with_message("shards"));

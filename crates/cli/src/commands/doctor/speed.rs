@@ -1,12 +1,14 @@
 //! The libtorch build in use and its speed on this machine.
 
-use super::system::loaded_library;
-use crate::output;
 use anyhow::Context;
 use serde::Serialize;
+
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{DeviceChoice, LibtorchInfo, Precision, PredictorOptions, TorchPredictor, raw_inference};
 use tengen_rules::Size;
+
+use super::system::loaded_library;
+use crate::output;
 
 /// libtorch and its measured speed.
 #[derive(Serialize)]

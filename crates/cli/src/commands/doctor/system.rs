@@ -1,8 +1,10 @@
 //! The machine and the process, apart from libtorch.
 
-use crate::output;
-use serde::Serialize;
 use std::fs;
+
+use serde::Serialize;
+
+use crate::output;
 
 /// The machine and the process.
 #[derive(Serialize)]
@@ -16,7 +18,8 @@ pub(super) struct System {
     /// The allocator that serves libtorch's C++ code too.
     allocator: Allocator,
     /// Whether this is an optimized build.
-    optimised: bool,
+    #[serde(rename = "optimised")]
+    optimized: bool,
 }
 
 /// The provider of `malloc` for shared libraries.
@@ -32,7 +35,6 @@ enum Allocator {
 }
 
 impl System {
-    /// Inspects the system.
     pub(super) fn look() -> System {
         let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
         let memory = field("/proc/meminfo", "MemTotal").and_then(|text| text.strip_suffix("kB")?.trim().parse().ok());
@@ -41,14 +43,14 @@ impl System {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_bytes: memory.unwrap_or(0_u64) * 1024,
             allocator: allocator(),
-            optimised: !cfg!(debug_assertions),
+            optimized: !cfg!(debug_assertions),
         }
     }
 
     /// Advice that follows from the findings.
     pub(super) fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
-        if !self.optimised {
+        if !self.optimized {
             advice.push("This is a debug build: use a release build for anything but tests.".to_owned());
         }
         if let Allocator::Library(path) = &self.allocator {

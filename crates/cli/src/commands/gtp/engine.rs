@@ -1,12 +1,7 @@
 //! The engine behind the GTP session: a search with or without a network, or the random player.
 
-use super::game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
-use super::play_options::PlayOptions;
-use super::{raw, sgf};
-use crate::analysis::{analysis_of, random_ownership, root_moves};
-use crate::output;
-use crate::players::Training;
 use std::time::{Duration, Instant};
+
 use tengen_evaluator::{Answer, Player, RandomPlayer};
 use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
@@ -15,6 +10,13 @@ use tengen_gtp::{
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
 use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
+
+use super::game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
+use super::play_options::PlayOptions;
+use super::{raw, sgf};
+use crate::analysis::{analysis_of, random_ownership, root_moves};
+use crate::output;
+use crate::players::Training;
 
 /// Visits per move if neither visits nor a time limit is set.
 const DEFAULT_VISITS: u32 = 100;

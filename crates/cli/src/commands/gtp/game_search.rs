@@ -1,6 +1,7 @@
 //! The search behind the GTP session: one tree, kept from move to move, with limits on visits, time and memory.
 
 use std::time::{Duration, Instant};
+
 use tengen_gtp::EngineError;
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position};

@@ -1,12 +1,15 @@
 //! `loadsgf` and `printsgf`: reads the main line of a game file and writes the session's game as SGF.
 
-use crate::output::say;
-use anyhow::Context;
 use std::path::Path;
+
+use anyhow::Context;
+
 use tengen_gtp::{Game, LoadedGame};
 use tengen_report::replace;
 use tengen_rules::{Color, Handicap, Move, Point, PointSet, Rules};
 use tengen_sgf::{SgfTree, read_sgf_bytes};
+
+use crate::output::say;
 
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
 pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {

@@ -1,10 +1,13 @@
 //! The running score of a match.
 
-use crate::output;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
 use tengen_evaluator::{ConfidenceSequence, EloEstimate, GameScore, MatchConfig, Pentanomial};
+
+use crate::output;
 
 /// How often to print a line when stderr is not a terminal.
 const EVERY: Duration = Duration::from_secs(30);

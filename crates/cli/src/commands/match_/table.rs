@@ -1,8 +1,9 @@
 //! Formats a match as tables.
 
+use tengen_evaluator::{ConfidenceSequence, MatchResult, Side, SprtState, WinTieLoss};
+
 use crate::output;
 use crate::table::{Align, Table};
-use tengen_evaluator::{ConfidenceSequence, MatchResult, Side, SprtState, WinTieLoss};
 
 /// Maximum number of faults listed individually.
 const FAULTS_SHOWN: usize = 5;

@@ -1,8 +1,10 @@
 //! `tengen rules perft|positions|games`: exact counts that verify a rules core.
 
-use crate::{arguments, output};
 use serde_json::json;
+
 use tengen_rules::{Position, Rules, Size};
+
+use crate::{arguments, output};
 
 /// Count the legal turn sequences of every length from the empty board
 ///
@@ -27,7 +29,6 @@ pub(crate) struct Perft {
     json: bool,
 }
 
-/// Counts turn sequences.
 pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
     let counts: Vec<u64> = (0..=args.depth as usize)
@@ -81,7 +82,6 @@ pub(crate) struct Games {
     json: bool,
 }
 
-/// Counts legal positions.
 pub(crate) fn positions(args: Positions) -> anyhow::Result<()> {
     let count = tengen_rules::count_legal_positions(args.size)?;
     print_count(args.json, count, args.size, None)
@@ -90,7 +90,6 @@ pub(crate) fn positions(args: Positions) -> anyhow::Result<()> {
 /// The largest boards whose games are counted: 2x2 takes about an hour, the next size would take years.
 const MOST_POINTS_OF_GAMES: usize = 4;
 
-/// Counts complete games.
 pub(crate) fn games(args: Games) -> anyhow::Result<()> {
     if args.size.area() > MOST_POINTS_OF_GAMES {
         return Err(output::usage(format!(

@@ -1,12 +1,15 @@
 //! `tengen rules score`: replays a game file under exact rules and counts the result.
 
-use super::show::{color_name, lead};
-use crate::output;
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::path::PathBuf;
+
 use tengen_rules::{Judge, Komi, LIFE_NODES, Position, Rules, format_point};
 use tengen_sgf::{SgfError, SgfGame, SgfGames, SgfText, read_sgf};
+
+use super::show::{color_name, lead};
+use crate::output;
 
 /// Replay the games of an SGF file under exact rules and count them
 ///
@@ -44,7 +47,6 @@ struct Scored {
     game: usize,
     size: String,
     rules: String,
-    /// Points for White.
     komi: f32,
     /// Turns replayed, up to the first illegal move.
     turns: usize,
@@ -69,7 +71,6 @@ struct Scored {
     claimed: Option<String>,
 }
 
-/// An illegal move.
 #[derive(Serialize)]
 struct Breach {
     /// Number of the turn, starting at 1.

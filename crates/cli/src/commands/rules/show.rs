@@ -1,9 +1,11 @@
 //! `tengen rules show`: a board as a diagram with the points that the side to move may not play, and why.
 
-use crate::{arguments, output};
 use anyhow::bail;
 use serde_json::json;
+
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size, format_point};
+
+use crate::{arguments, output};
 
 /// Draw the board after some moves, and explain why each forbidden point may not be played
 ///
@@ -32,7 +34,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Draws a board.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
     replay(&mut position, &args.moves)?;

@@ -1,10 +1,12 @@
 //! `tengen rules solve`: perfect play on tiny boards.
 
-use super::show::{color_name, lead, replay};
-use crate::{arguments, output};
 use anyhow::bail;
 use serde_json::json;
+
 use tengen_rules::{Position, Size, SolveError};
+
+use super::show::{color_name, lead, replay};
+use crate::{arguments, output};
 
 /// The largest boards to try; larger ones need more positions than anyone can wait for.
 const MOST_POINTS: usize = 16;
@@ -35,7 +37,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Solves a board.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.size.area() > MOST_POINTS {
         return Err(output::usage(format!(

@@ -1,10 +1,13 @@
 //! `tengen rules verify`: compares the rules core with facts that other programs computed.
 
-use crate::output;
+use std::path::PathBuf;
+
 use anyhow::bail;
 use serde_json::json;
-use std::path::PathBuf;
+
 use tengen_facts::{OracleReport, check_oracle_file};
+
+use crate::output;
 
 /// Check the rules core against files of facts computed by other programs
 ///
@@ -24,7 +27,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Checks every file.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut reports = Vec::new();
     for path in &args.files {

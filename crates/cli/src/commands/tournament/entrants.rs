@@ -1,17 +1,19 @@
 //! The players of a tournament, its board, and who plays whom.
 
-use crate::output::usage;
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use serde_json::Value;
-use std::collections::BTreeSet;
+
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
 use tengen_model::CostLedger;
 use tengen_rules::{Komi, Size};
 use tengen_store::{MatchFile, Store};
 
+use crate::output::usage;
+
 /// A player of a tournament.
 pub(super) struct Entrant {
-    /// The player.
     pub(super) spec: PlayerSpec,
     /// The player's identifier in the tournament and in stored matches.
     pub(super) label: String,

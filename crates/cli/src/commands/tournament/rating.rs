@@ -1,11 +1,13 @@
 //! The result of a tournament: ratings of all players and a row for every pairing.
 
-use super::entrants::Entrant;
 use anyhow::Context;
 use serde::Serialize;
+
 use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
 use tengen_report::metrics::{self, Event, Measured, Metrics, Rating};
 use tengen_store::Store;
+
+use super::entrants::Entrant;
 
 /// The match of two players of a tournament.
 pub(super) struct Pairing {
@@ -13,7 +15,6 @@ pub(super) struct Pairing {
     pub(super) players: [usize; 2],
     /// The match's name in the store.
     pub(super) match_id: Option<String>,
-    /// The match result.
     pub(super) result: MatchResult,
 }
 
@@ -33,7 +34,6 @@ impl Pairing {
 /// All results of a tournament.
 #[derive(Serialize)]
 pub(super) struct Standing {
-    /// The board size.
     pub(super) size: String,
     /// Points for White.
     pub(super) komi: String,
@@ -53,7 +53,6 @@ pub(super) struct Standing {
     pub(super) pairings: Vec<PairingRow>,
 }
 
-/// A player's rating.
 #[derive(Serialize)]
 pub(super) struct Row {
     /// The player's name in its games.
@@ -89,9 +88,7 @@ pub(super) struct Row {
 /// The result of one match.
 #[derive(Serialize)]
 pub(super) struct PairingRow {
-    /// Name of A.
     pub(super) a: String,
-    /// Name of B.
     pub(super) b: String,
     /// Indexes of A and B among the players.
     pub(super) players: [usize; 2],
@@ -99,11 +96,8 @@ pub(super) struct PairingRow {
     pub(super) match_id: Option<String>,
     /// Games with a result.
     pub(super) games: usize,
-    /// A's wins.
     pub(super) wins: u64,
-    /// Ties.
     pub(super) ties: u64,
-    /// A's losses.
     pub(super) losses: u64,
     /// A's wins plus half the ties.
     pub(super) a_points: f64,
