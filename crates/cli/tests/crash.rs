@@ -328,6 +328,8 @@ fn the_screen_explains_the_wait_while_the_store_is_unreachable() {
     let all = read_until(&mut log, "waiting    store unreachable for ");
     let said = all.lines().last().expect("a line");
     assert!(said.contains("self-play ") && said.contains("training "), "{said}");
+    // A write that had begun before the store was moved may have created its folder again.
+    std::fs::remove_dir_all(&store).ok();
     std::fs::rename(&away, &store).expect("moved back");
     read_until(&mut log, "waiting    done: the store is reachable again");
     read_until(&mut log, "published 1");

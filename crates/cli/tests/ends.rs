@@ -51,7 +51,7 @@ impl Place {
         self.0.path().join("scratch/spool")
     }
 
-    /// A command on the store, with its configuration and these settings.
+    /// A command on the store, with its configuration, these settings, and those of [`SETTINGS`] whose keys they leave out.
     fn command(&self, name: &str, settings: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
@@ -61,7 +61,9 @@ impl Place {
             "run" => command.arg(config),
             _ => command.arg("--config").arg(config),
         };
-        for set in SETTINGS.iter().chain(settings) {
+        let key_of = |set: &str| set.split('=').next().map(str::to_owned);
+        let is_replaced = |set: &&&str| settings.iter().any(|other| key_of(other) == key_of(set));
+        for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(settings) {
             command.args(["--set", set]);
         }
         command

@@ -110,11 +110,13 @@ fn games_become_a_model_that_the_gate_decides_on() {
     assert_eq!(again["champion"], gate["champion"]);
 }
 
-/// The configuration with the settings of all tests and these besides.
+/// The configuration with these settings, and those of all tests whose keys they leave out.
 fn under(more: &[&str]) -> Vec<String> {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
     let mut arguments = vec!["--config".to_owned(), config.to_str().expect("UTF-8").to_owned()];
-    for set in SETTINGS.iter().chain(more) {
+    let key_of = |set: &str| set.split('=').next().map(str::to_owned);
+    let is_replaced = |set: &&&str| more.iter().any(|other| key_of(other) == key_of(set));
+    for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(more) {
         arguments.extend(["--set".to_owned(), (*set).to_owned()]);
     }
     arguments

@@ -85,14 +85,6 @@ impl NetworkConfig {
         self.pool_every > 0 && (block + 1).is_multiple_of(self.pool_every)
     }
 
-    /// Number of multiplications and additions, each counted as one operation, in the convolutions for one position on
-    /// a board of `area` points. The linear layers, under 1 % of the total, are not counted.
-    pub fn operations(&self, area: usize) -> u64 {
-        let tower = self.input_planes() * self.channels * 9 + 2 * self.blocks * self.channels * self.channels * 9;
-        let heads = self.channels * 2 * self.head_channels;
-        2 * (area * (tower + heads)) as u64
-    }
-
     /// Checks that every field is in its range.
     ///
     /// # Errors

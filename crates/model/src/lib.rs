@@ -3,22 +3,26 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `config`, `parameters` | the shape of a network and its tensors |
+//! | `config`, `layout`, `parameters` | the shape of a network, its layers, and their tensors |
 //! | `weights`, `model`, `id` | the trained values, what is known about them, and their name |
 //!
 //! Never here: computing with the network, stores, printing.
 
 mod config;
 mod id;
+mod layout;
 mod model;
 mod parameters;
 mod weights;
 
 pub use config::{ConfigError, NetworkConfig};
 pub use id::{ModelId, ParseModelIdError};
+pub use layout::{
+    Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, TensorIndex,
+};
 pub use model::{
     CostLedger, EncodedModel, FEATURE_SET, INFO_FILE, MODEL_FORMAT, Model, ModelError, ModelInfo, Provenance,
     WEIGHTS_FILE,
 };
-pub use parameters::{EPSILON, KOMI_TERMS, MARGINS, POOLED, Parameter, Role, parameters};
+pub use parameters::{Parameter, Role};
 pub use weights::{NamedTensor, Weights, WeightsError, decode, encode, sha256_hex};

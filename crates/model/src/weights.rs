@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use tengen_rng as rng;
 
 use crate::config::{ConfigError, NetworkConfig};
+use crate::layout::{Layout, TensorIndex};
 use crate::model::{FEATURE_SET, MODEL_FORMAT};
-use crate::parameters::{Parameter, Start, parameters};
+use crate::parameters::{Parameter, Start};
 
 /// The key of the only entry in a weights file's metadata; its value is JSON.
 const METADATA_KEY: &str = "tengen";
@@ -23,7 +24,7 @@ pub struct Weights(Arc<Inner>);
 #[derive(Debug, PartialEq)]
 struct Inner {
     config: NetworkConfig,
-    parameters: Vec<Parameter>,
+    layout: Layout,
     /// One list of values for each parameter.
     values: Vec<Vec<f32>>,
 }
@@ -46,27 +47,28 @@ impl Weights {
     /// When a field of `config` is out of range.
     pub fn random(config: &NetworkConfig, seed: u64) -> Result<Weights, WeightsError> {
         config.validate().map_err(ConfigError::from)?;
-        let parameters = parameters(config);
-        let values = parameters
+        let layout = Layout::new(config);
+        let values = layout
+            .parameters()
             .iter()
             .enumerate()
             .map(|(number, parameter)| starting_values(parameter, seed, number));
         let values = values.collect();
         Ok(Weights(Arc::new(Inner {
             config: config.clone(),
-            parameters,
+            layout,
             values,
         })))
     }
 
-    /// Weights from one list of values for each of [`parameters`], in that order.
+    /// Weights from one list of values for each tensor, in the order of [`Layout::parameters`].
     ///
     /// # Errors
     /// [`WeightsError::Shape`] when a list is missing or its length differs from its parameter's.
     pub fn from_values(config: &NetworkConfig, values: Vec<Vec<f32>>) -> Result<Weights, WeightsError> {
         config.validate().map_err(ConfigError::from)?;
-        let parameters = parameters(config);
-        for (number, parameter) in parameters.iter().enumerate() {
+        let layout = Layout::new(config);
+        for (number, parameter) in layout.parameters().iter().enumerate() {
             let found = values.get(number).map_or(0, Vec::len);
             if found != parameter.len() {
                 return Err(wrong_shape(parameter, format!("{found} values")));
@@ -74,7 +76,7 @@ impl Weights {
         }
         Ok(Weights(Arc::new(Inner {
             config: config.clone(),
-            parameters,
+            layout,
             values,
         })))
     }
@@ -84,9 +86,14 @@ impl Weights {
         &self.0.config
     }
 
+    /// The network's layers and the tensors they consist of.
+    pub fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+
     /// The description of every tensor, in the order of [`Weights::values`].
     pub fn parameters(&self) -> &[Parameter] {
-        &self.0.parameters
+        self.0.layout.parameters()
     }
 
     /// The values of every tensor in row-major order.
@@ -94,9 +101,14 @@ impl Weights {
         &self.0.values
     }
 
+    /// The values of a tensor that [`Weights::layout`] lists.
+    pub fn tensor(&self, index: TensorIndex) -> &[f32] {
+        &self.0.values[index.get()]
+    }
+
     /// The values of the tensor with this name, or `None` if there is no such tensor.
     pub fn get(&self, name: &str) -> Option<&[f32]> {
-        let number = self.0.parameters.iter().position(|parameter| parameter.name == name)?;
+        let number = self.parameters().iter().position(|parameter| parameter.name == name)?;
         Some(&self.0.values[number])
     }
 
@@ -114,8 +126,7 @@ impl Weights {
         };
         let metadata = serde_json::to_string(&metadata).expect("plain fields always serialize");
         let names = self
-            .0
-            .parameters
+            .parameters()
             .iter()
             .map(|parameter| (parameter.name.as_str(), parameter.shape.as_slice()));
         let tensors: Vec<_> = names
@@ -141,12 +152,12 @@ impl Weights {
             .map(|tensor| (tensor.name.clone(), tensor))
             .collect();
         let mut values = Vec::new();
-        for parameter in parameters(&config) {
+        for parameter in Layout::new(&config).parameters() {
             let tensor = tensors
                 .remove(&parameter.name)
-                .ok_or_else(|| wrong_shape(&parameter, "nothing".to_owned()))?;
+                .ok_or_else(|| wrong_shape(parameter, "nothing".to_owned()))?;
             if tensor.shape != parameter.shape {
-                return Err(wrong_shape(&parameter, format!("{:?}", tensor.shape)));
+                return Err(wrong_shape(parameter, format!("{:?}", tensor.shape)));
             }
             values.push(tensor.values);
         }

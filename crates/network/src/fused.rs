@@ -9,6 +9,8 @@ use std::marker::PhantomData;
 
 use tch::Tensor;
 
+use crate::layers::After;
+
 unsafe extern "C" {
     fn tengen_fused_error() -> *const c_char;
     fn tengen_torch_version() -> *const c_char;
@@ -66,13 +68,6 @@ pub(crate) struct PackedConv {
     weight: Tensor,
     bias: Tensor,
     padding: i64,
-}
-
-/// What follows the convolution and its bias.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
-    Nothing,
-    Relu,
 }
 
 impl PackedConv {

@@ -2,42 +2,15 @@
 
 use tch::{Kind, Tensor};
 
+use tengen_model::Heads;
 use tengen_rules::MAX_AREA;
 
 use crate::inputs::NetworkInputs;
+use crate::layers::Linear;
 use crate::tower::pool;
 
 /// A logit with probability zero that is still finite, so that zero times its logarithm is zero.
 const NEVER: f64 = -1e30;
-
-/// The linear layers after the head's convolution, in fp32, with the shapes given in `parameters`.
-#[derive(Debug)]
-pub(crate) struct LastLayers {
-    pub(crate) points_weight: Tensor,
-    pub(crate) points_bias: Tensor,
-    pub(crate) pass_weight: Tensor,
-    pub(crate) pass_bias: Tensor,
-    pub(crate) hidden_weight: Tensor,
-    pub(crate) hidden_bias: Tensor,
-    pub(crate) margin_weight: Tensor,
-    pub(crate) margin_bias: Tensor,
-}
-
-impl LastLayers {
-    /// Collects the layers by their names in `parameters`.
-    pub(crate) fn find(get: impl Fn(&str) -> Tensor) -> LastLayers {
-        LastLayers {
-            points_weight: get("heads.points.weight"),
-            points_bias: get("heads.points.bias"),
-            pass_weight: get("heads.pass.weight"),
-            pass_bias: get("heads.pass.bias"),
-            hidden_weight: get("score.hidden.weight"),
-            hidden_bias: get("score.hidden.bias"),
-            margin_weight: get("score.margin.weight"),
-            margin_bias: get("score.margin.bias"),
-        }
-    }
-}
 
 /// The network's outputs for a batch of `B` positions on a canvas of `A` points, in fp32, from the viewpoint of the
 /// side to move.
@@ -53,17 +26,17 @@ pub struct Outputs {
 }
 
 /// Computes the outputs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
-pub(crate) fn last_layers(layers: &LastLayers, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
+pub(crate) fn last_layers<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
     let pooled = pool(head, &inputs.boards);
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
-    let points = points.linear(&layers.points_weight, Some(&layers.points_bias));
-    let pass = pooled.linear(&layers.pass_weight, Some(&layers.pass_bias));
+    let points = heads.points.apply(&points);
+    let pass = heads.pass.apply(&pooled);
     let (moves, owners) = (points.select(2, 0), points.select(2, 1).tanh());
     let (moves, ownership) = match &inputs.boards.mask {
         Some(mask) => (moves.masked_fill(&mask.flat.eq(0.0), NEVER), owners * &mask.flat),
         None => (moves, owners),
     };
-    let margins = margin_logits(layers, &pooled, &ownership, inputs);
+    let margins = margin_logits(heads, &pooled, &ownership, inputs);
     Outputs {
         policy: Tensor::cat(&[moves, pass], 1),
         ownership,
@@ -72,7 +45,7 @@ pub(crate) fn last_layers(layers: &LastLayers, head: &Tensor, inputs: &NetworkIn
 }
 
 /// Logits of the final margins. The head sees how far the owned points plus komi are from a tie.
-fn margin_logits(layers: &LastLayers, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
+fn margin_logits<C>(heads: &Heads<C, Linear>, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let area = inputs.boards.area();
     let lead = ownership.detach().sum_dim_intlist([1i64].as_slice(), true, Kind::Float) + inputs.komi.unsqueeze(1);
     let share = match &inputs.boards.mask {
@@ -80,9 +53,9 @@ fn margin_logits(layers: &LastLayers, pooled: &Tensor, ownership: &Tensor, input
         None => &lead / area as f64,
     };
     let features = Tensor::cat(&[pooled, &lead.tanh(), &(lead / 4.0).tanh(), &share], 1);
-    let hidden = features.linear(&layers.hidden_weight, Some(&layers.hidden_bias)).relu();
-    let rows = |table: &Tensor| table.narrow(0, MAX_AREA as i64 - area, 2 * area + 1);
-    let logits = hidden.linear(&rows(&layers.margin_weight), Some(&rows(&layers.margin_bias)));
+    let hidden = heads.hidden.apply(&features).relu();
+    let possible = heads.margin.outputs(MAX_AREA as i64 - area, 2 * area + 1);
+    let logits = possible.apply(&hidden);
     match &inputs.boards.mask {
         Some(mask) => logits.masked_fill(&all_margins(&logits).abs().gt_tensor(&mask.areas), NEVER),
         None => logits,

@@ -3,7 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `inputs` | packed bits as tensors |
-//! | `tower`, `heads`, `value` | the computation |
+//! | `layers`, `tower`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `predictor` | the form for fast prediction |
 //! | `device` | the CPU or a GPU |
@@ -21,6 +21,7 @@ mod folded;
 mod fused;
 mod heads;
 mod inputs;
+mod layers;
 mod network;
 mod predictor;
 mod tower;

@@ -5,12 +5,15 @@ use std::convert::Infallible;
 
 use tch::{Device, Kind, Tensor};
 
-use tengen_model::{EPSILON, NetworkConfig, Parameter, Role, Weights, WeightsError};
+use tengen_model::{
+    ConvTensors, EPSILON, Layers, Layout, NetworkConfig, Parameter, Role, TensorIndex, Weights, WeightsError,
+};
 
 use crate::device::Precision;
-use crate::heads::{LastLayers, Outputs};
-use crate::inputs::{Boards, Mask, NetworkInputs};
-use crate::tower::{Layers, forward};
+use crate::heads::Outputs;
+use crate::inputs::{Mask, NetworkInputs};
+use crate::layers::{After, Convolution, Linear, Pass};
+use crate::tower::forward;
 
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
@@ -30,7 +33,7 @@ pub struct Network {
     config: NetworkConfig,
     device: Device,
     precision: Precision,
-    parameters: Vec<Parameter>,
+    layout: Layout,
     trained: Tensor,
     statistics: Tensor,
     /// For each parameter, a view into one of the two flat tensors; views of trained parameters collect gradients.
@@ -41,9 +44,9 @@ pub struct Network {
 impl Network {
     /// A network with these weights on a device. `precision` applies to the tower's convolutions; weights stay fp32.
     pub fn new(weights: &Weights, device: Device, precision: Precision) -> Network {
-        let parameters = weights.parameters().to_vec();
         let flat = |statistic: bool| {
-            let chosen = parameters
+            let chosen = weights
+                .parameters()
                 .iter()
                 .zip(weights.values())
                 .filter(|(p, _)| (p.role == Role::Statistic) == statistic);
@@ -51,13 +54,14 @@ impl Network {
             Tensor::from_slice(&values).to_device(device)
         };
         let (trained, statistics) = (flat(false), flat(true));
-        let views = views(&parameters, &trained, &statistics);
-        let layers = TrainingLayers::new(weights.config(), precision, &parameters, &views);
+        let layout = weights.layout().clone();
+        let views = views(layout.parameters(), &trained, &statistics);
+        let layers = layers(&layout, precision, &views);
         Network {
             config: weights.config().clone(),
             device,
             precision,
-            parameters,
+            layout,
             trained,
             statistics,
             views,
@@ -82,7 +86,7 @@ impl Network {
 
     /// The description of every tensor, in storage order.
     pub fn parameters(&self) -> &[Parameter] {
-        &self.parameters
+        self.layout.parameters()
     }
 
     /// All trained values as a flat fp32 tensor, in the order of [`Network::parameters`] without the statistics.
@@ -99,20 +103,14 @@ impl Network {
 
     /// The network's outputs for a batch, with gradients unless they are disabled.
     pub fn forward(&self, inputs: &NetworkInputs, mode: Mode) -> Outputs {
-        let Ok(outputs) = forward(
-            &Running {
-                layers: &self.layers,
-                mode,
-            },
-            inputs,
-        );
+        let Ok(outputs) = forward(&self.layers, inputs, mode);
         outputs
     }
 
     /// The gradient of `loss`, a single number, laid out like [`Network::trained`].
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         let trained: Vec<&Tensor> = self
-            .parameters
+            .parameters()
             .iter()
             .zip(&self.views)
             .filter(|(parameter, _)| parameter.role != Role::Statistic)
@@ -126,7 +124,7 @@ impl Network {
     /// 1 for each trained value that weight decay shrinks and 0 for the others, laid out like [`Network::trained`].
     pub fn decayed(&self) -> Tensor {
         let trained = self
-            .parameters
+            .parameters()
             .iter()
             .filter(|parameter| parameter.role != Role::Statistic);
         let marks = trained.flat_map(|p| std::iter::repeat_n(f32::from(p.role == Role::Weight), p.len()));
@@ -145,7 +143,7 @@ impl Network {
     pub fn weights_of(&self, trained: &Tensor, statistics: &Tensor) -> Weights {
         let mut trained = values(trained).into_iter();
         let mut statistics = values(statistics).into_iter();
-        let lists = self.parameters.iter().map(|parameter| {
+        let lists = self.parameters().iter().map(|parameter| {
             let source = if parameter.role == Role::Statistic {
                 &mut statistics
             } else {
@@ -196,22 +194,24 @@ fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec
     parameters.iter().map(view).collect()
 }
 
-/// The network's tensors, arranged by layer.
-#[derive(Debug)]
-struct TrainingLayers {
-    kind: Kind,
-    stem: NormalizedConv,
-    globals: Tensor,
-    blocks: Vec<Block>,
-    head: NormalizedConv,
-    last: LastLayers,
-}
+/// The layers of the form for training: its tensors are views into the flat ones.
+type TrainingLayers = Layers<NormalizedConv, Linear>;
 
-#[derive(Debug)]
-struct Block {
-    first: NormalizedConv,
-    second: NormalizedConv,
-    pool: Option<Tensor>,
+/// The layers of these views.
+fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLayers {
+    let view = |index: TensorIndex| views[index.get()].shallow_clone();
+    let conv = |tensors: &ConvTensors| {
+        Ok::<_, Infallible>(NormalizedConv {
+            kind: precision.kind(),
+            weight: view(tensors.weight),
+            scale: view(tensors.scale),
+            shift: view(tensors.shift),
+            mean: view(tensors.mean),
+            variance: view(tensors.variance),
+        })
+    };
+    let Ok(layers) = layout.layers().try_map(conv, |tensors| Ok(Linear::new(tensors, view)));
+    layers
 }
 
 /// A convolution followed by batch normalization.
@@ -225,51 +225,33 @@ struct NormalizedConv {
     variance: Tensor,
 }
 
-impl TrainingLayers {
-    fn new(config: &NetworkConfig, precision: Precision, parameters: &[Parameter], views: &[Tensor]) -> TrainingLayers {
-        let find = |name: String| {
-            let number = parameters.iter().position(|parameter| parameter.name == name);
-            number.map(|number| views[number].shallow_clone())
-        };
-        let get = |name: &str| find(name.to_owned()).expect("every layer is in the list of parameters");
-        let kind = precision.kind();
-        let conv = |conv: &str, norm: &str| NormalizedConv {
-            kind,
-            weight: get(&format!("{conv}.weight")),
-            scale: get(&format!("{norm}.scale")),
-            shift: get(&format!("{norm}.shift")),
-            mean: get(&format!("{norm}.mean")),
-            variance: get(&format!("{norm}.variance")),
-        };
-        let block = |block: usize| Block {
-            first: conv(&format!("blocks.{block}.conv1"), &format!("blocks.{block}.norm1")),
-            second: conv(&format!("blocks.{block}.conv2"), &format!("blocks.{block}.norm2")),
-            pool: find(format!("blocks.{block}.pool.weight")),
-        };
-        TrainingLayers {
-            kind,
-            stem: conv("input.conv", "input.norm"),
-            globals: get("input.globals.weight"),
-            blocks: (0..config.blocks).map(block).collect(),
-            head: conv("heads.conv", "heads.norm"),
-            last: LastLayers::find(get),
-        }
+impl Convolution for NormalizedConv {
+    type Error = Infallible;
+    type Mode = Mode;
+
+    fn apply(&self, x: &Tensor, pass: Pass<'_, Mode>, after: After) -> Result<Tensor, Infallible> {
+        let mut out = self.normalized(x, pass);
+        Ok(if after == After::Relu { out.relu_() } else { out })
+    }
+
+    fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Mode>) -> Result<Tensor, Infallible> {
+        Ok((self.normalized(x, pass) + sum).relu_())
     }
 }
 
 impl NormalizedConv {
-    fn apply(&self, x: &Tensor, mode: Mode, boards: &Boards) -> Tensor {
+    fn normalized(&self, x: &Tensor, pass: Pass<'_, Mode>) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
         let padding = weight.size()[2] / 2;
         let convolved = x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1);
-        match (&boards.mask, mode) {
+        match (&pass.boards.mask, pass.mode) {
             (Some(mask), Mode::Training) => self.masked_norm(&convolved, mask),
             _ => convolved.batch_norm(
                 Some(&self.scale),
                 Some(&self.shift),
                 Some(&self.mean),
                 Some(&self.variance),
-                mode == Mode::Training,
+                pass.mode == Mode::Training,
                 STATISTICS_RATE,
                 EPSILON,
                 true,
@@ -296,48 +278,5 @@ impl NormalizedConv {
         let _no_grad = tch::no_grad_guard();
         let _ = self.mean.shallow_clone().lerp_(mean, STATISTICS_RATE);
         let _ = self.variance.shallow_clone().lerp_(variance, STATISTICS_RATE);
-    }
-}
-
-/// The layers in one of the two modes.
-struct Running<'a> {
-    layers: &'a TrainingLayers,
-    mode: Mode,
-}
-
-impl Layers for Running<'_> {
-    type Error = Infallible;
-
-    fn blocks(&self) -> usize {
-        self.layers.blocks.len()
-    }
-
-    fn stem(&self, inputs: &NetworkInputs) -> Result<Tensor, Infallible> {
-        let globals = inputs
-            .globals
-            .linear(&self.layers.globals, None::<&Tensor>)
-            .to_kind(self.layers.kind);
-        let planes = self.layers.stem.apply(&inputs.planes, self.mode, &inputs.boards);
-        Ok((planes + globals.unsqueeze(2).unsqueeze(3)).relu_())
-    }
-
-    fn first(&self, block: usize, x: &Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
-        Ok(self.layers.blocks[block].first.apply(x, self.mode, boards).relu_())
-    }
-
-    fn second(&self, block: usize, y: &Tensor, skip: Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
-        Ok((self.layers.blocks[block].second.apply(y, self.mode, boards) + skip).relu_())
-    }
-
-    fn pool_weight(&self, block: usize) -> Option<&Tensor> {
-        self.layers.blocks[block].pool.as_ref()
-    }
-
-    fn head(&self, x: &Tensor, boards: &Boards) -> Result<Tensor, Infallible> {
-        Ok(self.layers.head.apply(x, self.mode, boards).relu_())
-    }
-
-    fn last(&self) -> &LastLayers {
-        &self.layers.last
     }
 }

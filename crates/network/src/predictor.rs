@@ -10,7 +10,7 @@ use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::device::{DeviceChoice, DeviceError, Precision, ThreadLimit};
-use crate::folded::{FoldedLayers, Method};
+use crate::folded::{FoldedLayers, Method, fold};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
@@ -84,7 +84,7 @@ impl TorchPredictor {
             Engine::Fused if can_fuse => Method::Fused(usual_canvas),
             Engine::Fused => return Err(PredictorError::NoFusedEngine),
         };
-        let layers = FoldedLayers::new(weights, device, options.precision.kind(), method)?;
+        let layers = fold(weights, device, options.precision.kind(), method)?;
         let name = weights.config().name();
         let weights = weights.clone();
         Ok(TorchPredictor {
@@ -109,7 +109,7 @@ impl TorchPredictor {
     /// # Errors
     /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
-        self.layers = FoldedLayers::new(weights, self.device, self.options.precision.kind(), self.method)?;
+        self.layers = fold(weights, self.device, self.options.precision.kind(), self.method)?;
         self.weights = weights.clone();
         Ok(())
     }
@@ -134,7 +134,7 @@ impl TorchPredictor {
     /// # Errors
     /// [`PredictError::Failed`] with libtorch's message.
     fn outputs(&mut self, inputs: &NetworkInputs) -> Result<Outputs, PredictError> {
-        forward(&self.layers, inputs).map_err(|error| PredictError::Failed(error.to_string()))
+        forward(&self.layers, inputs, ()).map_err(|error| PredictError::Failed(error.to_string()))
     }
 
     /// Prepares the calling thread and, for a new board size, the packed weights.

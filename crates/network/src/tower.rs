@@ -9,54 +9,58 @@
 //! that it would get at its own edge.
 
 use tch::{Kind, Tensor};
+use tengen_model::{Block, Layers};
 
-use crate::heads::{LastLayers, Outputs, last_layers};
+use crate::heads::{Outputs, last_layers};
 use crate::inputs::{Boards, NetworkInputs, sides};
+use crate::layers::{After, Convolution, Linear, Pass};
 
 /// The board side for which the second pooled number of a channel is zero.
 const USUAL_SIDE: f64 = 14.0;
 
-/// The layers of the tower. Normalization uses batch statistics, uses running statistics, or is folded into
-/// convolutions.
-pub(crate) trait Layers {
-    /// The error that a layer can return.
-    type Error;
-    /// Number of residual blocks.
-    fn blocks(&self) -> usize;
-    /// The first activations `[B, C, H, W]`, before the mask.
-    fn stem(&self, inputs: &NetworkInputs) -> Result<Tensor, Self::Error>;
-    /// The first half of a block: ReLU(norm(conv(x))), before the mask.
-    fn first(&self, block: usize, x: &Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
-    /// The second half of a block: ReLU(norm(conv(y)) + skip), before the mask.
-    fn second(&self, block: usize, y: &Tensor, skip: Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
-    /// The `[C, 3 C]` map from pooled numbers to biases; `None` in blocks that do not pool.
-    fn pool_weight(&self, block: usize) -> Option<&Tensor>;
-    /// The output of the 1x1 convolution before the last layers, `[B, 2 h, H, W]`, before the mask.
-    fn head(&self, x: &Tensor, boards: &Boards) -> Result<Tensor, Self::Error>;
-    /// The linear layers at the end.
-    fn last(&self) -> &LastLayers;
+/// Runs a batch through the layers.
+pub(crate) fn forward<C: Convolution>(
+    layers: &Layers<C, Linear>,
+    inputs: &NetworkInputs,
+    mode: C::Mode,
+) -> Result<Outputs, C::Error> {
+    let pass = Pass {
+        boards: &inputs.boards,
+        mode,
+    };
+    let mut x = stem(layers, inputs, pass)?;
+    for block in &layers.blocks {
+        x = residual(block, x, pass)?;
+    }
+    let head = masked(layers.heads.conv.apply(&x, pass, After::Relu)?, pass.boards);
+    Ok(last_layers(&layers.heads, &head, inputs))
 }
 
-/// Runs a batch through the layers.
-pub(crate) fn forward<L: Layers>(layers: &L, inputs: &NetworkInputs) -> Result<Outputs, L::Error> {
-    let boards = &inputs.boards;
-    let mut x = masked(layers.stem(inputs)?, boards);
-    for block in 0..layers.blocks() {
-        let y = masked(layers.first(block, &x, boards)?, boards);
-        let skip = match layers.pool_weight(block) {
-            Some(weight) => {
-                &x + pool(&y, boards)
-                    .linear(weight, None::<&Tensor>)
-                    .to_kind(x.kind())
-                    .unsqueeze(2)
-                    .unsqueeze(3)
-            }
-            None => x,
-        };
-        x = masked(layers.second(block, &y, skip, boards)?, boards);
-    }
-    let head = masked(layers.head(&x, boards)?, boards);
-    Ok(last_layers(layers.last(), &head, inputs))
+/// The first activations, `[B, C, H, W]`.
+fn stem<C: Convolution>(
+    layers: &Layers<C, Linear>,
+    inputs: &NetworkInputs,
+    pass: Pass<'_, C::Mode>,
+) -> Result<Tensor, C::Error> {
+    let globals = layers.globals.apply(&inputs.globals);
+    let mut planes = layers.stem.apply(&inputs.planes, pass, After::Nothing)?;
+    let globals = per_channel(&globals, planes.kind());
+    Ok(masked(planes.g_add_(&globals).relu_(), pass.boards))
+}
+
+/// A residual block: two convolutions, and in some blocks a bias from the pooled output of the first one.
+fn residual<C: Convolution>(block: &Block<C, Linear>, x: Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
+    let y = masked(block.first.apply(&x, pass, After::Relu)?, pass.boards);
+    let skip = match &block.pool {
+        Some(linear) => &x + per_channel(&linear.apply(&pool(&y, pass.boards)), x.kind()),
+        None => x,
+    };
+    Ok(masked(block.second.add_relu(&y, skip, pass)?, pass.boards))
+}
+
+/// `[B, C]` as `[B, C, 1, 1]` in the tower's number format, to be added at every point.
+fn per_channel(values: &Tensor, kind: Kind) -> Tensor {
+    values.to_kind(kind).unsqueeze(2).unsqueeze(3)
 }
 
 /// Zeroes off-board points, if there are any.

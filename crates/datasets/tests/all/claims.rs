@@ -11,8 +11,6 @@ use tengen_sgf::read_sgf;
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::random_games;
 
-use exports::{export, options, rows};
-
 /// A store with imported games and games of our own.
 fn store_with_claims(folder: &Path) -> Store {
     let store = Store::open(folder.join("store").to_str().unwrap(), Create::Always).unwrap();

@@ -19,8 +19,6 @@ use tengen_rules::{Color, Handicap, Komi, Setup, Size, parse_point};
 use tengen_store::{Collection, Create, GamesOf, Store, StoreError};
 use tengen_testing::{random_game, random_game_from};
 
-use exports::{export, options, rows};
-
 /// Games on three sizes, finished and unfinished, some with handicap and setup stones, under two rule sets.
 fn games() -> Vec<GameRecord> {
     let sizes = [(5, 5), (3, 4), (5, 5), (9, 9)].map(|(width, height)| Size::new(width, height).unwrap());

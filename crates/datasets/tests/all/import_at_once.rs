@@ -13,8 +13,6 @@ use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSour
 use tengen_store::{CompactSettings, Create, GamesOf, Gather, Patience, Store, StoreError};
 use tengen_testing::{Random, STORE_VARIABLE, start_helper};
 
-use faulty::{faulty_handle, faulty_store};
-
 /// A file of games, which are the same in every file.
 fn games(numbers: std::ops::Range<usize>) -> SgfSource {
     let text: String = numbers

@@ -13,9 +13,6 @@ use tengen_samples::{CachePlace, SampleConfig, SampleSource, Window, WindowConfi
 use tengen_store::{Collection, CompactSettings, GamesOf, Gather, Store};
 use tengen_testing::random_games;
 
-use exports::{export, options};
-use faulty::{faulty_handle, faulty_store};
-
 /// What each reader finds: game ids, or numbers of games and positions.
 #[derive(Debug, PartialEq)]
 struct Found {

@@ -13,8 +13,6 @@ use tengen_store::{
 };
 use tengen_testing::{random_games, random_model};
 
-use faulty::faulty_store;
-
 fn patience(limit: Duration) -> Patience {
     Patience {
         limit,

@@ -1,0 +1,69 @@
+//! What does a layer compute, whatever form the network has?
+
+use tch::Tensor;
+use tengen_model::{LinearTensors, TensorIndex};
+
+use crate::inputs::Boards;
+
+/// A 1x1 or 3x3 convolution with its normalization. The form of the network says how it is computed: with the batch's
+/// statistics, with running statistics, or with both folded into the weight.
+pub(crate) trait Convolution {
+    /// The error that a convolution can return.
+    type Error;
+    /// What a pass through the network can choose.
+    type Mode: Copy;
+    /// norm(conv(x)), followed by a ReLU if `after` says so, before the mask. The result is a new tensor.
+    fn apply(&self, x: &Tensor, pass: Pass<'_, Self::Mode>, after: After) -> Result<Tensor, Self::Error>;
+    /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor that
+    /// is still needed.
+    fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Self::Mode>) -> Result<Tensor, Self::Error>;
+}
+
+/// What is the same for all layers while a batch passes through the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass<'a, M> {
+    /// The points of the batch that are on its boards.
+    pub(crate) boards: &'a Boards,
+    /// What this form of the network leaves open.
+    pub(crate) mode: M,
+}
+
+/// What follows a convolution and its normalization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// No further operation.
+    Nothing,
+    /// A ReLU activation.
+    Relu,
+}
+
+/// A linear layer in fp32, the same in every form of the network.
+#[derive(Debug)]
+pub(crate) struct Linear {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// The layer of these tensors.
+    pub(crate) fn new(tensors: &LinearTensors, tensor: impl Fn(TensorIndex) -> Tensor) -> Linear {
+        Linear {
+            weight: tensor(tensors.weight),
+            bias: tensors.bias.map(tensor),
+        }
+    }
+
+    /// `[…, outputs]` from `[…, inputs]`.
+    pub(crate) fn apply(&self, x: &Tensor) -> Tensor {
+        x.linear(&self.weight, self.bias.as_ref())
+    }
+
+    /// The layer that computes only `count` of the outputs, from `first` on.
+    pub(crate) fn outputs(&self, first: i64, count: i64) -> Linear {
+        let rows = |table: &Tensor| table.narrow(0, first, count);
+        Linear {
+            weight: rows(&self.weight),
+            bias: self.bias.as_ref().map(rows),
+        }
+    }
+}
