@@ -120,7 +120,7 @@ impl Round {
     /// nothing without requests.
     ///
     /// # Errors
-    /// The predictor's, or [`PredictError::WrongLength`] and [`PredictError::NotFinite`] for broken output, with the
+    /// The predictor's, or [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken output, with the
     /// row of the batch that is broken.
     pub fn answer<S: AsMut<Search>, P: Predictor + ?Sized>(
         &mut self,
