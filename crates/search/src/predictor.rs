@@ -1,7 +1,7 @@
 //! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
 use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
-use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 use thiserror::Error;
 
@@ -18,9 +18,10 @@ pub trait Predictor {
     /// A name for users and records, such as a model ID.
     fn name(&self) -> String;
 
-    /// The bit planes that the predictor uses as input.
-    fn plane_set(&self) -> PlaneSet {
-        PlaneSet::Base
+    /// An empty batch with the input planes that the predictor sees, for boards that fit on `canvas`. Callers reuse the
+    /// batch while [`InputBatch::is_like`] says that a new one would be the same.
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        InputBatch::new(canvas)
     }
 
     /// The batch size above which throughput no longer increases noticeably.
@@ -38,8 +39,8 @@ impl<P: Predictor + ?Sized> Predictor for Box<P> {
         (**self).name()
     }
 
-    fn plane_set(&self) -> PlaneSet {
-        (**self).plane_set()
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        (**self).new_batch(canvas)
     }
 
     fn preferred_batch(&self) -> usize {
@@ -56,8 +57,8 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
         (**self).name()
     }
 
-    fn plane_set(&self) -> PlaneSet {
-        (**self).plane_set()
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        (**self).new_batch(canvas)
     }
 
     fn preferred_batch(&self) -> usize {
