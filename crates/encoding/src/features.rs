@@ -13,13 +13,14 @@
 //! taken so far, for the side that took them. They do not change the value of later moves, and the result depends only
 //! on the sum. The planes of owned points always use area.
 //!
-//! A network may request two additional planes ([`PlaneSet::PassAlive`]). They follow from the stones, so [`Features`]
-//! does not store them; an [`InputBatch`](crate::InputBatch) adds them:
+//! A network may see optional planes ([`PlaneSet`]). They follow from the stones, so [`Features`] does not store them;
+//! an [`InputBatch`](crate::InputBatch) adds them after the others, in this order:
 //!
-//! | plane | points in the plane |
+//! | optional planes | points in each plane |
 //! |---|---|
-//! | 8 | the mover's pass-alive area: chains that live even if the mover always passes, and their vital regions |
-//! | 9 | the opponent's pass-alive area |
+//! | [`pass_alive`](PlaneSet::pass_alive) | the pass-alive areas of the mover and of the opponent |
+//!
+//! A pass-alive area consists of chains that live even if their owner always passes, and their vital regions.
 //!
 //! No plane encodes the order of earlier moves, so transpositions share one prediction.
 
@@ -46,23 +47,28 @@ pub const PLANE_OWN_AREA: usize = 6;
 /// Plane of the points the opponent owns on the current board.
 pub const PLANE_OPPONENT_AREA: usize = 7;
 
-/// The set of bit planes that a network takes as input.
+/// The optional bit planes that a network sees besides the [`BIT_PLANES`] planes of [`Features`]; none by default.
+///
+/// The configuration of a network says which it sees. Predictors and trainers make their batches accordingly, so no
+/// other code has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlaneSet {
-    /// The [`BIT_PLANES`] planes of [`Features`].
-    #[default]
-    Base,
-    /// The base planes plus [`Features::pass_alive`].
-    PassAlive,
+pub struct PlaneSet {
+    /// The two planes of [`Features::pass_alive`].
+    pub pass_alive: bool,
 }
 
 impl PlaneSet {
-    /// Number of bit planes in the set.
+    /// All optional planes.
+    pub const ALL: PlaneSet = PlaneSet { pass_alive: true };
+
+    /// Number of bit planes, with those of [`Features`].
     pub const fn bit_planes(self) -> usize {
-        match self {
-            PlaneSet::Base => BIT_PLANES,
-            PlaneSet::PassAlive => BIT_PLANES + 2,
-        }
+        BIT_PLANES + if self.pass_alive { 2 } else { 0 }
+    }
+
+    /// The optional planes of a position, in the order of the table in the module header.
+    pub(crate) fn optional(self, features: &Features) -> impl Iterator<Item = PointSet> {
+        self.pass_alive.then(|| features.pass_alive()).into_iter().flatten()
     }
 }
 

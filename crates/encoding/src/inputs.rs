@@ -4,7 +4,7 @@ use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayVi
 
 use tengen_rules::{PointSet, Size};
 
-use crate::features::{Features, GLOBALS, PlaneSet};
+use crate::features::{BIT_PLANES, Features, GLOBALS, PlaneSet};
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
 ///
@@ -22,12 +22,12 @@ pub struct InputBatch {
 }
 
 impl InputBatch {
-    /// Creates an empty batch with the base planes for boards that fit on `canvas`.
+    /// Creates an empty batch without optional planes for boards that fit on `canvas`.
     pub fn new(canvas: Size) -> InputBatch {
-        InputBatch::with_planes(canvas, PlaneSet::Base)
+        InputBatch::with_planes(canvas, PlaneSet::default())
     }
 
-    /// Creates an empty batch with the given planes for boards that fit on `canvas`.
+    /// Creates an empty batch with these optional planes for boards that fit on `canvas`. Allocates nothing.
     pub fn with_planes(canvas: Size, plane_set: PlaneSet) -> InputBatch {
         InputBatch {
             canvas,
@@ -46,9 +46,14 @@ impl InputBatch {
         self.canvas
     }
 
-    /// The bit planes of every sample.
+    /// The optional bit planes of every sample.
     pub fn plane_set(&self) -> PlaneSet {
         self.plane_set
+    }
+
+    /// Whether another batch has the same canvas and planes.
+    pub fn is_like(&self, other: &InputBatch) -> bool {
+        self.canvas == other.canvas && self.plane_set == other.plane_set
     }
 
     /// Removes all samples but keeps the memory.
@@ -90,24 +95,21 @@ impl InputBatch {
         );
         let fits_exactly = size == self.canvas;
         self.uniform &= fits_exactly;
-        self.push_planes(&features.planes, size);
-        if self.plane_set == PlaneSet::PassAlive {
-            self.push_planes(&features.pass_alive(), size);
+        for plane in features.planes.into_iter().chain(self.plane_set.optional(features)) {
+            self.push_plane(plane, size);
         }
         self.sizes.push(size);
         self.globals.extend_from_slice(&features.globals);
         self.komi.push(features.komi);
     }
 
-    fn push_planes(&mut self, planes: &[PointSet], size: Size) {
-        for plane in planes {
-            let words = if size == self.canvas {
-                *plane
-            } else {
-                relocated(plane, size, self.canvas)
-            };
-            self.planes.extend_from_slice(&words.words()[..self.words_per_plane]);
-        }
+    fn push_plane(&mut self, plane: PointSet, size: Size) {
+        let words = if size == self.canvas {
+            plane
+        } else {
+            relocated(&plane, size, self.canvas)
+        };
+        self.planes.extend_from_slice(&words.words()[..self.words_per_plane]);
     }
 
     /// The board size of every sample, `[B]`.
@@ -178,10 +180,7 @@ impl InputBatch {
     /// # Panics
     /// If `out` is not `[B, H, W, P + 1]` or not in C order.
     pub fn planes_f32_nhwc_into(&self, out: ArrayViewMut4<'_, f32>) {
-        match self.plane_set {
-            PlaneSet::Base => self.unpack_nhwc::<{ PlaneSet::Base.bit_planes() + 1 }>(out),
-            PlaneSet::PassAlive => self.unpack_nhwc::<{ PlaneSet::PassAlive.bit_planes() + 1 }>(out),
-        }
+        UNPACK_NHWC[self.plane_set.bit_planes() - BIT_PLANES](self, out);
     }
 
     fn unpack_nhwc<const CHANNELS: usize>(&self, mut out: ArrayViewMut4<'_, f32>) {
@@ -208,6 +207,16 @@ impl InputBatch {
         self.plane_set.bit_planes() + 1
     }
 }
+
+/// [`InputBatch::unpack_nhwc`] by the number of optional planes: it is fast because the compiler knows the channels.
+const UNPACK_NHWC: [fn(&InputBatch, ArrayViewMut4<'_, f32>); 5] = [
+    InputBatch::unpack_nhwc::<{ BIT_PLANES + 1 }>,
+    InputBatch::unpack_nhwc::<{ BIT_PLANES + 2 }>,
+    InputBatch::unpack_nhwc::<{ BIT_PLANES + 3 }>,
+    InputBatch::unpack_nhwc::<{ BIT_PLANES + 4 }>,
+    InputBatch::unpack_nhwc::<{ BIT_PLANES + 5 }>,
+];
+const _: () = assert!(PlaneSet::ALL.bit_planes() - BIT_PLANES < UNPACK_NHWC.len());
 
 const SHAPE: &str = "the array has the shape of the unpacked batch";
 const C_ORDER: &str = "the array is in C order";

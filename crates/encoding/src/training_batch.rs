@@ -31,15 +31,15 @@ pub struct TrainingBatch {
 }
 
 impl TrainingBatch {
-    /// Collects samples with the base planes on the smallest canvas that fits every board.
+    /// Collects samples without optional planes on the smallest canvas that fits every board.
     ///
     /// # Panics
     /// If there are no samples.
     pub fn of(samples: &[Sample]) -> TrainingBatch {
-        TrainingBatch::with_planes(samples, PlaneSet::Base)
+        TrainingBatch::with_planes(samples, PlaneSet::default())
     }
 
-    /// [`TrainingBatch::of`] with the given planes.
+    /// [`TrainingBatch::of`] with these optional planes.
     ///
     /// # Panics
     /// If there are no samples.

@@ -174,7 +174,7 @@ const KEY_C3_B2: u128 = 78_697_243_211_934_363_573_228_553_900_304_273_379;
 fn pass_alive_areas_add_two_planes() {
     let size = Size::square(5).unwrap();
     let position = position_after(size, "B1 D1 B2 D2 B3 D3 B4 D4 B5 E1 A3");
-    let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::PassAlive);
+    let mut batch = InputBatch::with_planes(Size::new(7, 5).unwrap(), PlaneSet::ALL);
     batch.push(&Features::of(&position, Komi::ZERO));
     let left_columns = (0..5).map(|row| 0b11 << (row * 7)).sum::<u64>();
     assert_eq!(batch.planes().dim(), (1, 10, 1));
@@ -188,7 +188,7 @@ fn pass_alive_areas_add_two_planes() {
 
 #[test]
 fn batches_place_small_boards_in_the_corner() {
-    for plane_set in [PlaneSet::Base, PlaneSet::PassAlive] {
+    for plane_set in [PlaneSet::default(), PlaneSet::ALL] {
         check_batch_of_small_boards(plane_set);
     }
 }

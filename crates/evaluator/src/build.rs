@@ -120,8 +120,10 @@ fn search_player(
         reason,
     };
     config.validate().map_err(|error| refuse(error.to_string()))?;
-    if by_time.is_some() && config.method != SearchMethod::Puct {
-        return Err(refuse("only method=puct can be limited by time".to_owned()));
+    if by_time.is_some() && !config.method.is_anytime() {
+        let anytime = SearchMethod::ALL.into_iter().filter(|method| method.is_anytime());
+        let names: Vec<String> = anytime.map(|method| format!("method={}", method.name())).collect();
+        return Err(refuse(format!("only {} can be limited by time", names.join(" or "))));
     }
     let name = options.name.clone().unwrap_or(name);
     let temperature = Temperature {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tengen_rng as rng;
 use tengen_rules::Move;
 use tengen_search::{
-    EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchMethod, SearchResult,
+    EvaluationCache, Lockstep, LockstepStats, PredictError, Predictor, Search, SearchConfig, SearchResult,
 };
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, SearchSummary, Turn};
@@ -73,13 +73,9 @@ impl SearchPlayer {
     /// the sum of their times. The configured visits remain the maximum. Such games are not reproducible.
     ///
     /// # Panics
-    /// Panics unless the search method is [`SearchMethod::Puct`], the only one that can stop at any moment.
+    /// If the search method [is not anytime](tengen_search::SearchMethod::is_anytime) and so cannot stop early.
     pub fn with_time(mut self, time: Duration) -> SearchPlayer {
-        assert_eq!(
-            self.config.method,
-            SearchMethod::Puct,
-            "only PUCT can be limited by time"
-        );
+        assert!(self.config.method.is_anytime(), "the method cannot be limited by time");
         self.time = Some(time);
         self
     }
@@ -208,7 +204,7 @@ impl Player for SearchPlayer {
 #[cfg(test)]
 mod tests {
     use tengen_rules::{Komi, Position, Size};
-    use tengen_search::UniformPredictor;
+    use tengen_search::{SearchMethod, UniformPredictor};
 
     use super::*;
 

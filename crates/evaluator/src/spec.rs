@@ -28,8 +28,9 @@ use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 /// | `uniform` | a search that knows the rules and nothing else |
 /// | an existing path | a run store if it holds `run.json`, otherwise a model |
 ///
-/// Options follow as `,key=value`. For players that search: `visits`, `method` (gumbel or puct), `candidates`, `noise`
-/// (on or off), `temperature`, `temperature_plies`, `time` (seconds per move, with puct), `resign` (0 to 1; the player
+/// Options follow as `,key=value`. For players that search: `visits`, `method` (the name of a
+/// [`SearchMethod`](tengen_search::SearchMethod)), `candidates`, `noise` (on or off), `temperature`,
+/// `temperature_plies`, `time` (seconds per move, with an anytime method such as puct), `resign` (0 to 1; the player
 /// resigns when its value stays at or below minus this), `c_scale`, and `margin_share`. For GTP engines: `move_s`,
 /// `game_s`, `start_s` (seconds), and `engines` (parallel processes). For all players: `name`.
 ///

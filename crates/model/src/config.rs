@@ -66,12 +66,10 @@ impl NetworkConfig {
         format!("b{}c{}", self.blocks, self.channels)
     }
 
-    /// The bit planes that the network takes as input.
+    /// The optional bit planes that the network takes as input.
     pub fn plane_set(&self) -> PlaneSet {
-        if self.pass_alive_inputs {
-            PlaneSet::PassAlive
-        } else {
-            PlaneSet::Base
+        PlaneSet {
+            pass_alive: self.pass_alive_inputs,
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use tengen_encoding::{Features, InputBatch, PlaneSet};
+use tengen_encoding::{Features, InputBatch};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{PredictError, Predictions, Predictor};
@@ -36,7 +36,7 @@ pub fn raw_inference(
     let mut out = Predictions::default();
     let mut speeds = Vec::new();
     for &batch in batches {
-        let inputs = random_inputs(size, predictor.plane_set(), batch, seed);
+        let inputs = random_inputs(predictor.new_batch(size), batch, seed);
         repeat(seconds * 0.1, || predictor.predict(&inputs, &mut out))?;
         let (calls, took) = repeat(seconds, || predictor.predict(&inputs, &mut out))?;
         speeds.push(BatchSpeed {
@@ -63,9 +63,9 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
     }
 }
 
-/// A batch of positions after random numbers of random legal plays.
-fn random_inputs(size: Size, plane_set: PlaneSet, batch: usize, seed: u64) -> InputBatch {
-    let mut inputs = InputBatch::with_planes(size, plane_set);
+/// Fills an empty batch with positions after random numbers of random legal plays.
+fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
+    let size = inputs.canvas();
     for sample in 0..batch {
         let mut rng = rng::stream(seed, &[sample as u64]);
         let mut position = Position::new(size);

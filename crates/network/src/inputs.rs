@@ -167,10 +167,10 @@ mod tests {
     fn both_unpacking_methods_agree() {
         crate::limit_threads();
         for (plane_set, canvas, boards) in [
-            (PlaneSet::Base, "5x5", ["5x5", "5x5"]),
-            (PlaneSet::Base, "19x19", ["19x19", "9x9"]),
-            (PlaneSet::Base, "9x7", ["3x7", "9x2"]),
-            (PlaneSet::PassAlive, "9x7", ["3x7", "9x2"]),
+            (PlaneSet::default(), "5x5", ["5x5", "5x5"]),
+            (PlaneSet::default(), "19x19", ["19x19", "9x9"]),
+            (PlaneSet::default(), "9x7", ["3x7", "9x2"]),
+            (PlaneSet::ALL, "9x7", ["3x7", "9x2"]),
         ] {
             let batch = batch(plane_set, canvas, &boards);
             for precision in [Precision::Fp32, Precision::Bf16] {

@@ -4,7 +4,7 @@ use ndarray::{Array2, s};
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
-use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_encoding::InputBatch;
 use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
@@ -154,8 +154,8 @@ impl TorchPredictor {
 
 impl Predictor for TorchPredictor {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        if inputs.plane_set() != self.plane_set() {
-            let (found, expected) = (inputs.plane_set(), self.plane_set());
+        let (found, expected) = (inputs.plane_set(), self.weights.config().plane_set());
+        if found != expected {
             return Err(PredictError::Failed(format!(
                 "the batch has input planes {found:?}, but the network expects {expected:?}"
             )));
@@ -184,8 +184,8 @@ impl Predictor for TorchPredictor {
         self.name.clone()
     }
 
-    fn plane_set(&self) -> PlaneSet {
-        self.weights.config().plane_set()
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        InputBatch::with_planes(canvas, self.weights.config().plane_set())
     }
 
     fn preferred_batch(&self) -> usize {

@@ -66,7 +66,7 @@ fn pass_alive_planes_reach_the_network_with_every_engine() {
     };
     let weights = lively_weights(&config, 3);
     for sizes in [vec![size("3x3"); 20], vec![size("4x4"), size("3x2"), size("2x4")]] {
-        let inputs = batch_of(PlaneSet::PassAlive, sizes[0], &sizes);
+        let inputs = batch_of(config.plane_set(), sizes[0], &sizes);
         let plain = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
         let fused = predict(&weights, &inputs, Precision::Fp32, Engine::Fused);
         assert_same(&plain, &fused, 1e-3);
@@ -80,7 +80,10 @@ fn pass_alive_planes_reach_the_network_with_every_engine() {
     }
     let features = tengen_encoding::Features::of(&position, tengen_rules::Komi::ZERO);
     assert_eq!(features.pass_alive().map(|area| area.len()), [8, 0]);
-    let mut inputs = InputBatch::with_planes(board, PlaneSet::PassAlive);
+    let predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
+    let predictor: Box<dyn Predictor> = Box::new(predictor);
+    let mut inputs = predictor.new_batch(board);
+    assert_eq!(inputs.plane_set(), config.plane_set());
     inputs.push(&features);
     let seen = predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
     let blind = predict(&without_last_planes(&weights), &inputs, Precision::Fp32, Engine::Auto);
@@ -114,11 +117,11 @@ fn without_last_planes(weights: &Weights) -> Weights {
 fn a_batch_with_other_planes_is_rejected() {
     let weights = Weights::random(&NetworkConfig::new(1, 8), 1).expect("a good config");
     let mut predictor = TorchPredictor::new(&weights, PredictorOptions::default()).expect("the CPU");
-    let inputs = batch_of(PlaneSet::PassAlive, size("3x3"), &[size("3x3")]);
+    let inputs = batch_of(PlaneSet::ALL, size("3x3"), &[size("3x3")]);
     let error = predictor
         .predict(&inputs, &mut Predictions::default())
         .expect_err("two planes too many");
-    assert!(error.to_string().contains("PassAlive"), "{error}");
+    assert!(error.to_string().contains("pass_alive: true"), "{error}");
 }
 
 #[test]

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-
-use tengen_encoding::TrainingBatch;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
 use tengen_network::DeviceChoice;
 use tengen_rng as rng;
@@ -154,7 +152,7 @@ impl Training {
             .source
             .draw_samples(self.config.training.batch, seed, self.config.loop_config.symmetry);
         let samples = samples.context("the window has no positions to train on")?;
-        let batch = TrainingBatch::with_planes(&samples, self.config.network.plane_set());
+        let batch = self.trainer.batch(&samples);
         self.sound = false;
         let losses = self.trainer.step(&batch);
         self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));

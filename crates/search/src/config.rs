@@ -4,18 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use tengen_rules::{SettingError, check_setting};
 
-/// The rule that distributes visits among moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchMethod {
-    /// Gumbel top-k and sequential halving at the root, improved policies below (Danihelka et al., 2022). The budget
-    /// must be known at the start of the search. Strong with few visits.
-    #[default]
-    Gumbel,
-    /// PUCT everywhere (Silver et al., 2018), with a reduced value for unvisited moves. Visits can be added at any time
-    /// and go to the best moves. For live analysis, play under time control, and many visits.
-    Puct,
-}
+use crate::method::SearchMethod;
 
 /// How a search spends its visits and what it maximizes.
 ///
@@ -26,7 +15,7 @@ pub struct SearchConfig {
     /// Visits below the root per search (not counting the evaluation of the root itself). Usual: 8 to 16 in self-play,
     /// 64 or more in matches; 0 plays the network's policy without search. More is stronger and slower.
     pub visits: u32,
-    /// The rule that distributes visits: `gumbel` or `puct`.
+    /// The rule that distributes visits. Usual: `gumbel`, which is strong with few; `puct` suits many.
     pub method: SearchMethod,
     /// The number of moves that `gumbel` tries at the root, including the pass if there are two or more. Usual: 8 to
     /// 16. More widens the search, with fewer visits for each move; never more than `visits`.
@@ -63,7 +52,7 @@ impl Default for SearchConfig {
     fn default() -> Self {
         Self {
             visits: 8,
-            method: SearchMethod::Gumbel,
+            method: SearchMethod::default(),
             candidates: 8,
             c_visit: 50.0,
             c_scale: 0.5,

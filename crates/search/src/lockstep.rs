@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use tengen_encoding::{Features, InputBatch, PlaneSet};
+use tengen_encoding::{Features, InputBatch};
 use tengen_rules::Size;
 
 use crate::cache::{EvaluationCache, KeyHasher};
@@ -26,11 +26,12 @@ impl Batch {
         Self::default()
     }
 
-    /// Clears the batch for boards that fit on `canvas` and a predictor that uses these planes.
-    pub fn begin(&mut self, canvas: Size, plane_set: PlaneSet) {
+    /// Clears the batch for boards that fit on `canvas` and this predictor.
+    pub fn begin<P: Predictor + ?Sized>(&mut self, canvas: Size, predictor: &P) {
+        let new = predictor.new_batch(canvas);
         match &mut self.inputs {
-            Some(inputs) if inputs.canvas() == canvas && inputs.plane_set() == plane_set => inputs.clear(),
-            inputs => *inputs = Some(InputBatch::with_planes(canvas, plane_set)),
+            Some(inputs) if inputs.is_like(&new) => inputs.clear(),
+            inputs => *inputs = Some(new),
         }
         self.rows.clear();
     }
@@ -101,9 +102,9 @@ impl Round {
         Self::default()
     }
 
-    /// Starts a round for boards that fit on `canvas` and a predictor that sees these planes.
-    pub fn begin(&mut self, canvas: Size, plane_set: PlaneSet) {
-        self.batch.begin(canvas, plane_set);
+    /// Starts a round for boards that fit on `canvas` and this predictor.
+    pub fn begin<P: Predictor + ?Sized>(&mut self, canvas: Size, predictor: &P) {
+        self.batch.begin(canvas, predictor);
         self.waiting.clear();
     }
 
@@ -189,7 +190,7 @@ impl Lockstep {
             return Ok(stats);
         };
         loop {
-            self.round.begin(canvas, predictor.plane_set());
+            self.round.begin(canvas, predictor);
             for (number, search) in searches.iter_mut().enumerate() {
                 let search = search.as_mut();
                 if let Step::Evaluate(request) = search.step(cache) {
@@ -221,5 +222,52 @@ fn at_row(error: PredictError, row: usize) -> PredictError {
     match error {
         PredictError::NotFinite { array, .. } => PredictError::NotFinite { array, row },
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_encoding::PlaneSet;
+    use tengen_rules::{Komi, Position};
+
+    /// A predictor that sees these planes and rejects others.
+    struct Sees(PlaneSet);
+
+    impl Predictor for Sees {
+        fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+            assert_eq!(inputs.plane_set(), self.0);
+            out.reset(inputs.len(), inputs.canvas());
+            Ok(())
+        }
+
+        fn name(&self) -> String {
+            format!("{:?}", self.0)
+        }
+
+        fn new_batch(&self, canvas: Size) -> InputBatch {
+            InputBatch::with_planes(canvas, self.0)
+        }
+    }
+
+    #[test]
+    fn a_batch_has_the_canvas_and_planes_of_each_round() {
+        let mut batch = Batch::new();
+        for (side, plane_set) in [
+            (3, PlaneSet::default()),
+            (3, PlaneSet::ALL),
+            (5, PlaneSet::ALL),
+            (5, PlaneSet::ALL),
+        ] {
+            let size = Size::square(side).unwrap();
+            let features = Features::of(&Position::new(size), Komi::ZERO);
+            let mut predictor = Sees(plane_set);
+            batch.begin(size, &&mut predictor);
+            assert!(batch.is_empty());
+            let rows = [1, 1, 2].map(|key| batch.add(key, &features));
+            assert_eq!((rows, batch.len()), ([0, 0, 1], 2));
+            batch.predict(&mut predictor).unwrap();
+            assert_eq!(batch.prediction(1).policy_logits.len(), size.area() + 1);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
 use thiserror::Error;
 
-use tengen_encoding::{InputBatch, PlaneSet};
+use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
 /// Turns a batch of encoded positions into predictions.
@@ -19,9 +19,10 @@ pub trait Predictor {
     /// A name for users and records, such as a model ID.
     fn name(&self) -> String;
 
-    /// The bit planes that the predictor uses as input.
-    fn plane_set(&self) -> PlaneSet {
-        PlaneSet::Base
+    /// An empty batch with the input planes that the predictor sees, for boards that fit on `canvas`. Callers reuse the
+    /// batch while [`InputBatch::is_like`] says that a new one would be the same.
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        InputBatch::new(canvas)
     }
 
     /// The batch size above which throughput no longer increases noticeably.
@@ -39,8 +40,8 @@ impl<P: Predictor + ?Sized> Predictor for Box<P> {
         (**self).name()
     }
 
-    fn plane_set(&self) -> PlaneSet {
-        (**self).plane_set()
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        (**self).new_batch(canvas)
     }
 
     fn preferred_batch(&self) -> usize {
@@ -57,8 +58,8 @@ impl<P: Predictor + ?Sized> Predictor for &mut P {
         (**self).name()
     }
 
-    fn plane_set(&self) -> PlaneSet {
-        (**self).plane_set()
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        (**self).new_batch(canvas)
     }
 
     fn preferred_batch(&self) -> usize {

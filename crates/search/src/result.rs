@@ -2,8 +2,6 @@
 
 use tengen_rules::Move;
 
-use crate::config::SearchMethod;
-use crate::puct::Puct;
 use crate::search::Search;
 use crate::tree::{NO_NODE, NodeId, ROOT};
 
@@ -116,10 +114,7 @@ impl Search {
     }
 
     fn chosen_edge(&self) -> usize {
-        match self.config.method {
-            SearchMethod::Gumbel => self.root.chosen(&self.tree, self.sigma),
-            SearchMethod::Puct => Puct::chosen(&self.tree, self.position.size(), self.allowed.as_ref()),
-        }
+        self.method.chosen(&self.tree, self.open_moves())
     }
 
     /// The result of the visits made so far.
@@ -157,13 +152,10 @@ impl Search {
         }
     }
 
-    /// The improved policy, in ascending order of move indices.
+    /// The method's policy target, in ascending order of move indices.
     fn policy(&self) -> Vec<(u16, f32)> {
         let mut probabilities = Vec::new();
-        match self.config.method {
-            SearchMethod::Gumbel => self.root.improved_policy(&self.tree, self.sigma, &mut probabilities),
-            SearchMethod::Puct => Puct::policy(&self.tree, &mut probabilities),
-        }
+        self.method.policy(&self.tree, &mut probabilities);
         let edges = self.tree.edges(ROOT);
         let mut policy: Vec<(u16, f32)> = edges
             .map(|edge| self.tree.move_index(edge))

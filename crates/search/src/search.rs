@@ -8,13 +8,11 @@ use tengen_rng::Rng;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
-use crate::config::{SearchConfig, SearchMethod};
+use crate::config::SearchConfig;
 use crate::frame::View;
+use crate::method::{Method, OpenMoves, RootMoves};
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
-use crate::puct::{Puct, RootMoves};
-use crate::root::Root;
-use crate::select::{Selector, Sigma};
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
 
 /// The search of one position, driven from outside so that many searches can share each call of the network.
@@ -49,14 +47,11 @@ pub struct Search {
     budget: u32,
     done: u32,
     rng: Rng,
-    pub(crate) sigma: Sigma,
     utility: Utility,
     pub(crate) tree: Tree,
-    pub(crate) root: Root,
-    puct: Puct,
+    pub(crate) method: Box<dyn Method>,
     /// The moves allowed at the root; `None` = all.
-    pub(crate) allowed: Option<RootMoves>,
-    selector: Selector,
+    allowed: Option<RootMoves>,
     /// The nodes from the root to the parent of the leaf.
     path: Vec<NodeId>,
     view: View,
@@ -114,12 +109,8 @@ impl Search {
         let view = View::of(position, komi, config.canonical);
         let visits = config.visits;
         let mut search = Self {
-            sigma: Sigma {
-                c_visit: config.c_visit,
-                c_scale: config.c_scale,
-            },
             utility: Utility::new(position.size(), config.margin_share),
-            puct: Puct::new(&config),
+            method: config.method.state(&config),
             allowed: None,
             config,
             position: position.clone(),
@@ -128,8 +119,6 @@ impl Search {
             done: 0,
             rng: rng.clone(),
             tree: Tree::default(),
-            root: Root::default(),
-            selector: Selector::default(),
             path: Vec::new(),
             view,
             waiting: Waiting::Nothing,
@@ -173,32 +162,36 @@ impl Search {
         self.ownership.clear();
     }
 
-    /// Sets the total visits of a search by [`SearchMethod::Puct`], which can be extended at any time. If it already
+    /// Sets the total visits of a search by a method that [is anytime](crate::SearchMethod::is_anytime). If it already
     /// has that many, it is finished.
     ///
     /// # Panics
-    /// With [`SearchMethod::Gumbel`], whose halving needs to know the budget at the start.
+    /// If the method needs to know its budget at the start.
     pub fn set_visits(&mut self, visits: u32) {
-        assert_eq!(
-            self.config.method,
-            SearchMethod::Puct,
-            "only PUCT can change its budget"
-        );
+        let method = self.config.method;
+        assert!(method.is_anytime(), "the budget of a {} search is fixed", method.name());
         self.budget = visits;
     }
 
-    /// Restricts the root of a search by [`SearchMethod::Puct`] to these moves until it is restarted or follows a move;
-    /// `None` allows all moves again. Existing results for other moves are kept.
+    /// Restricts the root of a search by a method that [is anytime](crate::SearchMethod::is_anytime) to these moves
+    /// until it is restarted or follows a move; `None` allows all moves again. Existing results for other moves are
+    /// kept.
     ///
     /// # Panics
-    /// With [`SearchMethod::Gumbel`].
+    /// If the method chooses its root moves at the start.
     pub fn set_root_moves(&mut self, allowed: Option<RootMoves>) {
-        assert_eq!(
-            self.config.method,
-            SearchMethod::Puct,
-            "only PUCT can restrict root moves"
+        let method = self.config.method;
+        assert!(
+            method.is_anytime(),
+            "the root moves of a {} search are fixed",
+            method.name()
         );
         self.allowed = allowed;
+    }
+
+    /// The root moves that the method may choose from.
+    pub(crate) fn open_moves(&self) -> OpenMoves<'_> {
+        OpenMoves::new(self.position.size(), self.allowed.as_ref())
     }
 
     /// The memory of the tree in bytes.
@@ -245,7 +238,7 @@ impl Search {
         {
             return Step::Evaluate(request);
         }
-        while self.done < self.budget {
+        while !self.method.is_done(self.done, self.budget) {
             if let Some(request) = self.visit(cache) {
                 return Step::Evaluate(request);
             }
@@ -301,7 +294,8 @@ impl Search {
     fn visit(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         self.path.clear();
         self.path.push(ROOT);
-        let mut edge = self.next_root_edge();
+        let open = OpenMoves::new(self.position.size(), self.allowed.as_ref());
+        let mut edge = self.method.root_edge(&self.tree, open);
         self.ownership.set_root_move(self.tree.move_index(edge));
         loop {
             self.position
@@ -316,10 +310,7 @@ impl Search {
                 self.backup_end(child);
                 return None;
             }
-            edge = match self.config.method {
-                SearchMethod::Gumbel => self.selector.select(&mut self.tree, child, self.sigma),
-                SearchMethod::Puct => self.puct.select(&mut self.tree, child),
-            };
+            edge = self.method.edge(&mut self.tree, child);
         }
         self.waiting = Waiting::Leaf { edge };
         if self.position.is_over() {
@@ -331,16 +322,6 @@ impl Search {
         self.view.replace(&self.position, self.komi, self.config.canonical);
         self.undo_descent_from_leaf();
         self.look_up(cache)
-    }
-
-    fn next_root_edge(&mut self) -> usize {
-        match self.config.method {
-            SearchMethod::Gumbel => self.root.next_edge(&self.tree, self.sigma),
-            SearchMethod::Puct => {
-                let size = self.position.size();
-                self.puct.select_root(&self.tree, size, self.allowed.as_ref())
-            }
-        }
     }
 
     /// Returns the scratch position to the root after a descent that ended at the last node of the path.
@@ -431,14 +412,8 @@ impl Search {
     /// Prepares a root with a known prediction for visits.
     fn open_for_visits(&mut self, values: Values) {
         self.root_values = values;
-        match self.config.method {
-            SearchMethod::Gumbel => {
-                let budget = self.budget.saturating_sub(self.done);
-                self.root.begin(&self.tree, &self.config, budget, &mut self.rng);
-            }
-            SearchMethod::Puct if self.config.noise => Puct::add_noise(&mut self.tree, &mut self.rng),
-            SearchMethod::Puct => {}
-        }
+        let visits = self.budget.saturating_sub(self.done);
+        self.method.begin(&mut self.tree, visits, &mut self.rng);
     }
 
     fn connect(&mut self, edge: usize, node: NodeId) {

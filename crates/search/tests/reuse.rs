@@ -86,7 +86,7 @@ fn visits_can_be_added_at_any_time() {
 fn the_subtree_of_the_moves_played_is_kept() {
     let mut position = Position::new(Size::square(5).unwrap());
     play(&mut position, "B2 C3");
-    for method in [SearchMethod::Puct, SearchMethod::Gumbel] {
+    for method in SearchMethod::ALL {
         let config = SearchConfig { method, ..puct(400) };
         let mut search = searched(config, &position);
         let line = search.candidates()[0].pv.clone();

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tengen_encoding::PlaneSet;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
 use tengen_rules::{Komi, SettingError};
@@ -151,7 +150,7 @@ impl Group {
     /// An error of the predictor. The group remains valid and can take a step with another predictor.
     pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
         let hits_before = self.cache.hits();
-        self.descend(predictor.plane_set());
+        self.descend(predictor);
         let round = self.round.answer(&mut self.slots, predictor, &mut self.cache)?;
         Counters::add(&self.counters.batches, round.batches);
         Counters::add(&self.counters.evaluations, round.evaluations);
@@ -165,10 +164,10 @@ impl Group {
         std::mem::take(&mut self.finished)
     }
 
-    /// Advances every game to its next request and collects the requests in the round, encoded in these planes.
-    fn descend(&mut self, plane_set: PlaneSet) {
+    /// Advances every game to its next request and collects the requests in the round.
+    fn descend<P: Predictor + ?Sized>(&mut self, predictor: &P) {
         self.fill_slots();
-        self.round.begin(self.settings.canvas, plane_set);
+        self.round.begin(self.settings.canvas, predictor);
         for number in 0..self.slots.len() {
             if let Some(request) = self.advance(number) {
                 self.round.ask(number, &self.slots[number].search, request);

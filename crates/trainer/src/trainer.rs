@@ -2,7 +2,7 @@
 
 use tch::{Device, Tensor};
 
-use tengen_encoding::{PlaneSet, TrainingBatch};
+use tengen_encoding::{PlaneSet, Sample, TrainingBatch};
 use tengen_model::{NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};
 use tengen_rules::SettingError;
@@ -85,6 +85,14 @@ impl Trainer {
     /// The device that the network is trained on.
     pub fn device(&self) -> Device {
         self.network.device()
+    }
+
+    /// Collects samples in a batch with the input planes that the network sees.
+    ///
+    /// # Panics
+    /// If there are no samples.
+    pub fn batch(&self, samples: &[Sample]) -> TrainingBatch {
+        TrainingBatch::with_planes(samples, self.network.config().plane_set())
     }
 
     /// Performs one step: forward pass, losses, gradient, optimizer, moving average. On the CPU with one thread, steps

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ndarray::{Array1, Array2, Array3, Axis};
 use tch::Device;
 
-use tengen_encoding::{Features, InputBatch, PlaneSet, TrainingBatch, canvas_index};
+use tengen_encoding::{Features, InputBatch, PlaneSet, Sample, TrainingBatch, canvas_index};
 use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};
 use tengen_rng as rng;
@@ -17,7 +17,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Random positions of the given sizes on one canvas, each with its own random targets.
 fn batch(canvas: &str, sizes: &[&str], seed: u64) -> TrainingBatch {
-    batch_of(PlaneSet::Base, canvas, sizes, seed)
+    batch_of(PlaneSet::default(), canvas, sizes, seed)
 }
 
 /// The same with these input planes.
@@ -108,7 +108,7 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
     };
     let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
     let sizes = ["3x3", "2x3", "3x2", "3x3"];
-    let batch = batch_of(PlaneSet::PassAlive, "3x3", &sizes, 1);
+    let batch = batch_of(config.plane_set(), "3x3", &sizes, 1);
     let first = trainer.step(&batch).expect("a good batch");
     for _ in 0..30 {
         trainer.step(&batch).expect("a good batch");
@@ -118,6 +118,19 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let other = self::batch("3x3", &sizes, 1);
     assert!(matches!(trainer.step(&other), Err(TrainerError::Batch(_))));
     assert!(matches!(trainer.validate(&other), Err(TrainerError::Batch(_))));
+    let sample = Sample {
+        features: Features::of(&Position::new("3x2".parse().expect("a board size")), Komi::ZERO),
+        policy: vec![(6, 1.0)],
+        policy_weight: 1.0,
+        board_margin: 0,
+        value_target: [0.0, 1.0, 0.0],
+        ownership: Array2::zeros((2, 3)),
+        result_weight: 1.0,
+        weight: 1.0,
+    };
+    trainer
+        .step(&trainer.batch(&[sample]))
+        .expect("the trainer makes batches with the planes it needs");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct PlayerOptions {
     pub method: Option<SearchMethod>,
     /// Moves tried at the root, at least 1.
     pub candidates: Option<u32>,
-    /// Whether Gumbel noise explores at the root.
+    /// Whether noise explores at the root.
     pub noise: Option<bool>,
     /// Temperature for sampling moves, 0 or more; 0 always plays the best move.
     pub temperature: Option<f32>,
@@ -145,7 +145,7 @@ impl PlayerOptions {
         }
         vec![
             ("visits", text(&self.visits)),
-            ("method", self.method.map(|method| method_name(method).to_owned())),
+            ("method", self.method.map(|method| method.name().to_owned())),
             ("candidates", text(&self.candidates)),
             (
                 "noise",
@@ -197,18 +197,9 @@ fn switch(key: &str, value: &str) -> Result<bool, SpecError> {
 }
 
 fn method(key: &str, value: &str) -> Result<SearchMethod, SpecError> {
-    let methods = [SearchMethod::Gumbel, SearchMethod::Puct];
-    let found = methods.into_iter().find(|&method| method_name(method) == value);
-    found.ok_or_else(|| SpecError::BadValue {
+    SearchMethod::named(value).ok_or_else(|| SpecError::BadValue {
         key: key.to_owned(),
         value: value.to_owned(),
-        expected: "gumbel or puct",
+        expected: SearchMethod::NAMES,
     })
-}
-
-fn method_name(method: SearchMethod) -> &'static str {
-    match method {
-        SearchMethod::Gumbel => "gumbel",
-        SearchMethod::Puct => "puct",
-    }
 }

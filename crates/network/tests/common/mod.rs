@@ -47,7 +47,7 @@ pub(crate) fn random_features(size: Size, seed: u64, komi_half_points: i16) -> F
 
 /// Random positions of the given sizes on one canvas.
 pub(crate) fn batch(canvas: Size, sizes: &[Size]) -> InputBatch {
-    batch_of(PlaneSet::Base, canvas, sizes)
+    batch_of(PlaneSet::default(), canvas, sizes)
 }
 
 /// Random positions of the given sizes on one canvas, with these input planes.

@@ -18,7 +18,7 @@ pub(super) fn judge(
     };
     let features = Features::of(turn.position, turn.komi).transformed(shown_under);
     let mut batch = Batch::new();
-    batch.begin(size, predictor.plane_set());
+    batch.begin(size, predictor);
     let row = batch.add(features.key(), &features);
     batch
         .predict(predictor)

@@ -1,17 +1,25 @@
-//! Distributing visits among the moves of the root and choosing the move to play.
+//! Gumbel top-k sampling and sequential halving at the root, improved policies below it.
 //!
-//! Gumbel top-k sampling and sequential halving (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
+//! Danihelka et al., "Policy improvement by planning with Gumbel" (2022).
+
+mod below;
 
 use tengen_rng::{self as rng, Rng};
 
 use crate::config::SearchConfig;
+use crate::method::{Method, OpenMoves};
 use crate::numeric;
-use crate::select::{Parts, Sigma};
-use crate::tree::{NO_NODE, ROOT, Tree};
+use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
+use below::{Parts, Selector, Sigma};
 
-/// The state of the root in a search; its vectors are reused between searches.
-#[derive(Debug, Default)]
-pub(crate) struct Root {
+/// The state of Gumbel search at the root; its vectors are reused between searches.
+#[derive(Debug)]
+pub(super) struct Gumbel {
+    /// The most candidates.
+    most: u32,
+    with_noise: bool,
+    sigma: Sigma,
+    selector: Selector,
     /// The log-prior of every root edge.
     logits: Vec<f32>,
     /// The Gumbel noise of every root edge; 0 without noise.
@@ -27,12 +35,12 @@ pub(crate) struct Root {
     budget: u32,
 }
 
-impl Root {
-    /// Draws the noise and chooses the candidates of a root whose edges have just been added.
+impl Method for Gumbel {
+    /// Draws the noise and chooses the candidates.
     ///
     /// If there are at least two candidates, the pass is always one: it ends the game after a pass, and an untrained
     /// network would rarely propose it.
-    pub(crate) fn begin(&mut self, tree: &Tree, config: &SearchConfig, budget: u32, rng: &mut Rng) {
+    fn begin(&mut self, tree: &mut Tree, visits: u32, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
         let count = edges.len();
         self.logits.clear();
@@ -42,8 +50,8 @@ impl Root {
         self.before.extend(tree.edges(ROOT).map(|edge| tree.edge_visits(edge)));
         self.noise.clear();
         self.noise
-            .extend((0..count).map(|_| if config.noise { rng::gumbel(rng) as f32 } else { 0.0 }));
-        let candidates = (config.candidates.min(budget).max(1) as usize).min(count);
+            .extend((0..count).map(|_| if self.with_noise { rng::gumbel(rng) as f32 } else { 0.0 }));
+        let candidates = (self.most.min(visits).max(1) as usize).min(count);
         self.considered.clear();
         self.considered.extend(0..count as u16);
         let (logits, noise) = (&self.logits, &self.noise);
@@ -61,24 +69,19 @@ impl Root {
         if candidates >= 2 && pass_place >= candidates {
             self.considered[candidates - 1] = pass;
         }
-        self.budget = budget;
+        self.budget = visits;
         self.phases = candidates.next_power_of_two().trailing_zeros().max(1);
         self.cursor = 0;
         self.rounds_left = self.rounds_of_phase();
     }
 
-    /// The visits each candidate gets in the next phase.
-    fn rounds_of_phase(&self) -> u32 {
-        (self.budget / (self.phases * self.considered.len() as u32)).max(1)
-    }
-
-    /// The root edge of the next visit.
-    pub(crate) fn next_edge(&mut self, tree: &Tree, sigma: Sigma) -> usize {
+    /// The next candidate in turn.
+    fn root_edge(&mut self, tree: &Tree, _open: OpenMoves<'_>) -> usize {
         if self.cursor == self.considered.len() {
             self.cursor = 0;
             self.rounds_left -= 1;
             if self.rounds_left == 0 {
-                self.halve(tree, sigma);
+                self.halve(tree);
             }
         }
         let edge = self.considered[self.cursor];
@@ -86,9 +89,87 @@ impl Root {
         tree.edges(ROOT).start + usize::from(edge)
     }
 
+    /// The edge that brings the visits closest to the improved policy.
+    fn edge(&mut self, tree: &mut Tree, node: NodeId) -> usize {
+        self.selector.select(tree, node, self.sigma)
+    }
+
+    /// Of the candidates with the most new visits, the one with the highest g + logit + sigma(q).
+    fn chosen(&self, tree: &Tree, _open: OpenMoves<'_>) -> usize {
+        let factor = self.sigma.factor(self.most_visits(tree));
+        let start = tree.edges(ROOT).start;
+        let rank = |edge: u16| {
+            (
+                tree.edge_visits(start + usize::from(edge)) - self.before[usize::from(edge)],
+                self.score(tree, edge, factor),
+            )
+        };
+        let best = self.considered.iter().copied().reduce(|best, edge| {
+            let ((best_visits, best_score), (visits, score)) = (rank(best), rank(edge));
+            if (visits, score) > (best_visits, best_score) {
+                edge
+            } else {
+                best
+            }
+        });
+        start + usize::from(best.expect("a root has at least one candidate"))
+    }
+
+    /// The improved policy softmax(logits + sigma(completed q)).
+    fn policy(&self, tree: &Tree, out: &mut Vec<f32>) {
+        let mut parts = Parts::default();
+        let mut visits = 0;
+        for edge in tree.edges(ROOT) {
+            let child = tree.child(edge);
+            if child != NO_NODE {
+                parts.add(tree.prior(edge), -tree.utility(child), tree.visits(child));
+                visits += tree.visits(child);
+            }
+        }
+        let mixed = parts.mixed_value(tree.network_utility(ROOT), visits as f32);
+        let factor = self.sigma.factor(parts.most_visits);
+        out.clear();
+        out.extend(tree.edges(ROOT).zip(&self.logits).map(|(edge, logit)| {
+            let utility = match tree.child(edge) {
+                NO_NODE => mixed,
+                child => -tree.utility(child),
+            };
+            logit + factor * utility
+        }));
+        let finite = numeric::softmax(out);
+        debug_assert!(finite, "log-priors and utilities are finite");
+    }
+}
+
+impl Gumbel {
+    pub(super) fn new(config: &SearchConfig) -> Gumbel {
+        Gumbel {
+            most: config.candidates,
+            with_noise: config.noise,
+            sigma: Sigma {
+                c_visit: config.c_visit,
+                c_scale: config.c_scale,
+            },
+            selector: Selector::default(),
+            logits: Vec::new(),
+            noise: Vec::new(),
+            considered: Vec::new(),
+            before: Vec::new(),
+            cursor: 0,
+            rounds_left: 0,
+            phases: 0,
+            budget: 0,
+        }
+    }
+
+    /// The visits each candidate gets in the next phase.
+    fn rounds_of_phase(&self) -> u32 {
+        (self.budget / (self.phases * self.considered.len() as u32)).max(1)
+    }
+
     /// Drops the worse half of the candidates but keeps at least two.
-    fn halve(&mut self, tree: &Tree, sigma: Sigma) {
-        let factor = sigma.factor(self.most_visits(tree));
+    fn halve(&mut self, tree: &Tree) {
+        let factor = self.sigma.factor(self.most_visits(tree));
         let mut considered = std::mem::take(&mut self.considered);
         considered.sort_by(|&a, &b| {
             self.score(tree, b, factor)
@@ -113,52 +194,6 @@ impl Root {
         };
         self.noise[place] + self.logits[place] + factor * utility
     }
-
-    /// The edge to play: of the candidates with the most new visits, the one with the highest g + logit + sigma(q).
-    pub(crate) fn chosen(&self, tree: &Tree, sigma: Sigma) -> usize {
-        let factor = sigma.factor(self.most_visits(tree));
-        let start = tree.edges(ROOT).start;
-        let rank = |edge: u16| {
-            (
-                tree.edge_visits(start + usize::from(edge)) - self.before[usize::from(edge)],
-                self.score(tree, edge, factor),
-            )
-        };
-        let best = self.considered.iter().copied().reduce(|best, edge| {
-            let ((best_visits, best_score), (visits, score)) = (rank(best), rank(edge));
-            if (visits, score) > (best_visits, best_score) {
-                edge
-            } else {
-                best
-            }
-        });
-        start + usize::from(best.expect("a root has at least one candidate"))
-    }
-
-    /// Writes the improved policy softmax(logits + sigma(completed q)) to `out`, in the order of the root's edges.
-    pub(crate) fn improved_policy(&self, tree: &Tree, sigma: Sigma, out: &mut Vec<f32>) {
-        let mut parts = Parts::default();
-        let mut visits = 0;
-        for edge in tree.edges(ROOT) {
-            let child = tree.child(edge);
-            if child != NO_NODE {
-                parts.add(tree.prior(edge), -tree.utility(child), tree.visits(child));
-                visits += tree.visits(child);
-            }
-        }
-        let mixed = parts.mixed_value(tree.network_utility(ROOT), visits as f32);
-        let factor = sigma.factor(parts.most_visits);
-        out.clear();
-        out.extend(tree.edges(ROOT).zip(&self.logits).map(|(edge, logit)| {
-            let utility = match tree.child(edge) {
-                NO_NODE => mixed,
-                child => -tree.utility(child),
-            };
-            logit + factor * utility
-        }));
-        let finite = numeric::softmax(out);
-        debug_assert!(finite, "log-priors and utilities are finite");
-    }
 }
 
 #[cfg(test)]
@@ -167,21 +202,17 @@ mod tests {
     use crate::tree::{Utility, Values};
     use tengen_rules::Size;
 
-    const SIGMA: Sigma = Sigma {
-        c_visit: 50.0,
-        c_scale: 0.5,
-    };
-
     /// Runs a root with `moves` edges where move i has the value i / moves; returns the visits per move and the best.
     fn run(moves: u16, config: &SearchConfig, budget: u32) -> (Vec<u32>, u16) {
         let utility = Utility::new(Size::square(5).unwrap(), 0.0);
         let mut tree = Tree::default();
         let priors = vec![1.0 / f32::from(moves); usize::from(moves)];
         tree.add_node(&(0..moves).collect::<Vec<_>>(), &priors, 0.0);
-        let mut root = Root::default();
-        root.begin(&tree, config, budget, &mut rng::stream(1, &[]));
+        let mut root = Gumbel::new(config);
+        let open = OpenMoves::new(Size::square(19).unwrap(), None);
+        root.begin(&mut tree, budget, &mut rng::stream(1, &[]));
         for _ in 0..budget {
-            let edge = root.next_edge(&tree, SIGMA);
+            let edge = root.root_edge(&tree, open);
             let mut child = tree.child(edge);
             if child == NO_NODE {
                 child = tree.add_node(&[], &[], 0.0);
@@ -191,7 +222,7 @@ mod tests {
             tree.count_visit(child, Values { value, margin: 0.0 }, utility);
         }
         let visits = tree.edges(ROOT).map(|edge| tree.edge_visits(edge)).collect();
-        (visits, tree.move_index(root.chosen(&tree, SIGMA)))
+        (visits, tree.move_index(root.chosen(&tree, open)))
     }
 
     #[test]

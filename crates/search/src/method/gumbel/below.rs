@@ -1,26 +1,26 @@
-//! Move selection below the root by the improved policy.
+//! Move selection below the root by the improved policy, and the formulas that the root shares with it.
 
 use crate::numeric;
 use crate::tree::{NodeId, Tree};
 
 /// The constants of sigma(q) = (c_visit + most visits) × c_scale × q.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sigma {
-    pub(crate) c_visit: f32,
-    pub(crate) c_scale: f32,
+pub(super) struct Sigma {
+    pub(super) c_visit: f32,
+    pub(super) c_scale: f32,
 }
 
 impl Sigma {
     /// The factor of a utility from −1 to 1 if the most visited move has this many visits. It is half the factor of q,
     /// which ranges from 0 to 1; the constant offset cancels in every softmax and comparison.
-    pub(crate) fn factor(&self, most_visits: u32) -> f32 {
+    pub(super) fn factor(&self, most_visits: u32) -> f32 {
         0.5 * (self.c_visit + most_visits as f32) * self.c_scale
     }
 }
 
 /// The buffers of [`Selector::select`], reused between calls.
 #[derive(Debug, Default)]
-pub(crate) struct Selector {
+pub(super) struct Selector {
     utilities: Vec<f32>,
     weights: Vec<f32>,
 }
@@ -31,7 +31,7 @@ impl Selector {
     ///
     /// All unvisited edges share one completed value, so only the one with the highest prior can be selected, and the
     /// cost is proportional to the number of visited edges.
-    pub(crate) fn select(&mut self, tree: &mut Tree, node: NodeId, sigma: Sigma) -> usize {
+    pub(super) fn select(&mut self, tree: &mut Tree, node: NodeId, sigma: Sigma) -> usize {
         let next = tree.prepare_next(node);
         let opened = tree.opened(node);
         if opened == 0 {
@@ -80,18 +80,18 @@ impl Selector {
 
 /// Sums over the visited moves of a node.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Parts {
+pub(super) struct Parts {
     /// The sum of the priors of the visited moves.
-    pub(crate) prior_sum: f32,
+    pub(super) prior_sum: f32,
     /// The sum of priors times utilities.
-    pub(crate) weighted: f32,
+    pub(super) weighted: f32,
     /// The visits of the most visited move.
-    pub(crate) most_visits: u32,
+    pub(super) most_visits: u32,
 }
 
 impl Parts {
     /// Adds a visited move; the utility is from the viewpoint of the side that makes it.
-    pub(crate) fn add(&mut self, prior: f32, utility: f32, visits: u32) {
+    pub(super) fn add(&mut self, prior: f32, utility: f32, visits: u32) {
         self.prior_sum += prior;
         self.weighted += prior * utility;
         self.most_visits = self.most_visits.max(visits);
@@ -99,7 +99,7 @@ impl Parts {
 
     /// The value v_mix assumed for unvisited moves: the network's value mixed with the results of the visits (Danihelka
     /// et al., 2022, appendix D).
-    pub(crate) fn mixed_value(&self, network_utility: f32, visits: f32) -> f32 {
+    pub(super) fn mixed_value(&self, network_utility: f32, visits: f32) -> f32 {
         if self.prior_sum <= 0.0 {
             return network_utility;
         }
