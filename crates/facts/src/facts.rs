@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use tengen_rules::{
-    Color, GameEnd, Handicap, Komi, LongCycle, Move, PointSet, Position, Rules, Size, count_games,
+    Color, GameEnd, Handicap, KoRule, Komi, LongCycle, MAX_SIDE, Move, PointSet, Position, Rules, Size,
     count_games_by_plays, count_legal_positions, perft, solve,
 };
 
-use super::keys::{board_text, color_of, moves_of, points_of, rows_text, rules_of_key, size_of, stones_of};
+use super::keys::{
+    board_text, color_of, is_too_large, moves_of, points_of, rows_text, rules_of_key, size_of, stones_of,
+};
 use super::{OracleReport, numbers};
 
 /// Maximum number of positions a solver may search; boards that need more count as too large to check.
@@ -32,7 +34,9 @@ pub(super) fn check(file: &Value, report: &mut OracleReport) {
                 Some(id) => format!("{name} {id}"),
                 None => format!("{name}[{number}]"),
             };
-            if check_entry(entry, &place, report).is_none() {
+            if is_too_large(&[&entry["width"], &entry["height"]]) {
+                report.skip(&format!("list {name}: boards with a side longer than {MAX_SIDE}"));
+            } else if check_entry(entry, &place, report).is_none() {
                 report.unreadable(&place, "the entry cannot be parsed");
             }
         }
@@ -47,11 +51,24 @@ pub(super) fn check(file: &Value, report: &mut OracleReport) {
 
 fn position_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     let size = size_of(entry)?;
-    match count_legal_positions(size) {
-        Ok(found) => report.check("legal positions", place, entry["count"].as_str()?.to_owned(), found),
-        Err(_) => report.skip("legal positions of boards too large to count"),
+    let turned = Size::new(size.height(), size.width()).ok()?;
+    let expected = entry["count"].as_str()?;
+    for (kind, size) in [
+        ("legal positions", size),
+        ("legal positions of the turned board", turned),
+    ] {
+        match count_legal_positions(size) {
+            Ok(found) => report.check(kind, place, expected, &found),
+            Err(_) => report.skip("legal positions of boards too large to count"),
+        }
     }
     Some(())
+}
+
+/// Whether the games of a board can be counted within a minute: boards of up to 3 points, and 1x4 under positional
+/// superko, which has two billion games.
+fn has_few_games(size: Size, rules: Rules) -> bool {
+    size.area() <= 3 || (size.area() == 4 && size.width() != size.height() && rules.ko == KoRule::PositionalSuperko)
 }
 
 /// The rules of an entry, with the game ending after two passes.
@@ -67,15 +84,19 @@ fn game_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<(
         report.skip(&format!("rule {}", entry["rule"]));
         return Some(());
     };
-    match count_games(size, rules) {
-        Ok(found) => report.check("games", place, entry["count"].as_str()?.to_owned(), found.to_string()),
-        Err(_) => report.skip("games without end"),
+    if rules.ko == KoRule::Basic {
+        report.skip("games without end");
+        return Some(());
     }
+    if !has_few_games(size, rules) {
+        report.skip("games of boards with too many games to count");
+        return Some(());
+    }
+    let found = count_games_by_plays(size, rules, usize::MAX).ok()?;
+    report.check("games", place, whole(&entry["count"])?, found.iter().sum());
     if let Some(by_plays) = entry["games_by_number_of_plays"].as_array() {
         let expected: Option<Vec<u128>> = by_plays.iter().map(whole).collect();
-        if let Ok(found) = count_games_by_plays(size, rules, usize::MAX) {
-            report.check("games by number of plays", place, expected?, found);
-        }
+        report.check("games by number of plays", place, expected?, found);
     }
     Some(())
 }
@@ -105,16 +126,18 @@ fn perft_counts(entry: &Value, place: &str, report: &mut OracleReport) -> Option
     Some(())
 }
 
+/// Checks the margin with best play, and that the solver's own line of play ends with it.
 fn optimal_score(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
-    match solve(&Position::new(size_of(entry)?), MAX_NODES) {
-        Ok(found) => report.check(
-            "best play",
-            place,
-            entry["black_margin"].as_i64()?,
-            i64::from(found.margin),
-        ),
-        Err(_) => report.skip("best play on boards too large to solve"),
-    }
+    let mut position = Position::new(size_of(entry)?);
+    let Ok(found) = solve(&position, MAX_NODES) else {
+        report.skip("best play on boards too large to solve");
+        return Some(());
+    };
+    let expected = entry["black_margin"].as_i64()?;
+    report.check("best play", place, expected, i64::from(found.margin));
+    found.line.iter().for_each(|&mv| position.play(mv));
+    let end = (position.is_over(), i64::from(position.board_margin()));
+    report.check("end of the best line", place, (true, expected), end);
     Some(())
 }
 
@@ -128,38 +151,40 @@ fn start_of(entry: &Value, size: Size, rules: Rules) -> Option<Position> {
     }
     let rows = entry["start"]["board"].as_array()?.iter().filter_map(Value::as_str);
     let [black, white] = stones_of(size, rows)?;
-    Position::from_setup(size, rules, &black, &white, color_of(&entry["start"]["to_play"])?).ok()
+    Position::from_setup(
+        size,
+        rules,
+        &black,
+        &white,
+        color_of(entry["start"]["to_play"].as_str()?)?,
+    )
+    .ok()
 }
 
-/// A position reached by exactly the given moves, with the number of stones removed so far.
-struct Replay {
-    position: Position,
-    /// Number of black and white stones removed.
-    removed: [i64; 2],
-    /// Number of consecutive passes at the end of the sequence.
-    passes: u32,
-}
-
-fn replay(entry: &Value, rules: Rules, count: usize) -> Option<Replay> {
+/// The position after the first `count` moves, or after all of them; `None` if the sequence cannot be parsed.
+fn replay(entry: &Value, rules: Rules, count: usize) -> Option<Position> {
     let size = size_of(entry)?;
     let mut position = start_of(entry, size, rules)?;
-    let (mut removed, mut passes) = ([0; 2], 0);
-    for (color, mv) in moves_of(size, &entry["moves"])?.into_iter().take(count) {
-        let stones = |position: &Position| Color::ALL.map(|color| position.stones(color).len() as i64);
-        let before = stones(&position);
+    for (_, mv) in moves_of(size, &entry["moves"])?.into_iter().take(count) {
         position.play_unchecked(mv);
-        let after = stones(&position);
-        let placed = |side: Color| i64::from(side == color && mv != Move::Pass);
-        for side in Color::ALL {
-            removed[side.index()] += before[side.index()] + placed(side) - after[side.index()];
-        }
-        passes = if mv == Move::Pass { passes + 1 } else { 0 };
     }
-    Some(Replay {
-        position,
-        removed,
-        passes,
-    })
+    if cfg!(debug_assertions) {
+        position.assert_valid();
+    }
+    Some(position)
+}
+
+/// The stones removed so far, Black's first.
+fn removed(position: &Position) -> [i64; 2] {
+    Color::ALL.map(|color| position.prisoners(color).into())
+}
+
+/// The stones an entry says were removed, Black's first.
+fn stated_removed(entry: &Value) -> Option<[i64; 2]> {
+    Some([
+        entry["black_stones_removed"].as_i64()?,
+        entry["white_stones_removed"].as_i64()?,
+    ])
 }
 
 fn plain_rules() -> Rules {
@@ -170,23 +195,66 @@ fn plain_rules() -> Rules {
 }
 
 fn case(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
-    sequence_legality(entry, place, report)?;
-    for check in entry["checks"].as_array()? {
-        let after = usize::try_from(check["after"].as_u64()?).ok()?;
+    sequence(entry, place, report)?;
+    let moves = entry["moves"].as_array()?.len();
+    for (number, check) in entry["checks"].as_array()?.iter().enumerate() {
+        let Some(after) = check["after"].as_u64().and_then(|after| usize::try_from(after).ok()) else {
+            report.unreadable(place, &format!("check {number} has no number \"after\""));
+            continue;
+        };
         let place = format!("{place} after {after}");
-        let state = replay(entry, plain_rules(), after)?;
-        match check["type"].as_str()? {
-            "legal" => legality(entry, check, after, &place, report)?,
-            "points" => legal_points(entry, check, after, &place, report)?,
-            "long_cycle" => long_cycle(entry, check, after, &place, report)?,
-            kind => board_check(kind, check, &state, &place, report)?,
+        if after > moves {
+            report.unreadable(&place, &format!("the sequence has only {moves} moves"));
+        } else if case_check(entry, check, after, &place, report).is_none() {
+            report.unreadable(&place, &format!("check {number} cannot be parsed"));
         }
     }
     Some(())
 }
 
+fn case_check(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
+    let position = replay(entry, plain_rules(), after)?;
+    match check["type"].as_str()? {
+        "legal" => {
+            side_to_move(check, &position, place, report)?;
+            legality(entry, check, after, place, report)
+        }
+        "points" => {
+            side_to_move(check, &position, place, report)?;
+            legal_points(entry, check, after, place, report)
+        }
+        "next" => side_to_move(check, &position, place, report),
+        "end" => end(entry, check, after, place, report),
+        "long_cycle" => long_cycle(entry, check, after, place, report),
+        kind => board_check(kind, check, &position, place, report),
+    }
+}
+
+fn side_to_move(check: &Value, position: &Position, place: &str, report: &mut OracleReport) -> Option<()> {
+    report.check(
+        "side to move",
+        place,
+        color_of(check["player"].as_str()?)?,
+        position.to_move(),
+    );
+    Some(())
+}
+
+/// Checks the colors of the moves, and under which rule keys all of them are legal.
+fn sequence(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
+    let size = size_of(entry)?;
+    let moves = moves_of(size, &entry["moves"])?;
+    let mut position = start_of(entry, size, plain_rules())?;
+    for (number, &(color, mv)) in moves.iter().enumerate() {
+        let place = format!("{place} move {number}");
+        report.check("color of a move", &place, color, position.to_move());
+        position.play_unchecked(mv);
+    }
+    sequence_legality(entry, &moves, place, report)
+}
+
 /// Checks under which rule keys all moves are legal.
-fn sequence_legality(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
+fn sequence_legality(entry: &Value, moves: &[(Color, Move)], place: &str, report: &mut OracleReport) -> Option<()> {
     let Some(legal_keys) = entry["moves_legal_under"].as_array() else {
         return Some(());
     };
@@ -196,10 +264,9 @@ fn sequence_legality(entry: &Value, place: &str, report: &mut OracleReport) -> O
         .iter()
         .filter(|key| covered.is_none_or(|columns| columns.iter().any(|name| name == *key)))
     {
-        let size = size_of(entry)?;
-        let mut position = start_of(entry, size, rules_of_key(key)?)?;
-        let legal = moves_of(size, &entry["moves"])?.into_iter().all(|(_, mv)| {
-            let legal = position.is_over() || position.is_legal(mv);
+        let mut position = start_of(entry, size_of(entry)?, rules_of_key(key)?)?;
+        let legal = moves.iter().all(|&(_, mv)| {
+            let legal = position.is_legal(mv);
             position.play_unchecked(mv);
             legal
         });
@@ -212,12 +279,12 @@ fn sequence_legality(entry: &Value, place: &str, report: &mut OracleReport) -> O
 fn legality(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
     let mv = Move::parse(size_of(entry)?, check["point"].as_str()?).ok()?;
     for (key, expected) in check["legal"].as_object()? {
-        let state = replay(entry, rules_of_key(key)?, after)?;
+        let position = replay(entry, rules_of_key(key)?, after)?;
         report.check(
             &format!("legal under {key}"),
             place,
             expected.as_bool()?,
-            state.position.is_legal(mv),
+            position.is_legal(mv),
         );
     }
     Some(())
@@ -226,13 +293,13 @@ fn legality(entry: &Value, check: &Value, after: usize, place: &str, report: &mu
 fn legal_points(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
     let size = size_of(entry)?;
     for (key, expected) in check["points"].as_object()? {
-        let state = replay(entry, rules_of_key(key)?, after)?;
+        let position = replay(entry, rules_of_key(key)?, after)?;
         let expected: PointSet = set_of(points_of(size, expected)?);
         report.check(
             &format!("legal points under {key}"),
             place,
             expected,
-            state.position.legal_points(),
+            position.legal_points(),
         );
     }
     Some(())
@@ -244,28 +311,44 @@ fn set_of(points: Vec<tengen_rules::Point>) -> PointSet {
     set
 }
 
-/// Checks whether a cycle that removes equally many stones of both sides ties the game under basic ko.
-fn long_cycle(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
-    let rules = Rules {
-        long_cycle: LongCycle::TieIfEqual,
-        ..rules_of_key("basic")?
+/// Checks whether two passes end the game, and four.
+fn end(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
+    let two_passes = Rules {
+        end: GameEnd::TwoPasses,
+        ..plain_rules()
     };
-    let now = replay(entry, rules, after)?;
+    let expected = [check["two_pass"].as_bool()?, check["four_pass"].as_bool()?];
+    let is_over = |rules| Some(replay(entry, rules, after)?.is_over());
+    report.check("end", place, expected, [is_over(two_passes)?, is_over(plain_rules())?]);
+    Some(())
+}
+
+/// Checks whether a cycle that removes equally many stones of both sides ties the game under basic ko, and not before
+/// its last move.
+fn long_cycle(entry: &Value, check: &Value, after: usize, place: &str, report: &mut OracleReport) -> Option<()> {
+    let rules = |long_cycle| {
+        Some(Rules {
+            long_cycle,
+            ..rules_of_key("basic")?
+        })
+    };
+    let tie_if_equal = rules(LongCycle::TieIfEqual)?;
+    let now = replay(entry, tie_if_equal, after)?;
     let first = usize::try_from(check["repeats_position_after"].as_u64()?).ok()?;
-    let then = replay(entry, rules, first)?;
-    report.check(
-        "repeated board",
-        place,
-        board_text(&then.position),
-        board_text(&now.position),
-    );
-    let removed = [0, 1].map(|side: usize| now.removed[side] - then.removed[side]);
-    let expected = [
-        check["black_stones_removed"].as_i64()?,
-        check["white_stones_removed"].as_i64()?,
-    ];
-    report.check("stones removed in the cycle", place, expected, removed);
-    report.check("tie by cycle", place, check["tie"].as_bool()?, now.position.is_over());
+    let then = replay(entry, tie_if_equal, first)?;
+    report.check("repeated board", place, board_text(&then), board_text(&now));
+    let [now_removed, then_removed] = [removed(&now), removed(&then)];
+    let in_cycle = [0, 1].map(|side: usize| now_removed[side] - then_removed[side]);
+    report.check("stones removed in the cycle", place, stated_removed(check)?, in_cycle);
+    let tie = check["tie"].as_bool()?;
+    report.check("tie by cycle", place, [tie; 2], [now.is_tied_by_cycle(), now.is_over()]);
+    let mut ended_before = false;
+    for turn in 0..after {
+        ended_before |= replay(entry, tie_if_equal, turn)?.is_over();
+    }
+    report.check("tie before the end of the cycle", place, false, ended_before);
+    let in_practice = replay(entry, rules(LongCycle::PracticeTie)?, after)?;
+    report.check("tie of any cycle", place, true, in_practice.is_tied_by_cycle());
     Some(())
 }
 
@@ -277,22 +360,10 @@ pub(super) fn komi_of(points: &Value) -> Option<Komi> {
     Some(Komi::from_half_points(half_points(points)?.try_into().ok()?))
 }
 
-fn board_check(kind: &str, check: &Value, state: &Replay, place: &str, report: &mut OracleReport) -> Option<()> {
-    let position = &state.position;
+fn board_check(kind: &str, check: &Value, position: &Position, place: &str, report: &mut OracleReport) -> Option<()> {
     match kind {
         "board" => report.check(kind, place, rows_text(&check["board"]), board_text(position)),
-        "next" => report.check(kind, place, color_of(&check["player"])?, position.to_move()),
-        "prisoners" => {
-            let expected = [
-                check["black_stones_removed"].as_i64()?,
-                check["white_stones_removed"].as_i64()?,
-            ];
-            report.check(kind, place, expected, state.removed);
-        }
-        "end" => {
-            let expected = [check["two_pass"].as_bool()?, check["four_pass"].as_bool()?];
-            report.check(kind, place, expected, [state.passes >= 2, state.passes >= 4]);
-        }
+        "prisoners" => report.check(kind, place, stated_removed(check)?, removed(position)),
         "area" => area(kind, check, position, &PointSet::new(), place, report)?,
         "area_after_removal" => {
             let chains = points_of(position.size(), &check["dead"])?;
@@ -302,23 +373,14 @@ fn board_check(kind: &str, check: &Value, state: &Replay, place: &str, report: &
             area(kind, check, position, &dead, place, report)?;
         }
         "result" => {
-            let half = position.margin(komi_of(&check["komi"])?).half_points();
-            report.check(kind, place, check["result"].as_str()?.to_owned(), result_text(half));
+            let margin = position.margin(komi_of(&check["komi"])?);
+            report.check(kind, place, check["result"].as_str()?.to_owned(), margin.to_string());
         }
         "half_count" => half_count(check, position, place, report)?,
         "territory" => territory(check, position, place, report)?,
         other => report.skip(&format!("check {other}")),
     }
     Some(())
-}
-
-fn result_text(half_points: i32) -> String {
-    let points = f64::from(half_points.abs()) / 2.0;
-    match half_points.signum() {
-        1 => format!("B+{points}"),
-        -1 => format!("W+{points}"),
-        _ => "0".to_owned(),
-    }
 }
 
 fn area(
@@ -354,6 +416,7 @@ fn half_count(check: &Value, position: &Position, place: &str, report: &mut Orac
         quarters("white_zi")?,
         quarters("black_margin_zi")?,
         half_points(&check["margin_points"])?,
+        half_points(&check["margin_points"])?,
     ];
     // One zi is one point of one side's count or two points of margin; these values are in quarters of a zi.
     let found = [
@@ -362,6 +425,7 @@ fn half_count(check: &Value, position: &Position, place: &str, report: &mut Orac
         2 * i64::from(count.white_half_points),
         i64::from(margin),
         i64::from(margin),
+        i64::from(position.margin(komi).half_points()),
     ];
     report.check("half_count", place, expected, found);
     Some(())
@@ -392,38 +456,53 @@ fn territory(check: &Value, position: &Position, place: &str, report: &mut Oracl
 }
 
 fn random_game(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
-    sequence_legality(entry, place, report)?;
+    sequence(entry, place, report)?;
     let last = replay(entry, plain_rules(), usize::MAX)?;
     report.check(
         "final board",
         place,
         rows_text(&entry["final_board"]),
-        board_text(&last.position),
+        board_text(&last),
     );
-    let removed = [
-        entry["black_stones_removed"].as_i64()?,
-        entry["white_stones_removed"].as_i64()?,
-    ];
-    report.check("stones removed", place, removed, last.removed);
-    area("area", entry, &last.position, &PointSet::new(), place, report)?;
-    let columns = entry["legal_points_columns"].as_array()?;
-    for (column, key) in columns.iter().enumerate().skip(1) {
-        let key = key.as_str()?;
-        let mut position = start_of(entry, size_of(entry)?, rules_of_key(key)?)?;
-        let moves = moves_of(position.size(), &entry["moves"])?;
-        let mut rows = entry["legal_points"].as_array()?.iter().peekable();
-        for (turn, (_, mv)) in moves.into_iter().enumerate() {
-            if let Some(row) = rows.next_if(|row| row[0].as_u64() == Some(turn as u64)) {
-                let found = position.legal_points().len() as u64;
-                report.check(
-                    &format!("legal points under {key}"),
-                    place,
-                    row[column].as_u64()?,
-                    found,
-                );
+    report.check("stones removed", place, stated_removed(entry)?, removed(&last));
+    area("area", entry, &last, &PointSet::new(), place, report)?;
+    let rows = entry["legal_points"].as_array()?;
+    for row in rows
+        .iter()
+        .filter(|row| turn_of(row).is_none_or(|turn| turn > last.ply()))
+    {
+        report.unreadable(place, &format!("no turn {} in the game", row[0]));
+    }
+    for (column, key) in entry["legal_points_columns"].as_array()?.iter().enumerate().skip(1) {
+        let counts = legal_counts(entry, rules_of_key(key.as_str()?)?)?;
+        let kind = format!("legal points under {}", key.as_str()?);
+        for row in rows {
+            let Some((turn, &found)) = turn_of(row).and_then(|turn| Some((turn, counts.get(turn)?))) else {
+                continue;
+            };
+            let place = format!("{place} turn {turn}");
+            match row[column].as_u64() {
+                Some(expected) => report.check(&kind, &place, expected, found),
+                None => report.unreadable(&place, &format!("no number of {kind}")),
             }
-            position.play_unchecked(mv);
         }
     }
     Some(())
+}
+
+/// The turn of a row of `legal_points`.
+fn turn_of(row: &Value) -> Option<usize> {
+    row[0].as_u64().and_then(|turn| usize::try_from(turn).ok())
+}
+
+/// The number of legal points before each move and at the end.
+fn legal_counts(entry: &Value, rules: Rules) -> Option<Vec<u64>> {
+    let size = size_of(entry)?;
+    let mut position = start_of(entry, size, rules)?;
+    let mut counts = vec![position.legal_points().len() as u64];
+    for (_, mv) in moves_of(size, &entry["moves"])? {
+        position.play_unchecked(mv);
+        counts.push(position.legal_points().len() as u64);
+    }
+    Some(counts)
 }

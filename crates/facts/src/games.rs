@@ -2,13 +2,16 @@
 
 use serde_json::Value;
 
-use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size, Suicide};
+use tengen_rules::{Color, GameEnd, KoRule, MAX_SIDE, Move, Outcome, Position, Rules, Size, Suicide};
 
 use super::OracleReport;
-use super::keys::{board_text, moves_of};
+use super::facts::{half_points, komi_of};
+use super::keys::{board_text, is_too_large, moves_of};
 
 pub(super) fn check(game: &Value, place: &str, report: &mut OracleReport) {
-    if check_game(game, place, report).is_none() {
+    if is_too_large(&[&game["size"][0], &game["size"][1]]) {
+        report.skip(&format!("games on boards with a side longer than {MAX_SIDE}"));
+    } else if check_game(game, place, report).is_none() {
         report.unreadable(place, "the game cannot be parsed");
     }
 }
@@ -114,11 +117,14 @@ fn check_end(game: &Value, last: &Position, place: &str, report: &mut OracleRepo
         game["score_white_area"].as_u64()?,
         score(Color::White),
     );
-    let komi = (game["komi"].as_f64()? * 2.0).round() as i64;
-    let margin = 2 * (score(Color::Black) as i64 - score(Color::White) as i64) - komi;
-    let expected = (game["tt_black_minus_white"].as_f64()? * 2.0).round() as i64;
-    report.check("margin after komi", place, expected, margin);
-    let winner = ["W", "draw", "B"][(margin.signum() + 1) as usize];
+    let margin = last.margin(komi_of(&game["komi"])?);
+    let expected = half_points(&game["tt_black_minus_white"])?;
+    report.check("margin after komi", place, expected, margin.half_points().into());
+    let winner = match margin.outcome() {
+        Outcome::BlackWins => "B",
+        Outcome::WhiteWins => "W",
+        Outcome::Tie => "draw",
+    };
     report.check("winner", place, game["winner"].as_str()?, winner);
     Some(())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use tengen_rules::{Color, GameEnd, KoRule, Move, Point, PointSet, Position, Rules, Size, Suicide};
+use tengen_rules::{Color, GameEnd, KoRule, MAX_SIDE, Move, Point, PointSet, Position, Rules, Size, Suicide};
 
 /// The rules of a rule key. Games continue until four passes so that legality can be checked after two.
 pub(super) fn rules_of_key(key: &str) -> Option<Rules> {
@@ -32,8 +32,15 @@ pub(super) fn size_of(entry: &Value) -> Option<Size> {
     Size::new(side("width")?, side("height")?).ok()
 }
 
-pub(super) fn color_of(text: &Value) -> Option<Color> {
-    match text.as_str()? {
+/// Whether one of the sides is longer than our boards can be.
+pub(super) fn is_too_large(sides: &[&Value]) -> bool {
+    sides
+        .iter()
+        .any(|side| side.as_u64().is_some_and(|side| side > MAX_SIDE as u64))
+}
+
+pub(super) fn color_of(letter: &str) -> Option<Color> {
+    match letter {
         "B" => Some(Color::Black),
         "W" => Some(Color::White),
         _ => None,
@@ -44,8 +51,7 @@ pub(super) fn color_of(text: &Value) -> Option<Color> {
 pub(super) fn moves_of(size: Size, list: &Value) -> Option<Vec<(Color, Move)>> {
     let turn = |text: &Value| {
         let (color, mv) = text.as_str()?.split_once(' ')?;
-        let color = if color == "B" { Color::Black } else { Color::White };
-        Some((color, Move::parse(size, mv).ok()?))
+        Some((color_of(color)?, Move::parse(size, mv).ok()?))
     };
     list.as_array()?.iter().map(turn).collect()
 }

@@ -19,6 +19,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+/// The largest number of mismatches that a report names.
+pub const MAX_NAMED: usize = 100;
+
 /// The result of checking a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OracleReport {
@@ -30,8 +33,8 @@ pub struct OracleReport {
     pub skipped: BTreeMap<String, u64>,
     /// Number of facts that did not agree.
     pub mismatches: u64,
-    /// The first mismatch: its location, what was expected and what was found.
-    pub first_mismatch: Option<String>,
+    /// The first [`MAX_NAMED`] mismatches: location, what was expected, and what was found.
+    pub named_mismatches: Vec<String>,
 }
 
 /// Why a file could not be checked at all.
@@ -63,9 +66,7 @@ impl OracleReport {
         self.checked += 1;
         *self.checked_by_kind.entry(kind.to_owned()).or_default() += 1;
         if expected != found {
-            self.mismatches += 1;
-            self.first_mismatch
-                .get_or_insert_with(|| format!("{place}: {kind}: expected {expected:?}, found {found:?}"));
+            self.name(|| format!("{place}: {kind}: expected {expected:?}, found {found:?}"));
         }
     }
 
@@ -75,8 +76,15 @@ impl OracleReport {
 
     /// Counts an entry that cannot be parsed as a mismatch, so that nothing is silently accepted.
     fn unreadable(&mut self, place: &str, problem: &str) {
+        self.name(|| format!("{place}: {problem}"));
+    }
+
+    /// Counts a mismatch, and names it if not too many have been named.
+    fn name(&mut self, mismatch: impl FnOnce() -> String) {
         self.mismatches += 1;
-        self.first_mismatch.get_or_insert_with(|| format!("{place}: {problem}"));
+        if self.named_mismatches.len() < MAX_NAMED {
+            self.named_mismatches.push(mismatch());
+        }
     }
 }
 

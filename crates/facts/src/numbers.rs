@@ -8,7 +8,7 @@ use super::OracleReport;
 use super::facts::{half_points, komi_of};
 use super::keys::color_of;
 
-/// Checks one example on the 19x19 board; `None` if it cannot be parsed.
+/// Checks one example, on the 19x19 board unless it names another area; `None` if it cannot be parsed.
 pub(super) fn check(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     match entry["kind"].as_str()? {
         "half_count" => half_count(entry, place, report),
@@ -30,9 +30,18 @@ fn quarters(number: &Value) -> Option<i64> {
     Some((number.as_f64()? * 4.0).round() as i64)
 }
 
-/// Black's margin in half points, from one side's count in half points and a komi in quarters of a zi.
-fn margin_of(counted: i64, counts_black: bool, komi_quarters: i64) -> Option<i64> {
-    let all = 2 * board()?.area() as i64;
+/// The number of points of the board of an example: its `area`, or 361 if it has none.
+fn area_of(entry: &Value) -> Option<i64> {
+    match &entry["area"] {
+        Value::Null => Some(board()?.area() as i64),
+        area => area.as_i64(),
+    }
+}
+
+/// Black's margin in half points, from the area of the board, one side's count in half points, and a komi in quarters
+/// of a zi.
+fn margin_of(area: i64, counted: i64, counts_black: bool, komi_quarters: i64) -> Option<i64> {
+    let all = 2 * area;
     let [black, white] = match counts_black {
         true => [counted, all - counted],
         false => [all - counted, counted],
@@ -46,8 +55,13 @@ fn margin_of(counted: i64, counts_black: bool, komi_quarters: i64) -> Option<i64
 }
 
 fn half_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
-    let counts_black = entry["counted"].as_str()? == "black";
+    let counts_black = match entry["counted"].as_str()? {
+        "black" => true,
+        "white" => false,
+        _ => return None,
+    };
     let margin = margin_of(
+        area_of(entry)?,
         quarters(&entry["count_zi"])? / 2,
         counts_black,
         quarters(&entry["komi_zi"])?,
@@ -63,14 +77,10 @@ fn half_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<(
 fn area_equals_half(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     let [black, white, neutral] = ["black", "white", "neutral"].map(|key| entry[key].as_i64());
     let (black, white, neutral) = (black?, white?, neutral?);
-    report.check(
-        "points on the board",
-        place,
-        black + white + neutral,
-        board()?.area() as i64,
-    );
+    let area = area_of(entry)?;
+    report.check("points on the board", place, black + white + neutral, area);
     let komi = half_points(&entry["komi_points"])?;
-    let by_half = margin_of(2 * black + neutral, true, komi)?;
+    let by_half = margin_of(area, 2 * black + neutral, true, komi)?;
     let expected = [
         quarters(&entry["black_margin_zi"])?,
         half_points(&entry["black_margin_points"])?,
@@ -110,11 +120,13 @@ fn button(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
     // One empty point inside each area keeps both sides alive.
     let white_stones: PointSet = size.points().take(white).skip(1).collect();
     let black_stones: PointSet = size.points().skip(white).take(black.checked_sub(1)?).collect();
-    let first = color_of(&entry["first_passer"])?;
+    let first = color_of(entry["first_passer"].as_str()?)?;
     let mut position = Position::from_setup(size, rules, &black_stones, &white_stones, first).ok()?;
     while !position.is_over() {
         position.play(Move::Pass);
     }
+    // The first pass takes the button and does not count as one of the two that end the game.
+    report.check("passes with the button", place, 3, position.ply());
     report.check("taker of the button", place, Some(first), position.button_taker());
     let margin = position.margin(komi_of(&entry["komi_points"])?).half_points();
     report.check(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use tengen_facts::{OracleError, check_oracle_file};
+use tengen_facts::{MAX_NAMED, OracleError, check_oracle_file};
 
 fn suite(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -16,9 +16,10 @@ fn suite(name: &str) -> PathBuf {
 #[test]
 fn all_facts_agree() {
     let report = check_oracle_file(&suite("tt-facts.json")).unwrap();
-    assert_eq!(report.first_mismatch, None);
+    assert_eq!(report.named_mismatches, [""; 0]);
     assert_eq!(report.mismatches, 0);
-    assert!(report.checked > 3000, "{report:?}");
+    assert_eq!(report.checked, 7026);
+    assert_eq!(report.skipped.values().sum::<u64>(), 1, "best play on 3x3: {report:?}");
     for kind in [
         "legal positions",
         "games",
@@ -39,7 +40,8 @@ fn all_facts_agree() {
 #[test]
 fn all_games_agree() {
     let report = check_oracle_file(&suite("katago-tt-games.jsonl.gz")).unwrap();
-    assert_eq!(report.first_mismatch, None);
+    assert_eq!(report.named_mismatches, [""; 0]);
+    assert_eq!(report.checked, 942_636);
     assert_eq!(report.checked_by_kind["legal points"], 307_712);
     assert_eq!(report.checked_by_kind["hash of all boards"], 1500);
 }
@@ -60,8 +62,11 @@ fn a_false_fact_is_reported() {
     assert_eq!(report.checked, 4);
     assert_eq!(report.mismatches, 2, "the false count and the unparsable case");
     assert_eq!(
-        report.first_mismatch.unwrap(),
-        "perft[0]: perft 3: expected 69, found 68"
+        report.named_mismatches,
+        [
+            "perft[0]: perft 3: expected 69, found 68",
+            "cases d99: the entry cannot be parsed"
+        ]
     );
     assert_eq!(report.skipped["list other_examples"], 1);
 }
@@ -74,8 +79,8 @@ fn a_false_game_is_reported() {
     let report = check_oracle_file(&path).unwrap();
     assert_eq!(report.mismatches, 1);
     assert_eq!(
-        report.first_mismatch.unwrap(),
-        "line 1 ply 1: legal move: expected true, found false"
+        report.named_mismatches,
+        ["line 1 ply 1: legal move: expected true, found false"]
     );
 }
 
@@ -139,6 +144,145 @@ fn an_altered_fact_in_any_list_is_found() {
         for pointer in pointers {
             check_alteration(wrap, &facts[list][number], pointer);
         }
+    }
+}
+
+/// The pointers to all values of an entry that state facts about it.
+fn facts_in(value: &Value, pointer: &str, found: &mut Vec<String>) {
+    // A check may hold at another turn or for another number of stones too, and a check of another type is skipped by
+    // name.
+    let no_facts = ["type", "after", "kind", "source", "stones"];
+    match value {
+        Value::Object(entries) => entries
+            .iter()
+            .filter(|(key, _)| !no_facts.contains(&key.as_str()))
+            .for_each(|(key, value)| facts_in(value, &format!("{pointer}/{key}"), found)),
+        Value::Array(values) => values
+            .iter()
+            .enumerate()
+            .for_each(|(number, value)| facts_in(value, &format!("{pointer}/{number}"), found)),
+        _ => found.push(pointer.to_owned()),
+    }
+}
+
+#[test]
+fn every_altered_fact_of_a_case_or_an_example_is_found() {
+    let facts: Value = serde_json::from_slice(&std::fs::read(suite("tt-facts.json")).unwrap()).unwrap();
+    let mut altered = 0;
+    for (list, roots) in [
+        ("cases", &["/checks", "/moves_legal_under"][..]),
+        ("numeric_examples", &[""]),
+    ] {
+        let wrap = |entry: &Value| json!({"format": "tt-facts/1", list: [entry]}).to_string();
+        for entry in facts[list].as_array().unwrap() {
+            let mut pointers = Vec::new();
+            for root in roots {
+                facts_in(entry.pointer(root).unwrap(), root, &mut pointers);
+            }
+            pointers
+                .iter()
+                .for_each(|pointer| check_alteration(wrap, entry, pointer));
+            altered += pointers.len();
+        }
+    }
+    assert!(altered > 1500, "{altered}");
+}
+
+/// The mismatches that a change of one random game of the suite leads to.
+fn mismatches_after(change: impl FnOnce(&mut Value)) -> Vec<String> {
+    let mut facts: Value = serde_json::from_slice(&std::fs::read(suite("tt-facts.json")).unwrap()).unwrap();
+    let mut game = facts["random_games"][0].take();
+    change(&mut game);
+    let (_folder, path) = file_with(&json!({"format": "tt-facts/1", "random_games": [game]}).to_string());
+    check_oracle_file(&path).unwrap().named_mismatches
+}
+
+#[test]
+fn rows_after_a_row_of_no_turn_are_checked() {
+    assert_eq!(mismatches_after(|_| {}), [""; 0]);
+    let mismatches = mismatches_after(|game| {
+        game["legal_points"][3][0] = json!(9999);
+        game["legal_points"][5][2] = json!(11);
+    });
+    assert_eq!(
+        mismatches,
+        [
+            "random_games r1: no turn 9999 in the game",
+            "random_games r1 turn 5: legal points under ssk: expected 11, found 4"
+        ]
+    );
+}
+
+#[test]
+fn rows_in_any_order_are_checked() {
+    let mismatches = mismatches_after(|game| {
+        game["legal_points"].as_array_mut().unwrap().reverse();
+        game["legal_points"][0][1] = json!(12);
+    });
+    assert_eq!(
+        mismatches,
+        ["random_games r1 turn 25: legal points under psk: expected 12, found 0"]
+    );
+}
+
+#[test]
+fn checks_after_the_end_and_wrong_colors_are_named_and_hide_no_others() {
+    let checks = json!([
+        {"after": 3, "type": "next", "player": "B"},
+        {"after": 1, "type": "board", "board": [".", "X"]},
+        {"after": 1, "type": "next"},
+        {"after": 2, "type": "next", "player": "W"},
+    ]);
+    let case = json!({"id": "c1", "width": 1, "height": 2, "moves": ["B A1", "B pass"], "checks": checks});
+    let (_folder, path) = file_with(&json!({"format": "tt-facts/1", "cases": [case]}).to_string());
+    let report = check_oracle_file(&path).unwrap();
+    assert_eq!(
+        report.named_mismatches,
+        [
+            "cases c1 move 1: color of a move: expected Black, found White",
+            "cases c1 after 3: the sequence has only 2 moves",
+            "cases c1 after 1: check 2 cannot be parsed",
+            "cases c1 after 2: side to move: expected White, found Black",
+        ]
+    );
+    assert_eq!(report.mismatches, 4);
+}
+
+#[test]
+fn only_a_hundred_mismatches_are_named() {
+    let entry = json!({"width": 1, "height": 1, "count": "7"});
+    let (_folder, path) =
+        file_with(&json!({"format": "tt-facts/1", "legal_position_counts": vec![entry; 60]}).to_string());
+    let report = check_oracle_file(&path).unwrap();
+    assert_eq!(report.mismatches, 120, "the board and the turned board");
+    assert_eq!(report.named_mismatches.len(), MAX_NAMED);
+}
+
+#[test]
+fn what_takes_too_long_or_is_too_large_is_skipped_by_name() {
+    let facts = json!({
+        "format": "tt-facts/1",
+        "legal_position_counts": [{"width": 1, "height": 20, "count": "7"}],
+        "game_counts": [{"width": 2, "height": 2, "rule": "psk", "count": "386356909593"}],
+    });
+    let (_folder, path) = file_with(&facts.to_string());
+    let report = check_oracle_file(&path).unwrap();
+    assert_eq!((report.checked, report.mismatches), (0, 0));
+    let reasons: Vec<_> = report.skipped.into_iter().collect();
+    let expected = [
+        "games of boards with too many games to count",
+        "list legal_position_counts: boards with a side longer than 19",
+    ];
+    assert_eq!(reasons, expected.map(|reason| (reason.to_owned(), 1)));
+}
+
+#[test]
+fn half_counting_follows_the_area_of_the_board() {
+    for (area, count_zi, margin_zi) in [(81, 40.5, 0.0), (169, 85.0, 0.5)] {
+        let example = json!({"kind": "half_count", "area": area, "counted": "black", "count_zi": count_zi,
+            "komi_zi": 0, "black_margin_zi": margin_zi, "black_margin_points": 2.0 * margin_zi});
+        let (_folder, path) = file_with(&json!({"format": "tt-facts/1", "numeric_examples": [example]}).to_string());
+        assert_eq!(check_oracle_file(&path).unwrap().named_mismatches, [""; 0]);
     }
 }
 

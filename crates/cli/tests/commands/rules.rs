@@ -160,7 +160,13 @@ fn verify_reads_both_formats_and_finds_one_altered_fact() {
     let altered = write("altered.json", facts("58"));
     let answer = tengen(&["rules", "verify", &good, &altered, "--json"]);
     answer.refuses(1, "altered.json");
-    assert_eq!(answer.object()["mismatches"], 1);
+    let report = answer.object();
+    assert_eq!(report["mismatches"], 2, "the board and the turned board: {report}");
+    let named = &report["files"][1]["report"]["named_mismatches"];
+    assert_eq!(named.as_array().unwrap().len(), 2, "{report}");
+    for name in named.as_array().unwrap() {
+        answer.refuses(1, name.as_str().unwrap());
+    }
     let report = tengen(&["rules", "verify", &write("games.jsonl", one_game(0)), "--json"]).json();
     assert!(report["checked"].as_u64().unwrap() > 0, "{report}");
     tengen(&["rules", "verify", &write("wrong.jsonl", one_game(1))]).refuses(1, "line 1");

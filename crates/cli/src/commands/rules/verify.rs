@@ -13,7 +13,7 @@ use crate::output;
 ///
 /// Reads two formats, plain or gzip: a JSON object of counts, cases and games (tt-facts), and lines of JSON with one
 /// game each and hashes of all legal moves. Prints how many facts of each kind agree and what was skipped. Exits with 1
-/// if any fact disagrees, and shows the first one.
+/// if any fact disagrees, and names the first hundred of each file.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules verify data/suites/tt-facts.json
@@ -39,18 +39,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => print_json(&reports, mismatches)?,
         false => reports.iter().for_each(|(path, report)| print(path, report)),
     }
-    let first = reports
-        .iter()
-        .find_map(|(path, report)| Some((path, report.first_mismatch.as_ref()?)));
-    match first {
-        None if mismatches == 0 => Ok(()),
-        Some((path, first)) => bail!(
-            "mismatches: {}; the first is in {}: {first}",
-            output::thousands(mismatches),
-            path.display()
-        ),
-        None => bail!("mismatches: {}", output::thousands(mismatches)),
+    for (path, report) in &reports {
+        for mismatch in &report.named_mismatches {
+            output::say(format!("MISMATCH in {}: {mismatch}", path.display()));
+        }
     }
+    if mismatches > 0 {
+        bail!("mismatches: {}", output::thousands(mismatches));
+    }
+    Ok(())
 }
 
 /// Reports skipped facts, so that they do not pass as checked.
