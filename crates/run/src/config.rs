@@ -700,7 +700,7 @@ mod tests {
             ),
             (
                 "gate.openings=some",
-                "gate.openings: 'some' names no openings: expected none, first-moves",
+                "gate.openings: 'some' does not describe openings: expected none, first-moves",
             ),
             (
                 "gate.openings=book:a.sgf",
@@ -718,7 +718,7 @@ mod tests {
             ("rules=japanese", "rules: "),
             (
                 "rules=aga,button=yes",
-                "rules: the button is not played between machines",
+                "rules: games between machines do not support the button",
             ),
             (
                 "name=",
