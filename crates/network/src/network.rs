@@ -197,7 +197,7 @@ fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec
 /// The layers of the form for training: its tensors are views into the flat ones.
 type TrainingLayers = Layers<NormalizedConv, Linear>;
 
-/// The layers of these views.
+/// The layers whose tensors are these views, one for each of the layout's parameters.
 fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLayers {
     let view = |index: TensorIndex| views[index.get()].shallow_clone();
     let conv = |tensors: &ConvTensors| {
@@ -240,6 +240,7 @@ impl Convolution for NormalizedConv {
 }
 
 impl NormalizedConv {
+    /// The convolution followed by its normalization; in training mode, this updates the running statistics.
     fn normalized(&self, x: &Tensor, pass: Pass<'_, Mode>) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
         let padding = weight.size()[2] / 2;
