@@ -121,7 +121,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
         name,
         about,
         location: store.location().to_owned(),
-        written: written(metrics::now_ms()),
+        written: written(tengen_records::now_ms() as i64),
         events,
         selfplay: Totals::of(selfplay.iter()).plus(pruned),
         matches: Totals::of(matches.iter()),

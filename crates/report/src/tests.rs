@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rng::SplitMix64;
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 use tengen_testing::random_model;
@@ -13,16 +14,12 @@ use tengen_testing::random_model;
 use super::{Refresh, write_report};
 use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
 
-/// SplitMix64, good enough for games that only need to look like games.
-struct Dice(u64);
+/// Random numbers, good enough for games that only need to look like games.
+struct Dice(SplitMix64);
 
 impl Dice {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n as u64) as usize
+        (self.0.bits() % n as u64) as usize
     }
 
     /// A value from −1 to 1.
@@ -33,7 +30,7 @@ impl Dice {
 
 /// A random game that fills no own eyes; it ends with two passes or after `limit` plies.
 fn random_game(size: Size, seed: u64, kind: GameKind, limit: usize, skill: usize) -> GameRecord {
-    let mut dice = Dice(seed);
+    let mut dice = Dice(SplitMix64::new(seed));
     let mut game = GameRecord {
         game_id: format!("{}-{seed}", kind.name()),
         size,
@@ -174,7 +171,7 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
 
 fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
     let metrics = Metrics::open(folder).unwrap();
-    let mut dice = Dice(7);
+    let mut dice = Dice(SplitMix64::new(7));
     let models = store.models().list().unwrap();
     for minute in 0..u64::from(generations) * 10 {
         let (t, n) = (minute as f64, minute as f64 * 30.0);

@@ -9,10 +9,28 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 /// The random generator used throughout the project.
 pub type Rng = Xoshiro256PlusPlus;
 
-/// One step of SplitMix64: advances `state` and returns the next 64 random bits.
-pub fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mix(*state)
+/// The generator SplitMix64 (Steele, Lea, Flood, 2014): 64 bits of state, quick to seed, one stream per seed.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// The generator whose state is this seed.
+    pub fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// A number from 0 to `bound` − 1, by multiply and shift; 0 if `bound` is 0.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
 }
 
 /// The output function of SplitMix64, a bijection that scatters all 64 bits.
@@ -27,7 +45,7 @@ fn mix(value: u64) -> u64 {
 pub fn fold(seed: u64, ids: &[u64]) -> u64 {
     let mut state = seed;
     for &id in ids {
-        let scattered = splitmix64(&mut state);
+        let scattered = SplitMix64(state).bits();
         state = scattered ^ mix(id.wrapping_add(0x632b_e59b_d9b4_e019));
     }
     state
@@ -37,10 +55,10 @@ pub fn fold(seed: u64, ids: &[u64]) -> u64 {
 ///
 /// Streams with different IDs are independent for all practical purposes.
 pub fn stream(seed: u64, ids: &[u64]) -> Rng {
-    let mut state = fold(seed, ids);
+    let mut generator = SplitMix64::new(fold(seed, ids));
     let mut bytes = [0u8; 32];
     for chunk in bytes.chunks_exact_mut(8) {
-        chunk.copy_from_slice(&splitmix64(&mut state).to_le_bytes());
+        chunk.copy_from_slice(&generator.bits().to_le_bytes());
     }
     Rng::from_seed(bytes)
 }
@@ -100,8 +118,9 @@ mod tests {
 
     #[test]
     fn generators_match_published_values() {
-        let mut state = 0;
-        assert_eq!(splitmix64(&mut state), 0xe220_a839_7b1d_cdaf);
+        let mut generator = SplitMix64::new(0);
+        assert_eq!(generator.bits(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(generator.bits(), 0x6e78_9e6a_a1b9_65f4);
         let mut seed = [0u8; 32];
         for (i, chunk) in seed.chunks_exact_mut(8).enumerate() {
             chunk.copy_from_slice(&(i as u64 + 1).to_le_bytes());
@@ -119,6 +138,12 @@ mod tests {
 
     #[test]
     fn ranges_and_floats_stay_within_bounds() {
+        let mut generator = SplitMix64::new(7);
+        let mut seen = [false; 5];
+        for _ in 0..200 {
+            seen[generator.below(5) as usize] = true;
+        }
+        assert_eq!(seen, [true; 5]);
         let mut rng = stream(7, &[]);
         let mut seen = [0u32; 5];
         for _ in 0..5000 {

@@ -7,14 +7,10 @@
 //! valgrind --tool=callgrind target/release/deps/playouts-* 19 scan 20
 //! ```
 
-#[path = "support/random.rs"]
-mod random;
-
 use std::time::Instant;
 
+use tengen_rng::SplitMix64;
 use tengen_rules::{Position, Size, playout};
-
-use random::Random;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|text| !text.starts_with('-')).collect();
@@ -35,13 +31,18 @@ fn main() {
     }
 }
 
+/// The random stream of all games.
+fn random() -> SplitMix64 {
+    SplitMix64::new(0x9e37_79b9_7f4a_7c15)
+}
+
 #[expect(clippy::print_stdout, reason = "a benchmark says what it found")]
 fn run(side: &str, workload: &str, games: &str) {
     let size: Size = side.parse().expect("SIDE is a size such as 9");
     let games: u32 = games.parse().expect("GAMES is a number");
     let start = Position::new(size);
     let mut position = start.clone();
-    let mut random = Random::new(1);
+    let mut random = random();
     let (mut turns, mut margins) = (0, 0);
     let watch = Instant::now();
     for _ in 0..games {
@@ -60,7 +61,7 @@ fn run(side: &str, workload: &str, games: &str) {
 #[expect(clippy::print_stdout, reason = "a benchmark says what it found")]
 fn memory(side: &str) {
     let mut position = Position::new(side.parse().expect("SIDE is a size"));
-    let mut random = Random::new(1);
+    let mut random = random();
     let area = position.size().area();
     let turns = playout::light_turns(&mut position, area, || random.bits());
     let bytes = position.memory_bytes();

@@ -3,7 +3,6 @@
 //! Never here: networks, losses, printing.
 
 mod game_cache;
-mod random;
 mod sample_config;
 mod samples;
 mod stored_game;

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{GameRecord, RecordError};
+use tengen_rng::SplitMix64;
 use tengen_rules::{Size, Symmetry};
 use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
 use crate::game_cache::{Block, CacheError, GameCache};
-use crate::random::SplitMix64;
 use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::stored_game::StoredGame;
 use crate::window::Window;
@@ -316,7 +316,7 @@ impl SampleSource {
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
         let total = self.cumulative.last().copied().filter(|&total| total > 0)?;
         let mut random = SplitMix64::new(seed);
-        let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.next())).collect();
+        let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.bits())).collect();
         let build = |&(offset, symmetry): &(u64, u64)| self.build(offset, symmetry, mode);
         let mut samples = Vec::with_capacity(count);
         for picks in picks.chunks(self.samples_to_release()) {

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_records::{EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_rng::SplitMix64;
 use tengen_rules::{Komi, Move, Position, Setup, Size};
 
 /// Tells a helper process which store to work on.
@@ -27,26 +28,24 @@ pub fn start_helper(name: &str, location: &str) -> Child {
 }
 
 /// A small generator of random numbers.
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// A generator whose numbers depend on the seed only.
     pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+        Random(SplitMix64::new(
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1,
+        ))
     }
 
-    /// The next 64 random bits.
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.bits()
     }
 
     /// A number from 0 to `bound` - 1.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next_u64() % bound as u64) as usize
+        (self.bits() % bound as u64) as usize
     }
 
     /// A number from -1 to 1 with a short binary fraction.
@@ -80,7 +79,7 @@ pub fn random_game_from(size: Size, setup: Setup, seed: u64, ply_limit: usize) -
         rules: "tromp_taylor".to_owned(),
         komi: Komi::from_half_points(random.below(2 * size.area() + 1) as i16 - size.area() as i16),
         score_half_points: None,
-        seed: random.next_u64() as i64,
+        seed: random.bits() as i64,
         black_model: "g000001-0123456789ab".to_owned(),
         white_model: "uniform, visits=8".to_owned(),
         config_id: "test".to_owned(),

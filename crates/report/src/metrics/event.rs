@@ -235,7 +235,7 @@ impl Event {
     /// An event with the current time.
     pub fn now(elapsed_seconds: f64, measured: Measured) -> Event {
         Event {
-            time_ms: super::now_ms(),
+            time_ms: tengen_records::now_ms() as i64,
             elapsed_seconds,
             measured,
         }

@@ -13,9 +13,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use anyhow::Context;
+
+use tengen_records::now_ms;
 
 use tensorboard::EventFile;
 
@@ -98,15 +99,6 @@ pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
     }
     events.sort_by_key(|event| event.time_ms);
     Ok(events)
-}
-
-/// The current time in milliseconds since 1970, UTC.
-pub fn now_ms() -> i64 {
-    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => since.as_millis() as i64,
-        // The clock is set before 1970.
-        Err(_) => 0,
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use board_game::games::go::{GoBoard, Move as TheirMove, Tile};
 
 use tengen_rules::{Color, Move, Position, Size};
 
-use crate::random::Random;
 use crate::theirs;
+use tengen_rng::SplitMix64;
 
 /// Plays random games on both boards and compares legal moves, stones, scores and ends; returns the turns taken.
 ///
@@ -16,7 +16,7 @@ pub fn compare(side: u8, games: usize) -> usize {
     let size = Size::square(side.into()).expect("a side from 1 to 19");
     let mut turns = 0;
     for seed in 0..games as u64 {
-        let mut random = Random::new(seed + 1);
+        let mut random = SplitMix64::new((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut ours = Position::new(size);
         let mut theirs = theirs::empty(side);
         let limit = 6 * size.area();
@@ -26,7 +26,7 @@ pub fn compare(side: u8, games: usize) -> usize {
             // Passes are rare, so that games last until captures, suicide and superko are common.
             let mv = match legal.is_empty() || random.below(20) == 0 {
                 true => Move::Pass,
-                false => legal[random.below(legal.len())],
+                false => legal[random.below(legal.len() as u64) as usize],
             };
             ours.play(mv);
             theirs.play(their_move(size, mv)).expect("legal for both");

@@ -10,13 +10,12 @@
 
 mod agree;
 mod ours;
-#[path = "../../benches/support/random.rs"]
-mod random;
 mod theirs;
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use tengen_rng::SplitMix64;
 
 use random::Random;
 
@@ -35,7 +34,7 @@ enum Workload {
 /// One of the two programs to compare.
 trait Side {
     /// Plays one game from the empty board and counts it; returns the turns taken and Black's margin in points.
-    fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32);
+    fn game(&mut self, workload: Workload, random: &mut SplitMix64) -> (usize, i32);
 }
 
 /// What one side has done so far.
@@ -48,7 +47,7 @@ struct Work {
 }
 
 impl Work {
-    fn run_slice(&mut self, side: &mut dyn Side, workload: Workload, random: &mut Random) {
+    fn run_slice(&mut self, side: &mut dyn Side, workload: Workload, random: &mut SplitMix64) {
         let start = processor_time();
         while processor_time() - start < SLICE {
             let (turns, margin) = side.game(workload, random);
@@ -110,7 +109,7 @@ fn main() {
 fn race(side: u8, workload: Workload, seconds: f64) -> [Work; 2] {
     let mut sides: [Box<dyn Side>; 2] = [Box::new(ours::Ours::new(side)), Box::new(theirs::Theirs::new(side))];
     let mut work = [Work::default(), Work::default()];
-    let mut randoms = [Random::new(1), Random::new(1)];
+    let mut randoms = [(); 2].map(|()| SplitMix64::new(0x9e37_79b9_7f4a_7c15));
     while work.iter().any(|work| work.time.as_secs_f64() < seconds) {
         for i in 0..2 {
             work[i].run_slice(&mut *sides[i], workload, &mut randoms[i]);

@@ -2,8 +2,8 @@
 
 use tengen_rules::{Position, Size, playout};
 
-use crate::random::Random;
 use crate::{Side, Workload};
+use tengen_rng::SplitMix64;
 
 /// One board that is reused for all games.
 pub struct Ours {
@@ -23,7 +23,7 @@ impl Ours {
 }
 
 impl Side for Ours {
-    fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32) {
+    fn game(&mut self, workload: Workload, random: &mut SplitMix64) -> (usize, i32) {
         self.position.copy_from(&self.start);
         let turns = match workload {
             Workload::Light => playout::light_playout(&mut self.position, || random.bits()),

@@ -5,8 +5,8 @@ use board_game::board::{Board, BoardMoves, Player};
 use board_game::games::go::{FlatTile, GoBoard, Komi, Move, Rules, Tile};
 use internal_iterator::InternalIterator;
 
-use crate::random::Random;
 use crate::{Side, Workload};
+use tengen_rng::SplitMix64;
 
 /// One board that is reused for all games.
 pub struct Theirs {
@@ -35,9 +35,9 @@ impl Theirs {
         }
     }
 
-    fn light(&mut self, random: &mut Random) -> Move {
+    fn light(&mut self, random: &mut SplitMix64) -> Move {
         let area = self.points.len();
-        let start = random.below(area);
+        let start = random.below(area as u64) as usize;
         let mover = self.board.next_player();
         for index in (start..area).chain(0..start) {
             let point = &self.points[index];
@@ -51,12 +51,12 @@ impl Theirs {
         Move::Pass
     }
 
-    fn scan(&mut self, random: &mut Random) -> Move {
+    fn scan(&mut self, random: &mut SplitMix64) -> Move {
         self.listed.clear();
         let listed = &mut self.listed;
         let moves = self.board.available_moves().expect("the game is not over");
         moves.for_each(|mv| listed.push(mv));
-        let mv = self.listed[random.below(self.listed.len())];
+        let mv = self.listed[random.below(self.listed.len() as u64) as usize];
         self.board.play(mv).expect("a listed move is legal");
         mv
     }
@@ -74,7 +74,7 @@ pub fn margin(board: &GoBoard) -> i32 {
 }
 
 impl Side for Theirs {
-    fn game(&mut self, workload: Workload, random: &mut Random) -> (usize, i32) {
+    fn game(&mut self, workload: Workload, random: &mut SplitMix64) -> (usize, i32) {
         let mut history = self.board.replace_history(Default::default());
         history.clear();
         self.board = self.start.clone();
