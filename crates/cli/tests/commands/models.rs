@@ -144,5 +144,5 @@ fn a_match_only_resumes_with_the_same_model() {
     std::fs::remove_file(format!("{out}/result.json")).unwrap();
     std::fs::remove_dir_all(format!("{out}/games")).unwrap();
     let refused = play();
-    refused.refuses(1, &format!("started with the player {first}, which is now {second}"));
+    refused.refuses(1, &format!("started with the player {first}, but now it is {second}"));
 }
