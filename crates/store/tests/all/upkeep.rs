@@ -270,7 +270,9 @@ fn killed_upkeep_loses_and_duplicates_nothing() {
         }
         let mut child = start_helper("upkeep::endless_upkeep", store.location());
         let killed_at = std::time::Instant::now() + Duration::from_micros(random.below(40_000) as u64);
-        while std::time::Instant::now() < killed_at {
+        // Now and then one may finish: on a busy machine the others get nowhere before they are killed.
+        let may_finish = round % 6 == 5;
+        while child.try_wait().unwrap().is_none() && (may_finish || std::time::Instant::now() < killed_at) {
             check(&store, &published);
         }
         child.kill().unwrap();
