@@ -14,6 +14,7 @@
 mod book;
 mod build;
 mod elo;
+mod finished_game;
 mod game;
 mod gate;
 mod gtp_player;
@@ -35,20 +36,20 @@ mod text;
 pub use book::Book;
 pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
-pub use game::{FinishedGame, GameScore};
+pub use finished_game::{FaultReport, FinishedGame, GameScore, GameSummary, Side};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};
 pub use gtp_player::GtpPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
-pub use play::{MatchContext, MatchError, MatchEvent, Observer, continue_match, known_match, run_match};
+pub use play::{MatchError, MatchEvent, Observer, continue_match, known_match, run_match};
 pub use player::{
     Answer, Choice, EngineReport, Fault, FaultKind, Player, PlayerCost, PlayerError, SearchSummary, Turn,
 };
 pub use random_player::RandomPlayer;
 pub use rating::{PoolConfig, PoolError, PoolGames, PoolRating, PoolRatings, rate_pool};
-pub use result::{FaultReport, GameSummary, MatchResult, Side, WinTieLoss};
+pub use result::{MatchResult, WinTieLoss};
 pub use search_player::{SearchPlayer, Temperature};
 pub use sequence::ConfidenceSequence;
-pub use settings::{AColor, MatchConfig, Refusal};
+pub use settings::{AColor, MatchConfig, MatchContext, Refusal};
 pub use spec::{PlayerKind, PlayerOptions, PlayerSpec, SpecError};
 pub use sprt::{Sprt, SprtConfig, SprtState};

@@ -5,24 +5,13 @@ use std::ops::ControlFlow;
 
 use tengen_rng as rng;
 
-use crate::game::{FinishedGame, GameScore, LiveGame};
+use crate::finished_game::{FinishedGame, GameScore};
+use crate::game::LiveGame;
 use crate::player::{Answer, EngineReport, Player, PlayerCost, PlayerError, Turn};
 use crate::result::MatchResult;
 use crate::sequence::ConfidenceSequence;
-use crate::settings::{AColor, MatchConfig};
+use crate::settings::{MatchConfig, MatchContext};
 use crate::sprt::{Sprt, SprtState};
-
-/// What the records of a match contain besides its settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MatchContext {
-    /// The match's name; a game's id is this name and its number.
-    pub match_id: String,
-    /// Name of the configuration, stored with every game.
-    pub config_id: String,
-    /// Time stored with every game, in milliseconds since 1970-01-01 UTC. It is a parameter so that the same match
-    /// gives the same bytes.
-    pub start_time_ms: i64,
-}
 
 /// Progress of a match, reported to an [`Observer`].
 #[derive(Debug)]
@@ -306,9 +295,4 @@ fn half_round(
         game.take(answer, || player.stderr(slot));
     }
     Ok(slots.len() as u64)
-}
-
-/// Whether games with these settings come in pairs.
-pub(crate) fn is_paired(config: &MatchConfig) -> bool {
-    config.a_color == AColor::Alternate
 }

@@ -2,18 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_records::{EndReason, GameRecord};
+use tengen_records::GameRecord;
 use tengen_rules::Color;
 
 use crate::elo::EloEstimate;
-use crate::game::GameScore;
+use crate::finished_game::{FaultReport, GameScore, GameSummary, Side};
 use crate::pentanomial::Pentanomial;
-use crate::play::is_paired;
-use crate::player::{EngineReport, Fault, PlayerCost};
+use crate::player::{EngineReport, PlayerCost};
 use crate::sequence::ConfidenceSequence;
-use crate::settings::MatchConfig;
+use crate::settings::{MatchConfig, is_paired};
 use crate::sprt::Sprt;
-use crate::text;
 
 /// The result of a match with all its numbers.
 ///
@@ -123,54 +121,6 @@ impl WinTieLoss {
             _ => self.ties += 1,
         }
     }
-}
-
-/// One of the two players of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// Player A, from whom results are seen.
-    A,
-    /// Player B.
-    B,
-}
-
-/// One player's failure in one game.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultReport {
-    /// Number of the game in the match, from 0.
-    pub game: usize,
-    /// The player whose failure it was.
-    pub player: Side,
-    /// Number of plies before the failure.
-    pub ply: usize,
-    /// Whether the game does not count, instead of being lost.
-    #[serde(default)]
-    pub void: bool,
-    /// The kind of failure and its details.
-    #[serde(flatten)]
-    pub fault: Fault,
-}
-
-/// A game of a match without its moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GameSummary {
-    /// Number of the game in the match, from 0.
-    pub game: usize,
-    /// Number of its opening, from 0.
-    pub pair: usize,
-    /// Player A's color.
-    #[serde(with = "text::color")]
-    pub a_color: Color,
-    /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
-    pub result: String,
-    /// A's points: 1, 0.5, 0, or `None` when the game does not count.
-    pub a_points: Option<f64>,
-    /// Number of plies, including the opening.
-    pub plies: usize,
-    /// Why the game ended, as in game records.
-    #[serde(with = "text::end_reason")]
-    pub end_reason: EndReason,
 }
 
 impl MatchResult {

@@ -162,6 +162,23 @@ impl MatchConfig {
     }
 }
 
+/// What the records of a match contain besides its settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchContext {
+    /// The match's name; a game's id is this name and its number.
+    pub match_id: String,
+    /// Name of the configuration, stored with every game.
+    pub config_id: String,
+    /// Time stored with every game, in milliseconds since 1970-01-01 UTC. It is a parameter so that the same match
+    /// gives the same bytes.
+    pub start_time_ms: i64,
+}
+
+/// Whether games with these settings come in pairs.
+pub(crate) fn is_paired(config: &MatchConfig) -> bool {
+    config.a_color == AColor::Alternate
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use tengen_rules::{
 };
 
 use super::keys::{
-    board_text, color_of, is_too_large, moves_of, points_of, rows_text, rules_of_key, size_of, stones_of,
+    board_text, color_of, half_points, is_too_large, komi_of, moves_of, points_of, rows_text, rules_of_key, size_of,
+    stones_of,
 };
 use super::{OracleReport, numbers};
 
@@ -350,14 +351,6 @@ fn long_cycle(entry: &Value, check: &Value, after: usize, place: &str, report: &
     let in_practice = replay(entry, rules(LongCycle::PracticeTie)?, after)?;
     report.check("tie of any cycle", place, true, in_practice.is_tied_by_cycle());
     Some(())
-}
-
-pub(super) fn half_points(points: &Value) -> Option<i64> {
-    Some((points.as_f64()? * 2.0).round() as i64)
-}
-
-pub(super) fn komi_of(points: &Value) -> Option<Komi> {
-    Some(Komi::from_half_points(half_points(points)?.try_into().ok()?))
 }
 
 fn board_check(kind: &str, check: &Value, position: &Position, place: &str, report: &mut OracleReport) -> Option<()> {

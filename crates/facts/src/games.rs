@@ -5,8 +5,7 @@ use serde_json::Value;
 use tengen_rules::{Color, GameEnd, KoRule, MAX_SIDE, Move, Outcome, Position, Rules, Size, Suicide};
 
 use super::OracleReport;
-use super::facts::{half_points, komi_of};
-use super::keys::{board_text, is_too_large, moves_of};
+use super::keys::{board_text, half_points, is_too_large, komi_of, moves_of};
 
 pub(super) fn check(game: &Value, place: &str, report: &mut OracleReport) {
     if is_too_large(&[&game["size"][0], &game["size"][1]]) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use tengen_rules::{Color, GameEnd, KoRule, MAX_SIDE, Move, Point, PointSet, Position, Rules, Size, Suicide};
+use tengen_rules::{Color, GameEnd, KoRule, Komi, MAX_SIDE, Move, Point, PointSet, Position, Rules, Size, Suicide};
 
 /// The rules of a rule key. Games continue until four passes so that legality can be checked after two.
 pub(super) fn rules_of_key(key: &str) -> Option<Rules> {
@@ -109,4 +109,16 @@ pub(super) fn points_of(size: Size, names: &Value) -> Option<Vec<Point>> {
         Move::Pass => None,
     };
     names.as_array()?.iter().map(point).collect()
+}
+
+pub(super) fn half_points(points: &Value) -> Option<i64> {
+    Some((points.as_f64()? * 2.0).round() as i64)
+}
+
+pub(super) fn komi_of(points: &Value) -> Option<Komi> {
+    Some(Komi::from_half_points(half_points(points)?.try_into().ok()?))
+}
+
+pub(super) fn quarters(number: &Value) -> Option<i64> {
+    Some((number.as_f64()? * 4.0).round() as i64)
 }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use tengen_rules::{HalfCount, HandicapBonus, Komi, Move, PointSet, Position, Rules, Scoring, Size};
 
 use super::OracleReport;
-use super::facts::{half_points, komi_of};
-use super::keys::color_of;
+use super::keys::{color_of, half_points, komi_of, quarters};
 
 /// Checks one example, on the 19x19 board unless it names another area; `None` if it cannot be parsed.
 pub(super) fn check(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
@@ -24,10 +23,6 @@ pub(super) fn check(entry: &Value, place: &str, report: &mut OracleReport) -> Op
 
 fn board() -> Option<Size> {
     Size::square(19).ok()
-}
-
-fn quarters(number: &Value) -> Option<i64> {
-    Some((number.as_f64()? * 4.0).round() as i64)
 }
 
 /// The number of points of the board of an example: its `area`, or 361 if it has none.

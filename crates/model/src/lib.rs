@@ -13,6 +13,7 @@ mod id;
 mod layout;
 mod model;
 mod parameters;
+mod versions;
 mod weights;
 
 pub use config::{ConfigError, NetworkConfig};
@@ -20,9 +21,7 @@ pub use id::{ModelId, ParseModelIdError};
 pub use layout::{
     Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, TensorIndex,
 };
-pub use model::{
-    CostLedger, EncodedModel, FEATURE_SET, INFO_FILE, MODEL_FORMAT, Model, ModelError, ModelInfo, Provenance,
-    WEIGHTS_FILE,
-};
+pub use model::{CostLedger, EncodedModel, INFO_FILE, Model, ModelError, ModelInfo, Provenance, WEIGHTS_FILE};
 pub use parameters::{Parameter, Role};
+pub use versions::{FEATURE_SET, MODEL_FORMAT};
 pub use weights::{NamedTensor, Weights, WeightsError, decode, encode, sha256_hex};

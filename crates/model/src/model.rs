@@ -10,13 +10,8 @@ use tengen_rules::{Komi, Size};
 
 use crate::config::NetworkConfig;
 use crate::id::ModelId;
+use crate::versions::{FEATURE_SET, MODEL_FORMAT};
 use crate::weights::{Weights, WeightsError, check_versions, sha256_hex};
-
-/// Version of `model.json` and of the weights file. A program reads exactly one version.
-pub const MODEL_FORMAT: u32 = 1;
-
-/// Version of the network's inputs: the planes and globals of `tengen_encoding::Features`.
-pub const FEATURE_SET: u32 = 1;
 
 /// Name of the weights file in a model folder.
 pub const WEIGHTS_FILE: &str = "weights.safetensors";

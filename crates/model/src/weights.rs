@@ -11,8 +11,8 @@ use tengen_rng as rng;
 
 use crate::config::{ConfigError, NetworkConfig};
 use crate::layout::{Layout, TensorIndex};
-use crate::model::{FEATURE_SET, MODEL_FORMAT};
 use crate::parameters::{Parameter, Start};
+use crate::versions::{FEATURE_SET, MODEL_FORMAT};
 
 /// The key of the only entry in a weights file's metadata; its value is JSON.
 const METADATA_KEY: &str = "tengen";

@@ -9,7 +9,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use tch::Device;
 
-use crate::fused;
+use crate::libtorch;
 
 /// Which device the user requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,10 +198,10 @@ impl LibtorchInfo {
         let problem = cuda().err();
         let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));
         LibtorchInfo {
-            version: fused::torch_version(),
-            cpu_capability: fused::cpu_capability(),
+            version: libtorch::torch_version(),
+            cpu_capability: libtorch::cpu_capability(),
             onednn: tch::utils::has_mkldnn(),
-            fast_bf16: fused::fast_bf16(),
+            fast_bf16: libtorch::fast_bf16(),
             cuda_library,
             cuda_available: problem.is_none(),
             gpus: if cuda_library {

@@ -4,17 +4,16 @@
 //! pass.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
 use tch::Tensor;
 
 use crate::layers::After;
+use crate::libtorch::text;
 
 unsafe extern "C" {
     fn tengen_fused_error() -> *const c_char;
-    fn tengen_torch_version() -> *const c_char;
-    fn tengen_cpu_capability() -> *const c_char;
     fn tengen_inference_begin() -> *mut c_void;
     fn tengen_inference_end(guard: *mut c_void);
     fn tengen_pack(weight: *const c_void, padding: i64, input_shape: *const i64) -> *mut c_void;
@@ -125,31 +124,6 @@ fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     }
     // SAFETY: the shim created it with `new at::Tensor`, as libtorch's C interface does, and keeps no copy.
     Ok(unsafe { Tensor::from_ptr(tensor.cast()) })
-}
-
-fn text(text: *const c_char) -> String {
-    // SAFETY: only called with the shim's own null-terminated strings.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-/// The libtorch version whose headers this program was built with.
-pub(crate) fn torch_version() -> String {
-    // SAFETY: returns a string literal.
-    text(unsafe { tengen_torch_version() })
-}
-
-/// The most capable instruction set that libtorch's CPU kernels use on this machine, such as `AVX512`.
-pub(crate) fn cpu_capability() -> String {
-    // SAFETY: returns a static string.
-    text(unsafe { tengen_cpu_capability() })
-}
-
-/// Whether this processor has bf16 multiplication instructions.
-pub(crate) fn fast_bf16() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("avx512bf16");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }
 
 /// libtorch's message when a fused convolution failed.

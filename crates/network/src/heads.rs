@@ -7,7 +7,7 @@ use tengen_rules::MAX_AREA;
 
 use crate::inputs::NetworkInputs;
 use crate::layers::Linear;
-use crate::tower::pool;
+use crate::pool::pool;
 
 /// A logit with probability zero that is still finite, so that zero times its logarithm is zero.
 const NEVER: f64 = -1e30;

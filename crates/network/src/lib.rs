@@ -3,10 +3,10 @@
 //! | file | contents |
 //! |---|---|
 //! | `inputs` | packed bits as tensors |
-//! | `layers`, `tower`, `heads`, `value` | the computation |
+//! | `layers`, `tower`, `pool`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `predictor` | the form for fast prediction |
-//! | `device` | the CPU or a GPU |
+//! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `bench` | prediction speed |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
@@ -22,7 +22,9 @@ mod fused;
 mod heads;
 mod inputs;
 mod layers;
+mod libtorch;
 mod network;
+mod pool;
 mod predictor;
 mod tower;
 mod value;

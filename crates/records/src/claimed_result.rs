@@ -4,7 +4,7 @@ use std::fmt;
 
 use tengen_rules::Color;
 
-use crate::record::EndReason;
+use crate::end_reason::EndReason;
 
 /// The result that a file claims (property `RE`).
 ///

@@ -3,7 +3,8 @@
 use tengen_rules::Color;
 
 use crate::claimed_result::SgfResult;
-use crate::record::{EndReason, GameRecord};
+use crate::end_reason::EndReason;
+use crate::record::GameRecord;
 
 /// How the claimed result compares with the result under the rules.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

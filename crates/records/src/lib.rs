@@ -8,6 +8,7 @@
 mod claimed_result;
 mod clock;
 mod comparison;
+mod end_reason;
 mod opening_tree;
 mod origin;
 mod policy;
@@ -17,10 +18,9 @@ mod stats;
 pub use claimed_result::SgfResult;
 pub use clock::now_ms;
 pub use comparison::Comparison;
+pub use end_reason::EndReason;
 pub use opening_tree::{OpeningNode, OpeningTree, Others, TreeShape};
 pub use origin::Origin;
 pub use policy::compact_policy;
-pub use record::{
-    EXPLORED, EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, UNKNOWN_TIME,
-};
+pub use record::{EXPLORED, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord, RecordError, UNKNOWN_TIME};
 pub use stats::{EntropyAtPly, GameStats, GenerationStats, KomiResults, Lengths, StatsCollector, share};

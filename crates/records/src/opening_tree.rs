@@ -235,7 +235,8 @@ fn entropy_bits(lines: &[Line], plies: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{EndReason, GameKind, PlyRecord};
+    use crate::end_reason::EndReason;
+    use crate::record::{GameKind, PlyRecord};
     use tengen_rules::Komi;
 
     fn game(number: usize, moves: &str) -> GameRecord {

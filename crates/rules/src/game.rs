@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::color::Color;
+use crate::illegal_move::IllegalMove;
 use crate::komi::{Komi, Margin};
-use crate::legality::IllegalMove;
 use crate::moves::Move;
 use crate::point_set::PointSet;
 use crate::position::Position;

@@ -6,7 +6,7 @@
 
 use crate::color::Color;
 use crate::handicap::Handicap;
-use crate::legality::IllegalMove;
+use crate::illegal_move::IllegalMove;
 use crate::moves::Move;
 use crate::point::Point;
 use crate::position::{Cell, EMPTY, Joined, Position, Turn, flag, halves, join};

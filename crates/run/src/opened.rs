@@ -15,7 +15,6 @@ use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
 use crate::config::RunConfig;
 use crate::outbox::Outbox;
-use crate::training::publish_model;
 use crate::watch::{Silent, Watch};
 
 /// Where and how a run works, apart from its configuration.
@@ -234,6 +233,13 @@ impl Opened {
             None => Ok(()),
         }
     }
+}
+
+/// Publishes a model in the store.
+pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelId> {
+    let id = store.models().publish(generation, model)?;
+    tracing::info!("published model {id}");
+    Ok(id)
 }
 
 #[cfg(test)]

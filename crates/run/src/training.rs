@@ -16,7 +16,7 @@ use tengen_trainer::{Losses, Trainer, TrainerError};
 
 use crate::config::RunConfig;
 use crate::ledger::Ledger;
-use crate::opened::Opened;
+use crate::opened::{Opened, publish_model};
 use crate::watch::Watch;
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
@@ -303,13 +303,6 @@ impl Reading<'_> {
             self.watch.reading(self.all, self.all);
         }
     }
-}
-
-/// Publishes a model in the store.
-pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> anyhow::Result<ModelId> {
-    let id = store.models().publish(generation, model)?;
-    tracing::info!("published model {id}");
-    Ok(id)
 }
 
 fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) -> anyhow::Result<(Trainer, Ledger)> {

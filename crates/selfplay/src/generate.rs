@@ -11,8 +11,8 @@ use tengen_search::{PredictError, Predictor};
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
+use crate::error::GeneratorError;
 use crate::game::RunIdentity;
-use crate::generator::GeneratorError;
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::model::ModelUpdate;
 use crate::panic::catch_panic;

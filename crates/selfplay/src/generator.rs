@@ -4,13 +4,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
-use thiserror::Error;
-
-use tengen_rules::SettingError;
-use tengen_search::PredictError;
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::{CounterValues, Counters};
+use crate::error::GeneratorError;
 use crate::game::RunIdentity;
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::lead::Lead;
@@ -54,41 +51,6 @@ pub struct Stopped {
     pub snapshot: Snapshot,
     /// The error of the first worker that failed, if any.
     pub result: Result<(), GeneratorError>,
-}
-
-/// The reason why self-play cannot start or continue.
-#[derive(Debug, Error)]
-pub enum GeneratorError {
-    /// A setting is invalid.
-    #[error(transparent)]
-    Config(#[from] SettingError),
-    /// The games in flight from the last stop cannot be resumed.
-    #[error(transparent)]
-    Snapshot(#[from] SnapshotError),
-    /// The network failed in a worker.
-    #[error("self-play worker {worker} stopped: {error}")]
-    Predict {
-        /// Number of the worker, from 0.
-        worker: usize,
-        /// The error of the predictor.
-        error: PredictError,
-    },
-    /// A worker panicked, which is a bug.
-    #[error("self-play worker {worker} panicked: {message}")]
-    Panicked {
-        /// Number of the worker, from 0.
-        worker: usize,
-        /// The message of the panic.
-        message: String,
-    },
-    /// A thread could not be started.
-    #[error("cannot start self-play worker {worker}: {error}")]
-    Spawn {
-        /// Number of the worker, from 0.
-        worker: usize,
-        /// The error of the operating system.
-        error: std::io::Error,
-    },
 }
 
 impl Generator {

@@ -19,6 +19,7 @@
 
 mod config;
 mod counters;
+mod error;
 mod game;
 mod generate;
 mod generator;
@@ -32,9 +33,10 @@ mod worker;
 
 pub use config::{BoardShare, KomiConfig, OpeningConfig, SelfPlayConfig};
 pub use counters::{CounterValues, Counters};
+pub use error::GeneratorError;
 pub use game::{Clock, GameAddress, RunIdentity};
 pub use generate::{GenerateSetup, generate};
-pub use generator::{Generator, GeneratorError, GeneratorSetup, Stopped};
+pub use generator::{Generator, GeneratorSetup, Stopped};
 pub use group::{FinishedGame, Group, GroupSetup};
 pub use lead::Lead;
 pub use model::{FairKomi, ModelUpdate, PredictorFactory};

@@ -9,7 +9,7 @@ use crossbeam_channel::{SendTimeoutError, Sender};
 use tengen_search::{PredictError, Predictor};
 
 use crate::counters::Counters;
-use crate::generator::GeneratorError;
+use crate::error::GeneratorError;
 use crate::group::{FinishedGame, Group};
 use crate::lead::Lead;
 use crate::model::ModelUpdate;

@@ -3,11 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{SgfError, SgfPlace};
-use crate::tree::{SgfNodeId, SgfTree};
-
-/// Properties that belong only in the first node of a game; they distinguish a new game from a variation. A variation
-/// that starts with one anyway is written with a space after its `(`.
-pub(super) const ROOT_ONLY: [&str; 5] = ["GM", "FF", "CA", "AP", "SZ"];
+use crate::tree::{ROOT_ONLY, SgfNodeId, SgfTree};
 
 /// After this many broken games that extend to the end of the text, the rest is not searched further.
 const MAX_UNTERMINATED: usize = 64;

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use crate::error::SgfPlace;
-use crate::parse::ROOT_ONLY;
 use crate::value::{SgfValue, escape};
+
+/// Properties that belong only in the first node of a game; they distinguish a new game from a variation. A variation
+/// that starts with one anyway is written with a space after its `(`.
+pub(super) const ROOT_ONLY: [&str; 5] = ["GM", "FF", "CA", "AP", "SZ"];
 
 /// Marks an absent node.
 const NONE: u32 = u32::MAX;

@@ -6,8 +6,8 @@ use tengen_records::{FULL_SEARCH, GameRecord};
 use tengen_store::{ShardInfo, Store};
 
 use super::error::DatasetError;
-use super::export::What;
 use super::filter::{DatasetFilter, draw};
+use super::options::What;
 use super::scan::{Read, scan};
 
 /// Chosen games by shard number and number in the shard, each with its chosen plies; empty for a whole game.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::Serialize;
 use serde_json::json;
 
 use tengen_records::GameRecord;
@@ -13,11 +12,12 @@ use tengen_store::{ShardInfo, Store};
 
 use super::choose::{Chosen, choose, taken_plies};
 use super::column::Field;
+use super::complete::{About, complete};
 use super::distinct::{Seen, position_key};
 use super::error::DatasetError;
-use super::filter::{DatasetFilter, SplitShares};
 use super::games::{GameRow, game_fields, push_game};
-use super::manifest::{About, DatasetManifest, complete};
+use super::manifest::DatasetManifest;
+use super::options::{ExportOptions, What, check_options};
 use super::positions::{PositionRow, position_fields, push_position};
 use super::scan::{ExportProgress, Read, scan, shards_for};
 use super::source::{GameSource, ShardSource};
@@ -26,35 +26,6 @@ use super::writer::{DatasetWriter, FileFormat, PartKey};
 
 /// Number of positions whose rows are built in memory before they go to the writer.
 const BLOCK_POSITIONS: usize = 1 << 14;
-
-/// What a row of a dataset represents.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// One game.
-    Games,
-    /// One position of a game, before its turn.
-    Positions,
-}
-
-/// What to export and how.
-#[derive(Clone, Debug)]
-pub struct ExportOptions {
-    /// What a row represents.
-    pub what: What,
-    /// The file format.
-    pub format: FileFormat,
-    /// Which games and positions to take.
-    pub filter: DatasetFilter,
-    /// Take only this many games or positions, drawn uniformly.
-    pub count: Option<u64>,
-    /// Shares of a split by game; `None` for no split.
-    pub split: Option<SplitShares>,
-    /// Whether to leave out positions that are mirror images of an earlier one.
-    pub distinct: bool,
-    /// Maximum rows per part; `None` uses the default of the format.
-    pub rows_per_part: Option<u64>,
-}
 
 /// A dataset that was written.
 #[derive(Clone, Debug)]
@@ -122,42 +93,6 @@ pub fn export(
         }
     })?;
     export.finish(read.unwrap_or(found))
-}
-
-/// Rejects options that contradict each other.
-fn check_options(options: &ExportOptions) -> Result<(), DatasetError> {
-    let refuse = |reason: &str| Err(DatasetError::Options(reason.to_owned()));
-    match (options.what, options.format) {
-        (What::Positions, FileFormat::Sgf) => {
-            return refuse("SGF holds whole games: use parquet or npz for positions, or export games");
-        }
-        (What::Games, _) if options.distinct => {
-            return refuse("only positions can be deduplicated by mirror image; games are kept as they are");
-        }
-        (What::Games, _) if options.filter.full_search_only => {
-            return refuse(
-                "only positions can be selected by their search; a game has turns with full and with reduced search",
-            );
-        }
-        _ => {}
-    }
-    let fraction = options.filter.fraction;
-    if !(fraction > 0.0 && fraction <= 1.0) {
-        return refuse("the fraction must be greater than 0 and at most 1");
-    }
-    if let Some(SplitShares {
-        train,
-        validation,
-        test,
-    }) = options.split
-    {
-        let shares = [train, validation, test];
-        let sum: f64 = shares.iter().sum();
-        if shares.iter().any(|share| !(0.0..=1.0).contains(share)) || (sum - 1.0).abs() > 1e-9 {
-            return refuse("the shares of train, validation and test must each be between 0 and 1 and must sum to 1");
-        }
-    }
-    Ok(())
 }
 
 struct Export<'a> {

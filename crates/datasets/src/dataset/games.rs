@@ -6,8 +6,7 @@ use tengen_store::GamesOf;
 use super::column::Kind::{Float32, Int8, Int16, Int32};
 use super::column::Shape::{Many, Points};
 use super::column::{Column, Field, fields};
-use super::positions::{put_board, sign};
-use super::shared::{CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
+use super::shared::{CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill, put_board, sign};
 use super::source::GameSource;
 use super::table::{Cells, Table};
 

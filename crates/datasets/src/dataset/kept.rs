@@ -6,7 +6,8 @@ use tengen_store::{Store, check_name};
 
 use super::draft::MANIFEST;
 use super::error::{DatasetError, cannot_write};
-use super::export::{Dataset, ExportOptions, export};
+use super::export::{Dataset, export};
+use super::options::ExportOptions;
 use super::scan::ExportProgress;
 
 /// Writes a frozen dataset of the store's games or positions into the store, as `datasets/<name>/v1`. If the store

@@ -7,6 +7,7 @@
 
 mod choose;
 mod column;
+mod complete;
 mod distinct;
 mod draft;
 mod error;
@@ -17,6 +18,7 @@ mod held;
 mod kept;
 mod manifest;
 mod npz_file;
+mod options;
 mod parquet_file;
 mod positions;
 mod readme;
@@ -30,10 +32,11 @@ mod table;
 mod writer;
 
 pub use error::DatasetError;
-pub use export::{Dataset, ExportOptions, What, export};
+pub use export::{Dataset, export};
 pub use filter::{DatasetFilter, Split, SplitShares};
 pub use kept::export_kept;
 pub use manifest::DatasetManifest;
+pub use options::{ExportOptions, What};
 pub use sample::{Sampled, sample};
 pub use scan::ExportProgress;
 pub use solved::{SolveOptions, SolveProgress, solve_dataset};

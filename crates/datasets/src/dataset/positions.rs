@@ -1,7 +1,7 @@
 //! The columns of a dataset of positions and how a game fills them.
 
 use tengen_records::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
-use tengen_rules::{Color, Move, Position};
+use tengen_rules::Position;
 use tengen_store::GamesOf;
 
 use super::column::Kind::{Bool, Float32, Int16, Int32};
@@ -153,14 +153,6 @@ pub(crate) fn push_position(table: &mut Table, row: &PositionRow<'_>) {
     table.rows += 1;
 }
 
-/// 1 for Black, -1 for White.
-pub(crate) fn sign(color: Color) -> i64 {
-    match color {
-        Color::Black => 1,
-        Color::White => -1,
-    }
-}
-
 impl PositionRow<'_> {
     pub(crate) fn is_opening(&self) -> bool {
         self.turn.has(OPENING) || self.ply < usize::from(self.game.record.opening_plies)
@@ -172,20 +164,6 @@ impl PositionRow<'_> {
             _ => out.float(value),
         }
     }
-}
-
-/// Adds the stones, one number per point.
-pub(crate) fn put_board(position: &Position, out: &mut Cells) {
-    out.points(
-        position.size(),
-        &position.stones(Color::Black),
-        &position.stones(Color::White),
-    );
-}
-
-/// Adds the legal moves, one number per move.
-pub(crate) fn put_legal(position: &Position, out: &mut Cells) {
-    out.moves(position.size(), &position.legal_points(), position.is_legal(Move::Pass));
 }
 
 fn put_policy(row: &PositionRow<'_>, out: &mut Cells) {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::column::{Field, Shape};
-use super::export::{ExportOptions, What};
 use super::manifest::DatasetManifest;
+use super::options::{ExportOptions, What};
 use super::shared::claims;
 use super::writer::FileFormat;
 

@@ -5,8 +5,8 @@ use tengen_store::{ShardInfo, Store};
 
 use super::choose::choose;
 use super::error::DatasetError;
-use super::export::What;
 use super::filter::DatasetFilter;
+use super::options::What;
 use super::scan::{ExportProgress, scan, shards_for};
 
 /// A game that was drawn, or from which positions were drawn.

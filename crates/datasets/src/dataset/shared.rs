@@ -5,13 +5,12 @@ use std::slice::IterMut;
 use std::sync::Arc;
 
 use tengen_records::{Comparison, Origin};
-use tengen_rules::{Position, Size};
+use tengen_rules::{Color, Move, Position, Size};
 use tengen_store::GamesOf;
 
 use super::column::Kind::{Float32, Int8, Int16, Int32, Int64, Time};
 use super::column::Shape::{Moves, Points};
 use super::column::{Column, Field};
-use super::positions::{put_board, put_legal, sign};
 use super::source::GameSource;
 use super::table::Cells;
 
@@ -330,4 +329,26 @@ pub(crate) fn fill<P: Copy>(columns: &[Column<P>], cells: &mut IterMut<'_, Cells
     for (column, cells) in columns.iter().zip(cells) {
         put(column.put, cells);
     }
+}
+
+/// 1 for Black, -1 for White.
+pub(crate) fn sign(color: Color) -> i64 {
+    match color {
+        Color::Black => 1,
+        Color::White => -1,
+    }
+}
+
+/// Adds the stones, one number per point.
+pub(crate) fn put_board(position: &Position, out: &mut Cells) {
+    out.points(
+        position.size(),
+        &position.stones(Color::Black),
+        &position.stones(Color::White),
+    );
+}
+
+/// Adds the legal moves, one number per move.
+pub(crate) fn put_legal(position: &Position, out: &mut Cells) {
+    out.moves(position.size(), &position.legal_points(), position.is_legal(Move::Pass));
 }

@@ -14,9 +14,9 @@ use sha2::{Digest, Sha256};
 
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Size, SolveError, image, solve_margin};
 
+use super::complete::{About, complete};
 use super::error::DatasetError;
 use super::export::Dataset;
-use super::manifest::{About, complete};
 use super::readme::Section;
 use super::solved_rows::{Solved, push_state, solved_fields};
 use super::table::Table;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::{Fields, Problem};
-use super::queue::Identity;
+use super::settings::Identity;
 
 /// An action requested by a query.
 pub(super) enum Action {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tengen_rules::{Color, Move, Size};
 
 use super::hashes;
-use super::queue::Job;
+use super::job::Job;
 use crate::analysis::{AnalyzedMove, PositionAnalysis};
 
 /// The answer to a job: the analysis from the viewpoint that its query requests.

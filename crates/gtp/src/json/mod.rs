@@ -8,11 +8,13 @@ mod actions;
 mod answer;
 mod fields;
 mod hashes;
+mod job;
 mod position;
 mod query;
 mod queue;
 mod settings;
 
+pub use job::Job;
 pub use query::Query;
-pub use queue::{Defaults, Handled, Identity, Job, QueryQueue};
-pub use settings::{SettingError, Settings, Viewpoint};
+pub use queue::{Handled, QueryQueue};
+pub use settings::{Defaults, Identity, SettingError, Settings, Viewpoint};

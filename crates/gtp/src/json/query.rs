@@ -6,8 +6,7 @@ use tengen_rules::{Komi, Position, Size};
 
 use super::fields::{Fields, Problem};
 use super::position::{DescribedGame, komi, restrictions, rules};
-use super::queue::Defaults;
-use super::settings::{MAX_VISITS, SettingError, Settings};
+use super::settings::{Defaults, MAX_VISITS, SettingError, Settings};
 use crate::analysis::Restrictions;
 
 /// What a query requests for each of its turns.

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use tengen_rules::{Komi, Position, Rules};
-
 use super::actions::{self, Action};
 use super::answer;
 use super::fields::{Fields, Problem, shown};
-use super::query::{ParsedQuery, Query};
-use super::settings::Settings;
+use super::job::Job;
+use super::query::ParsedQuery;
+use super::settings::{Defaults, Identity};
 use crate::analysis::PositionAnalysis;
 
 /// Takes lines of KataGo's analysis protocol, queues the positions to analyze, and writes the answers.
@@ -33,44 +32,6 @@ pub struct QueryQueue {
     defaults: Defaults,
     jobs: Vec<Job>,
     next_number: u64,
-}
-
-/// How the engine identifies itself.
-#[derive(Clone, Debug, Default)]
-pub struct Identity {
-    /// The version of the program.
-    pub version: String,
-    /// The name of the network.
-    pub model: String,
-    /// The largest number of positions in one batch for the network.
-    pub batch: usize,
-}
-
-/// The values used for everything that a query does not specify.
-#[derive(Clone, Debug, Default)]
-pub struct Defaults {
-    /// How positions are searched and from whose viewpoint they are reported.
-    pub settings: Settings,
-    /// The points added to White's score.
-    pub komi: Komi,
-    /// Rules that override those of every query; if `None`, queries with unsupported rules are rejected.
-    pub rules: Option<Rules>,
-}
-
-/// One position to analyze.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// The number that identifies the job, in order of arrival.
-    pub number: u64,
-    /// The query that the job belongs to.
-    pub query: Arc<Query>,
-    /// The number of moves played before the position.
-    pub turn: usize,
-    /// The position, in which the game is not over.
-    pub position: Position,
-    /// Whether the analysis was asked to stop and report what it has.
-    pub stopped: bool,
-    priority: i64,
 }
 
 /// The outcome of one line of input.

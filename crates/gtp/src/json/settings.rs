@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use tengen_rules::Color;
+use tengen_rules::{Color, Komi, Rules};
 
 use super::fields::{Fields, Problem, shown};
 
@@ -165,6 +165,28 @@ fn changes_nothing(name: &str, value: &Value) -> bool {
         "humanSLProfile" => value.as_str() == Some(""),
         _ => false,
     }
+}
+
+/// How the engine identifies itself.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The version of the program.
+    pub version: String,
+    /// The name of the network.
+    pub model: String,
+    /// The largest number of positions in one batch for the network.
+    pub batch: usize,
+}
+
+/// The values used for everything that a query does not specify.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// How positions are searched and from whose viewpoint they are reported.
+    pub settings: Settings,
+    /// The points added to White's score.
+    pub komi: Komi,
+    /// Rules that override those of every query; if `None`, queries with unsupported rules are rejected.
+    pub rules: Option<Rules>,
 }
 
 #[cfg(test)]

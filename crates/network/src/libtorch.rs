@@ -1,0 +1,34 @@
+//! What the libtorch behind this program is, and what it can use on this machine.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char};
+
+unsafe extern "C" {
+    fn tengen_torch_version() -> *const c_char;
+    fn tengen_cpu_capability() -> *const c_char;
+}
+
+pub(crate) fn text(text: *const c_char) -> String {
+    // SAFETY: only called with the shim's own null-terminated strings.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// The libtorch version whose headers this program was built with.
+pub(crate) fn torch_version() -> String {
+    // SAFETY: returns a string literal.
+    text(unsafe { tengen_torch_version() })
+}
+
+/// The most capable instruction set that libtorch's CPU kernels use on this machine, such as `AVX512`.
+pub(crate) fn cpu_capability() -> String {
+    // SAFETY: returns a static string.
+    text(unsafe { tengen_cpu_capability() })
+}
+
+/// Whether this processor has bf16 multiplication instructions.
+pub(crate) fn fast_bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
