@@ -3,10 +3,11 @@
 
 mod support;
 
+use tengen_rng::{below, stream};
 use tengen_rules::{Color, IllegalMove, Komi, Life, Move, PointSet, Position, Rules, Size, parse_point};
 
+use support::setup;
 use support::slow::Grid;
-use support::{Random, setup};
 
 fn board(rows: &[&str]) -> Position {
     setup(rows, Rules::japanese2008(), Color::Black)
@@ -160,17 +161,17 @@ impl SlowAnalysis {
 /// The proof search agrees with the literal implementation of hypothetical play on small random boards.
 #[test]
 fn life_equals_slow_life() {
-    let mut random = Random(77);
+    let mut random = stream(77, &[]);
     let mut decided = [0; 2];
     for _ in 0..400 {
-        let size = Size::new(2 + random.below(3), 1 + random.below(3)).unwrap();
+        let size = Size::new(2 + below(&mut random, 3), 1 + below(&mut random, 3)).unwrap();
         let mut position = Position::with_rules(size, Rules::japanese2008());
-        for _ in 0..random.below(4 * size.area()) {
+        for _ in 0..below(&mut random, 4 * size.area()) {
             if position.is_over() {
                 break;
             }
             let legal = position.legal_points();
-            match legal.nth(random.below(legal.len().max(1))) {
+            match legal.nth(below(&mut random, legal.len().max(1))) {
                 Some(point) => position.play(Move::Play(point)),
                 None if position.consecutive_passes() == 0 => position.play(Move::Pass),
                 None => break,
@@ -243,10 +244,7 @@ fn agreements_are_possible_only_after_two_passes() {
         assert!(!practice.may_agree(), "{name}");
         play(&mut practice, "pass");
         assert!(practice.may_agree() && !practice.is_over(), "{name}");
-        assert_eq!(
-            practice.margin_without(&PointSet::new(), Komi::ZERO).to_string(),
-            "B+9"
-        );
+        assert_eq!(practice.margin_without(&PointSet::new(), Komi::ZERO).to_string(), "B+9");
         play(&mut practice, "pass pass");
         assert!(practice.is_over() && !practice.may_agree(), "{name}");
         assert_eq!(margin(&practice), "B+9");
