@@ -13,7 +13,6 @@ use crate::player::{EngineReport, Fault, PlayerCost};
 use crate::sequence::ConfidenceSequence;
 use crate::settings::MatchConfig;
 use crate::sprt::Sprt;
-use crate::text;
 
 /// The result of a match with all its numbers.
 ///
@@ -160,7 +159,6 @@ pub struct GameSummary {
     /// Number of its opening, from 0.
     pub pair: usize,
     /// Player A's color.
-    #[serde(with = "text::color")]
     pub a_color: Color,
     /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
     pub result: String,
@@ -169,7 +167,6 @@ pub struct GameSummary {
     /// Number of plies, including the opening.
     pub plies: usize,
     /// Why the game ended, as in game records.
-    #[serde(with = "text::end_reason")]
     pub end_reason: EndReason,
 }
 

@@ -1,5 +1,7 @@
 //! The record of one game: who played it, every ply with its search results, and how it ended.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use tengen_rules::{
     Area, Color, Ending, Handicap, IllegalMove, Judge, Komi, Move, Outcome, Position, Rules, RulesError, Setup,
     SetupError, Size,
@@ -78,6 +80,19 @@ impl EndReason {
     /// Looks up a reason by the name used in files.
     pub fn from_name(name: &str) -> Option<EndReason> {
         EndReason::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+impl Serialize for EndReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for EndReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EndReason, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        EndReason::from_name(&name).ok_or_else(|| de::Error::custom(format!("unknown end reason {name:?}")))
     }
 }
 

@@ -3,8 +3,9 @@
 //! The default rules are strict Tromp-Taylor: positional superko over the whole game, suicide allowed, the game ends
 //! after two consecutive passes, and area scoring of the final grid.
 //!
-//! Deliberately absent: file access and printing, threads, a source of randomness, third-party code. Legality and
-//! scores never depend on floating-point numbers; the few `f32` accessors return exact half points.
+//! Deliberately absent: file access and printing, threads, a source of randomness, third-party code (but serde, if the
+//! feature `serde` is on). Legality and scores never depend on floating-point numbers; the few `f32` accessors return
+//! exact half points.
 
 mod area;
 mod benson;
@@ -36,6 +37,8 @@ mod setup;
 mod size;
 mod solve;
 mod symmetry;
+#[cfg(feature = "serde")]
+mod text_form;
 mod valid;
 mod zobrist;
 

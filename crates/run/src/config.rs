@@ -32,7 +32,6 @@ pub struct RunConfig {
     #[serde(default = "one")]
     pub seed: u64,
     /// The rules of all games, in their variant for play between machines.
-    #[serde(with = "rules_text")]
     pub rules: Rules,
     /// The architecture of the network.
     pub network: NetworkConfig,
@@ -57,20 +56,6 @@ pub struct RunConfig {
     /// The limits at which the run ends.
     #[serde(default)]
     pub budget: BudgetConfig,
-}
-
-/// Rules as text in config files.
-mod rules_text {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-    use tengen_rules::Rules;
-
-    pub(super) fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(rules)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
 }
 
 fn one() -> u64 {
