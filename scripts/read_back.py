@@ -241,7 +241,8 @@ def check_end(game, row):
         equal(row["outcome"], 0, f"{row['game_id']}: a long cycle ties the game")
         count("rows of games that a long cycle ties")
     if not finished:
-        equal((row["score"], row["area_margin"], row["ownership"]), (None, None, None), "an unfinished game has no score")
+        scores = (row["score"], row["area_margin"], row["ownership"])
+        equal(scores, (None, None, None), "an unfinished game has no score")
         return
     owners = game.owners()
     margin = sum(owners)
@@ -612,11 +613,13 @@ def check_other_rules(tengen, work, rules):
     with open(f"{work}/{rules}.sgf", "w", encoding="utf-8") as file:
         file.writelines(random_game(rules, *size, numbers) for size in sizes for _ in range(8))
     done = tengen.json("data", "import", f"{work}/{rules}.sgf", "--store", store, "--rules", rules)
-    equal((done["kept"] + done["duplicates"], done["illegal"], done["broken"]), (48, 0, 0), f"random games under {rules}")
-    export = lambda what: tengen("data", "export", store, "--of", "all", "--what", what, "--out", f"{work}/{rules}-{what}")
+    taken = (done["kept"] + done["duplicates"], done["illegal"], done["broken"])
+    equal(taken, (48, 0, 0), f"random games under {rules}")
+    folder = lambda what: f"{work}/{rules}-{what}"
+    export = lambda what: tengen("data", "export", store, "--of", "all", "--what", what, "--out", folder(what))
     export("positions"), export("games")
-    check_positions(read_parquet(f"{work}/{rules}-positions/v1"))
-    check_games(read_parquet(f"{work}/{rules}-games/v1"))
+    check_positions(read_parquet(f"{folder('positions')}/v1"))
+    check_games(read_parquet(f"{folder('games')}/v1"))
 
 
 def random_game(rules, width, height, numbers):
@@ -637,7 +640,10 @@ def main():
     tengen, work = Tengen(os.path.abspath(sys.argv[1])), sys.argv[2]
     check_golden()
     store = make_store(f"{work}/store", tengen, 96, f"selfplay.boards={BOARDS}")
-    export = lambda name, *args: tengen("data", "export", store, "--out", f"{work}/{name}", *args) and f"{work}/{name}/v1"
+    def export(name, *args):
+        tengen("data", "export", store, "--out", f"{work}/{name}", *args)
+        return f"{work}/{name}/v1"
+
     positions = read_parquet(export("positions"))
     games = read_parquet(export("games", "--what", "games"))
     check_positions(positions)
@@ -647,7 +653,8 @@ def main():
     parts = export("parts", "--rows-per-part", 500)
     equal(len(manifest_of(parts)["files"]) > 3, True, "several parts")
     equal(read_parquet(parts), positions, "the same rows in several parts")
-    check_npz(export("npz", "--format", "npz", "--rows-per-part", 700), positions, lambda row: (row["game_id"], row["ply"]))
+    arrays = export("npz", "--format", "npz", "--rows-per-part", 700)
+    check_npz(arrays, positions, lambda row: (row["game_id"], row["ply"]))
     check_npz(export("games-npz", "--format", "npz", "--what", "games"), games, lambda row: row["game_id"])
     check_sgf(export("sgf", "--format", "sgf", "--what", "games", "--rows-per-part", 40), games)
 

@@ -73,7 +73,8 @@ cpu)
   (
     cd $P
     find torch -mindepth 1 -maxdepth 1 ! -name lib ! -name include -exec rm -rf {} +
-    find torch/lib -mindepth 1 -maxdepth 1 ! -name libc10.so ! -name libtorch_cpu.so ! -name libgomp.so.1 -exec rm -rf {} +
+    find torch/lib -mindepth 1 -maxdepth 1 ! -name libc10.so ! -name libtorch_cpu.so ! -name libgomp.so.1 \
+      -exec rm -rf {} +
     find nvidia/cu13/lib -mindepth 1 ! -name libcudart.so.13 ! -name libcupti.so.13 -exec rm -rf {} +
     rm -rf functorch torchgen bin
     # The real libtorch.so only pulls in libtorch_cpu and libtorch_cuda.
@@ -89,6 +90,10 @@ rm -rf $D
 mv $P $D
 # A build against the CUDA libraries keeps referring to them, but the CPU layout does not have them.
 case $before in
-*cuda) [ "$K" = cuda ] || ! command -v cargo >/dev/null 2>&1 || { cargo clean -q -p torch-sys && cargo clean -q --release -p torch-sys; } || true ;;
+*cuda)
+  if [ "$K" != cuda ] && command -v cargo >/dev/null 2>&1; then
+    cargo clean -q -p torch-sys && cargo clean -q --release -p torch-sys || true
+  fi
+  ;;
 esac
 echo "setup-libtorch: done" >&2

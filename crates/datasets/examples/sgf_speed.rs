@@ -1,4 +1,4 @@
-//! Measures how fast SGF is read as trees, as games, and into a store.
+//! Measures how fast SGF is read as trees, as games, and into a store, which no `tengen bench` does.
 //!
 //! Run: `cargo run --release -p tengen-datasets --example sgf_speed -- 19 5000` (board side, games).
 
@@ -10,6 +10,7 @@ use tengen_datasets::{ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_rules::{Color, Move, Position, Rules, Size};
 use tengen_sgf::{SgfGames, SgfPoint, SgfText, SgfTree, SgfTrees};
 use tengen_store::{Create, Store};
+use tengen_testing::Random;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -65,7 +66,7 @@ fn main() {
 fn game(side: usize, seed: u64) -> String {
     let size = Size::square(side).expect("the board is 1x1 to 19x19");
     let mut position = Position::with_rules(size, Rules::default());
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = Random::new(seed);
     let mut tree = SgfTree::new();
     for (name, value) in [
         ("GM", "1"),
@@ -81,10 +82,7 @@ fn game(side: usize, seed: u64) -> String {
     let mut node = tree.root().id();
     for _ in 0..side * side * 2 / 3 {
         let legal = position.legal_points();
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let Some(point) = legal.nth(state as usize % legal.len().max(1)) else {
+        let Some(point) = legal.nth(random.below(legal.len().max(1))) else {
             break;
         };
         let letters = SgfPoint {

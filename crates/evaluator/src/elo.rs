@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::Pentanomial;
-use crate::text;
 
 /// Quantile of the normal distribution for a 95 % interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
@@ -21,16 +21,16 @@ pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EloEstimate {
     /// Elo difference, positive when A is stronger.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub elo: f64,
     /// Lower end of the 95 % interval.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub elo_low: f64,
     /// Upper end of the 95 % interval.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub elo_high: f64,
     /// Likelihood of superiority, 0 to 1.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub los: f64,
 }
 

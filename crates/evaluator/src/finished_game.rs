@@ -7,7 +7,6 @@ use tengen_rules::{Color, Outcome, Position};
 
 use crate::player::{Fault, FaultKind};
 use crate::settings::{MatchConfig, Refusal};
-use crate::text;
 
 /// A game that has ended for any reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,7 +198,6 @@ pub struct GameSummary {
     /// Number of its opening, from 0.
     pub pair: usize,
     /// Player A's color.
-    #[serde(with = "text::color")]
     pub a_color: Color,
     /// The result as in game records: `B+3.5`, `W+R`, `W+F`, `0`, `Void`.
     pub result: String,
@@ -208,7 +206,6 @@ pub struct GameSummary {
     /// Number of plies, including the opening.
     pub plies: usize,
     /// Why the game ended, as in game records.
-    #[serde(with = "text::end_reason")]
     pub end_reason: EndReason,
 }
 

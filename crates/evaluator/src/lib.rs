@@ -19,6 +19,7 @@ mod game;
 mod gate;
 mod gtp_player;
 mod linear;
+mod null_as_nan;
 mod openings;
 mod pentanomial;
 mod play;
@@ -31,7 +32,6 @@ mod sequence;
 mod settings;
 mod spec;
 mod sprt;
-mod text;
 
 pub use book::Book;
 pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};

@@ -11,8 +11,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::elo::elo_of_score;
+use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::{Pentanomial, SCORES};
-use crate::text;
 
 /// Bounds on a score that hold at all moments of a match simultaneously, with a probability of at least 95 %: one may
 /// look after every pair and stop at any moment for any reason. They are wider than an interval for a single look at a
@@ -23,10 +23,10 @@ use crate::text;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceSequence {
     /// Lower bound of player A's mean score, 0 to 1.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub score_low: f64,
     /// Upper bound of player A's mean score, 0 to 1.
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub score_high: f64,
     /// The lower bound as an Elo difference; `None` when the score is 0, which no Elo difference predicts.
     pub elo_low: Option<f64>,

@@ -6,7 +6,6 @@ use tengen_rules::{Color, Komi, Rules, Size};
 
 use crate::openings::Openings;
 use crate::sprt::SprtConfig;
-use crate::text;
 
 /// Which color player A plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +36,10 @@ pub enum Refusal {
 #[serde(default, deny_unknown_fields)]
 pub struct MatchConfig {
     /// The board size, such as `9x9`.
-    #[serde(with = "text")]
     pub size: Size,
     /// The rules in their variant for machine play: a name such as `tromp_taylor`, or settings `key=value`.
-    #[serde(with = "text")]
     pub rules: Rules,
     /// Points added to White's score, in whole or half points. Whole numbers allow ties.
-    #[serde(with = "text")]
     pub komi: Komi,
     /// Number of games, or the maximum if `sprt` or `until_clear` may stop the match. Usual: 100 to 1,000, and even so
     /// that pairs are whole. The width of the Elo interval falls with its square root.

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tengen_rules::{SettingError, check_setting};
 
 use crate::elo::score_of_elo;
+use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::{Pentanomial, SCORES};
-use crate::text;
 
 /// Hypotheses and error rates of a sequential test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,13 +80,13 @@ pub struct Sprt {
     /// The hypotheses and error rates of the test.
     pub config: SprtConfig,
     /// Log-likelihood ratio of "stronger" to "not stronger".
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub llr: f64,
     /// Lower bound, ln(β / (1 − α)): at or below it, the test accepts "not stronger".
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub lower: f64,
     /// Upper bound, ln((1 − β) / α): at or above it, the test accepts "stronger".
-    #[serde(deserialize_with = "text::number")]
+    #[serde(deserialize_with = "null_as_nan")]
     pub upper: f64,
     /// The conclusion at this look.
     pub state: SprtState,

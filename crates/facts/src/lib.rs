@@ -50,7 +50,8 @@ pub enum OracleError {
     },
     /// The file is in neither format.
     #[error(
-        "{path}: expected JSON with \"format\": \"tt-facts/1\", or one JSON game per line (plain or gzip), found {found}"
+        "{path}: expected JSON with \"format\": \"tt-facts/1\", or one JSON game per line (plain or gzip), \
+         found {found}"
     )]
     Format {
         /// Path of the file.

@@ -55,7 +55,8 @@ fn file_with(text: &str) -> (TempDir, PathBuf) {
 
 #[test]
 fn a_false_fact_is_reported() {
-    let facts = r#"{"format": "tt-facts/1", "perft": [{"width": 2, "height": 2, "rule": "psk", "counts": [1, 5, 21, 69]}],
+    let facts = r#"{"format": "tt-facts/1",
+        "perft": [{"width": 2, "height": 2, "rule": "psk", "counts": [1, 5, 21, 69]}],
         "other_examples": [{}], "cases": [{"id": "d99"}]}"#;
     let (_folder, path) = file_with(facts);
     let report = check_oracle_file(&path).unwrap();
@@ -73,7 +74,8 @@ fn a_false_fact_is_reported() {
 
 #[test]
 fn a_false_game_is_reported() {
-    let game = r#"{"size": [1, 2], "rules_id": "tromp-taylor", "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
+    let game = r#"{"size": [1, 2], "rules_id": "tromp-taylor",
+        "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
         "komi": 0, "moves": ["B A1", "W A1"], "legal_counts": [2, 1], "legal_fnv": "0", "boards_fnv": "0"}"#;
     let (_folder, path) = file_with(&game.replace('\n', " "));
     let report = check_oracle_file(&path).unwrap();
@@ -288,7 +290,8 @@ fn half_counting_follows_the_area_of_the_board() {
 
 #[test]
 fn an_altered_fact_of_a_game_is_found() {
-    let game = json!({"size": [2, 1], "rules_id": "tromp-taylor", "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
+    let game = json!({"size": [2, 1], "rules_id": "tromp-taylor",
+        "rules": {"ko": "POSITIONAL", "multi_stone_suicide": true},
         "komi": 0.5, "moves": ["B A1", "W B1", "B pass", "W pass"], "legal_counts": [2, 1, 0, 0],
         "legal_fnv": "", "boards_fnv": "", "final_board": ".O", "end": "two_passes", "score_black_area": 0,
         "score_white_area": 2, "tt_black_minus_white": -2.5, "winner": "W",

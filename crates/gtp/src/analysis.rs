@@ -248,8 +248,8 @@ impl AnalyzedMove {
             }
             AnalysisStyle::Kata => write!(
                 line,
-                "info move {name} visits {} winrate {winrate:.6} scoreMean {lead:.4} scoreLead {lead:.4} prior {prior:.6} \
-                 lcb {lcb:.6} order {order} pv",
+                "info move {name} visits {} winrate {winrate:.6} scoreMean {lead:.4} scoreLead {lead:.4} \
+                 prior {prior:.6} lcb {lcb:.6} order {order} pv",
                 self.visits
             ),
         };

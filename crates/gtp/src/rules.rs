@@ -1,5 +1,7 @@
 //! Parsing rules requested by a controller, and writing ours for controllers and engines.
 
+use serde_json::json;
+
 use tengen_rules::{GameEnd, HandicapBonus, KoRule, Rules, RulesError, Scoring, Suicide};
 
 /// The JSON key for our own text, used for rules that KataGo's settings cannot express.
@@ -27,9 +29,11 @@ pub(crate) fn rules_json(rules: Rules) -> String {
         HandicapBonus::Stones => "N",
         HandicapBonus::StonesButOne => "N-1",
     };
-    format!(
-        r#"{{"friendlyPassOk":false,"hasButton":false,"ko":"{ko}","scoring":"AREA","suicide":{suicide},"tax":"NONE","whiteHandicapBonus":"{bonus}"}}"#
-    )
+    json!({
+        "friendlyPassOk": false, "hasButton": false, "ko": ko, "scoring": "AREA", "suicide": suicide, "tax": "NONE",
+        "whiteHandicapBonus": bonus,
+    })
+    .to_string()
 }
 
 /// The argument of `kata-set-rules` that tells another engine the rules of a game between machines: KataGo's settings

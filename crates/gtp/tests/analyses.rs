@@ -132,7 +132,9 @@ fn games_may_start_with_stones_and_either_player() {
     );
     // The stones remain if the other color moves first or one color moves twice.
     let moves = json!([["W", "C3"], ["W", "C4"]]);
-    let out_of_turn = json!({"initialStones": [["B", "B2"], ["W", "B3"]], "initialPlayer": "B", "moves": moves, "analyzeTurns": [0, 2]});
+    let out_of_turn = json!({
+        "initialStones": [["B", "B2"], ["W", "B3"]], "initialPlayer": "B", "moves": moves, "analyzeTurns": [0, 2],
+    });
     let all = positions(&take(out_of_turn));
     assert_eq!((stones(&all[0].1), all[0].1.to_move()), ([1, 1], Color::Black));
     assert_eq!((stones(&all[1].1), all[1].1.to_move()), ([1, 3], Color::Black));

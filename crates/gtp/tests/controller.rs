@@ -186,7 +186,8 @@ fn floods_of_output_are_stopped() {
 #[test]
 fn a_flood_on_standard_error_neither_blocks_nor_uses_much_memory() {
     let fake = Fake::new(
-        "genmove) i=0; while [ $i -lt 300 ]; do printf '%01000d\\n' $i >&2; i=$((i+1)); done; printf '=%s pass\\n\\n' $id;;",
+        "genmove) i=0; while [ $i -lt 300 ]; do printf '%01000d\\n' $i >&2; i=$((i+1)); done; \
+         printf '=%s pass\\n\\n' $id;;",
     );
     let timeouts = limits();
     let mut controller = Controller::start(&fake.command(), timeouts).expect("a running engine");

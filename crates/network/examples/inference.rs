@@ -1,5 +1,8 @@
-//! Measures raw batched prediction: `inference NETWORK SIZE [fp32|bf16] [plain|fused] [BATCHES]`, for example
-//! `cargo run --release -p tengen-network --example inference -- b4c32 5x5 fp32 fused 1,16,64,256`.
+//! Compares the plain and the fused form of a network: CPU time to take new weights, and positions per CPU second of
+//! batched prediction. `tengen bench network` measures only the form that is used, and in elapsed time.
+//!
+//! Run: `cargo run --release -p tengen-network --example inference -- b4c32 5x5 fp32 fused 1,16,64,256` (network,
+//! board, fp32 or bf16, plain or fused, batches).
 #![allow(clippy::print_stdout, reason = "the table is the example's result")]
 
 use std::error::Error;

@@ -14,8 +14,8 @@ pub(crate) trait Convolution {
     type Mode: Copy;
     /// norm(conv(x)), followed by a ReLU if `after` says so, before the mask. The result is a new tensor.
     fn apply(&self, x: &Tensor, pass: Pass<'_, Self::Mode>, after: After) -> Result<Tensor, Self::Error>;
-    /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor that
-    /// is still needed.
+    /// ReLU(norm(conv(x)) + sum), before the mask. It may overwrite `sum`, which must not share memory with a tensor
+    /// that is still needed.
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Self::Mode>) -> Result<Tensor, Self::Error>;
 }
 

@@ -1,11 +1,13 @@
 //! Why games stop.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 /// Why a game stopped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EndReason {
     /// Two passes in a row: the game is over under the rules and scored.
     TwoPasses,
-    /// The game was stopped before two passes because it is settled ([`Position::is_settled`]); the current grid was
+    /// The game was stopped before two passes because it is settled ([`Position::is_settled`](tengen_rules::Position::is_settled)); the current grid was
     /// scored.
     Settled,
     /// A long cycle tied the game under rules that say so, regardless of komi; there is no score.
@@ -54,5 +56,18 @@ impl EndReason {
     /// Looks up a reason by the name used in files.
     pub fn from_name(name: &str) -> Option<EndReason> {
         EndReason::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+impl Serialize for EndReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for EndReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EndReason, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        EndReason::from_name(&name).ok_or_else(|| de::Error::custom(format!("unknown end reason {name:?}")))
     }
 }

@@ -160,22 +160,14 @@ impl<'a> Curves<'a> {
 
     /// What the self-play games look like, over the time of the run.
     pub(super) fn games(&self) -> Vec<Plot> {
-        let x = || Axis::showing(self.time_label(), &[0.0]);
-        let plot = |title, caption, y, series| Plot {
-            title,
-            caption,
-            x: x(),
-            y,
-            series,
-        };
         vec![
-            plot(
+            self.over_time(
                 "Game length",
                 "Mean length of finished self-play games.",
                 Axis::showing("plies", &[0.0]),
                 vec![self.selfplay_curve("plies", Tone::Blue, |games| games.mean_plies)],
             ),
-            plot(
+            self.over_time(
                 "Shares of games",
                 "Unfinished games reached the ply limit and have no result. A tie counts half for Black.",
                 Axis::showing("share, %", &[0.0, 100.0]),
@@ -184,7 +176,7 @@ impl<'a> Curves<'a> {
                     self.selfplay_curve("unfinished", Tone::Orange, |games| games.unfinished_share * 100.0),
                 ],
             ),
-            plot(
+            self.over_time(
                 "Komi and margin",
                 "The komi believed to be fair, and the mean margin (Black minus White after komi) of the games played.",
                 Axis::showing("points", &[0.0]),
@@ -198,24 +190,16 @@ impl<'a> Curves<'a> {
 
     /// Speeds and sizes over the time of the run.
     pub(super) fn throughput(&self) -> Vec<Plot> {
-        let x = || Axis::showing(self.time_label(), &[0.0]);
-        let plot = |title, caption, y, series| Plot {
-            title,
-            caption,
-            x: x(),
-            y,
-            series,
-        };
         let trained = |(at, train): &(f64, &Train)| (at / self.time_unit(), train.positions_per_second);
         let trained = self.train.iter().map(trained).collect();
         vec![
-            plot(
+            self.over_time(
                 "Network evaluations",
                 "Positions that the network evaluated for self-play.",
                 Axis::showing("per second", &[0.0]),
                 vec![self.selfplay_curve("evaluations", Tone::Blue, |games| games.evaluations_per_second)],
             ),
-            plot(
+            self.over_time(
                 "Positions",
                 "Plies played by self-play, and samples used in training.",
                 Axis::showing("per second", &[0.0]),
@@ -224,13 +208,13 @@ impl<'a> Curves<'a> {
                     self.selfplay_curve("played", Tone::Blue, |games| games.positions_per_second),
                 ],
             ),
-            plot(
+            self.over_time(
                 "Training window",
                 "Positions of the newest games, which training samples from.",
                 Axis::showing("positions", &[0.0]),
                 vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
             ),
-            plot(
+            self.over_time(
                 "Evaluation cache",
                 "Share of the requested positions that were answered from the cache.",
                 Axis::showing("share, %", &[0.0, 100.0]),
@@ -239,6 +223,17 @@ impl<'a> Curves<'a> {
                 })],
             ),
         ]
+    }
+
+    /// A plot over the time of the run.
+    fn over_time(&self, title: &'static str, caption: &'static str, y: Axis, series: Vec<Series>) -> Plot {
+        Plot {
+            title,
+            caption,
+            x: Axis::showing(self.time_label(), &[0.0]),
+            y,
+            series,
+        }
     }
 
     fn selfplay_curve(&self, name: &'static str, tone: Tone, figure: fn(&Selfplay) -> f64) -> Series {

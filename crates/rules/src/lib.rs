@@ -3,8 +3,9 @@
 //! The default rules are strict Tromp-Taylor: positional superko over the whole game, suicide allowed, the game ends
 //! after two consecutive passes, and area scoring of the final grid.
 //!
-//! Deliberately absent: file access and printing, threads, a source of randomness, third-party code. Legality and
-//! scores never depend on floating-point numbers; the few `f32` accessors return exact half points.
+//! Deliberately absent: file access and printing, threads, a source of randomness, third-party code (but serde, if the
+//! feature `serde` is on). Legality and scores never depend on floating-point numbers; the few `f32` accessors return
+//! exact half points.
 
 mod area;
 mod benson;
@@ -12,7 +13,6 @@ mod color;
 mod count_games;
 mod count_positions;
 mod cycle;
-mod game;
 mod geometry;
 mod handicap;
 mod history;
@@ -38,6 +38,8 @@ mod setup;
 mod size;
 mod solve;
 mod symmetry;
+#[cfg(feature = "serde")]
+mod text_form;
 mod valid;
 mod zobrist;
 
@@ -46,7 +48,6 @@ pub use benson::pass_alive_area;
 pub use color::Color;
 pub use count_games::{EndlessGames, count_games, count_games_by_plays};
 pub use count_positions::{TooLarge, count_legal_positions};
-pub use game::{AgreementError, Game};
 pub use handicap::{Handicap, fixed_handicap};
 pub use illegal_move::IllegalMove;
 pub use images::{ImageTable, image};

@@ -304,7 +304,10 @@ impl Position {
         self.last_turn().is(flag::TIED)
     }
 
-    /// Whether the last two turns were passes and the rules now let the players agree on dead stones.
+    /// Whether the last two turns were passes and the rules now let the players agree on dead stones. The game then has
+    /// the result of [`margin_without`](Position::margin_without) the dead stones, or under territory scoring that of
+    /// the [`territory`](Position::territory) of the alive ones. Players who do not agree continue with the next turn,
+    /// or under the Simplified Japanese Rules with [`undo`](Position::undo) of both passes.
     pub fn may_agree(&self) -> bool {
         let exactly_two = self.last_turn().passes == 2 && self.machines_from == usize::MAX;
         match self.rules.end {

@@ -3,12 +3,11 @@
 
 mod support;
 
-use tengen_rules::{
-    AgreementError, Color, Game, IllegalMove, Komi, Life, Move, PointSet, Position, Rules, Size, parse_point,
-};
+use tengen_rng::{below, stream};
+use tengen_rules::{Color, IllegalMove, Komi, Life, Move, PointSet, Position, Rules, Size, parse_point};
 
+use support::setup;
 use support::slow::Grid;
-use support::{Random, setup};
 
 fn board(rows: &[&str]) -> Position {
     setup(rows, Rules::japanese2008(), Color::Black)
@@ -162,17 +161,17 @@ impl SlowAnalysis {
 /// The proof search agrees with the literal implementation of hypothetical play on small random boards.
 #[test]
 fn life_equals_slow_life() {
-    let mut random = Random(77);
+    let mut random = stream(77, &[]);
     let mut decided = [0; 2];
     for _ in 0..400 {
-        let size = Size::new(2 + random.below(3), 1 + random.below(3)).unwrap();
+        let size = Size::new(2 + below(&mut random, 3), 1 + below(&mut random, 3)).unwrap();
         let mut position = Position::with_rules(size, Rules::japanese2008());
-        for _ in 0..random.below(4 * size.area()) {
+        for _ in 0..below(&mut random, 4 * size.area()) {
             if position.is_over() {
                 break;
             }
             let legal = position.legal_points();
-            match legal.nth(random.below(legal.len().max(1))) {
+            match legal.nth(below(&mut random, legal.len().max(1))) {
                 Some(point) => position.play(Move::Play(point)),
                 None if position.consecutive_passes() == 0 => position.play(Move::Pass),
                 None => break,
@@ -198,9 +197,9 @@ fn life_equals_slow_life() {
     assert!(decided.iter().all(|&n| n > 50), "{decided:?}");
 }
 
-fn play(game: &mut Game, moves: &str) {
+fn play(position: &mut Position, moves: &str) {
     for mv in moves.split(' ') {
-        game.play(Move::parse(game.position().size(), mv).unwrap()).unwrap();
+        position.try_play(Move::parse(position.size(), mv).unwrap()).unwrap();
     }
 }
 
@@ -208,52 +207,64 @@ fn play(game: &mut Game, moves: &str) {
 fn territory_game_with_resumption() {
     let size = Size::new(7, 3).unwrap();
     let komi = Komi::from_half_points(1);
-    let mut game = Game::new(Position::with_rules(size, Rules::japanese2008()), komi);
-    play(&mut game, "C2 E2 C3 E3 C1 E1 pass A1 pass pass");
-    assert_eq!(game.result(), None);
-    assert_eq!(game.play(Move::Pass), Err(IllegalMove::GameOver));
+    let mut position = Position::with_rules(size, Rules::japanese2008());
+    play(&mut position, "C2 E2 C3 E3 C1 E1 pass A1 pass");
+    assert!(!position.may_agree());
+    play(&mut position, "pass");
+    assert!(position.may_agree());
+    assert_eq!(position.try_play(Move::Pass), Err(IllegalMove::GameOver));
     let point = |name| parse_point(size, name).unwrap();
     let alive: PointSet = [point("C1"), point("E1")].into_iter().collect();
-    game.agree_on_alive(&alive).unwrap();
     // Six points and one prisoner against six points.
-    assert_eq!(game.result().unwrap().to_string(), "B+0.5");
-    assert_eq!(game.agree_on_alive(&alive), Err(AgreementError::NotNow));
-    game.resume().unwrap();
-    assert_eq!(game.position().ply(), 8);
-    play(&mut game, "B1 A2 pass pass");
-    let dead: PointSet = [point("A1")].into_iter().collect();
-    game.agree_on_dead_and_seki(&dead, &PointSet::new()).unwrap();
+    assert_eq!(position.territory(&alive).margin(komi).to_string(), "B+0.5");
+    // A player asks to resume, as if nobody had passed.
+    position.undo();
+    position.undo();
+    assert_eq!(position.ply(), 8);
+    play(&mut position, "B1 A2 pass pass");
+    assert!(position.may_agree());
+    let stones = position.stones(Color::Black) | position.stones(Color::White);
+    let alive = stones - position.chain(point("A1"));
     // Five points and two prisoners; the neutral column counts for neither player.
-    assert_eq!(game.result().unwrap().to_string(), "B+0.5");
+    assert_eq!(position.territory(&alive).margin(komi).to_string(), "B+0.5");
 }
 
 #[test]
 fn agreements_are_possible_only_after_two_passes() {
     let size = Size::square(3).unwrap();
-    let dead = PointSet::new();
-    let game = |name: &str| Game::new(Position::with_rules(size, name.parse().unwrap()), Komi::ZERO);
-    let mut strict = game("tromp_taylor");
+    let start = |name: &str| Position::with_rules(size, name.parse().unwrap());
+    let margin = |position: &Position| position.margin(Komi::ZERO).to_string();
+    let mut strict = start("tromp_taylor");
     play(&mut strict, "B2 pass pass");
-    assert_eq!(strict.agree_on_dead(&dead), Err(AgreementError::NoAgreement));
-    assert_eq!(strict.result().unwrap().to_string(), "B+9");
+    assert!(strict.is_over() && !strict.may_agree());
+    assert_eq!(margin(&strict), "B+9");
     for name in ["tromp_taylor_practice", "new_zealand", "aga", "chinese_written"] {
-        let mut practice = game(name);
+        let mut practice = start(name);
         play(&mut practice, "B2 pass");
-        assert_eq!(practice.agree_on_dead(&dead), Err(AgreementError::NotNow));
+        assert!(!practice.may_agree(), "{name}");
         play(&mut practice, "pass");
-        assert_eq!(practice.result(), None);
-        let mut agreed = practice.clone();
-        agreed.agree_on_dead(&dead).unwrap();
-        assert_eq!(agreed.result().unwrap().to_string(), "B+9");
-        assert_eq!(agreed.play(Move::Pass), Err(IllegalMove::GameOver));
-        practice.resume().unwrap();
+        assert!(practice.may_agree() && !practice.is_over(), "{name}");
+        assert_eq!(practice.margin_without(&PointSet::new(), Komi::ZERO).to_string(), "B+9");
         play(&mut practice, "pass pass");
-        assert_eq!(practice.result().unwrap().to_string(), "B+9");
+        assert!(practice.is_over() && !practice.may_agree(), "{name}");
+        assert_eq!(margin(&practice), "B+9");
     }
-    let mut ing = game("simplified_ing");
-    play(&mut ing, "B2 pass pass A1 pass");
-    assert_eq!(ing.result(), None);
+    let mut ing = start("simplified_ing");
+    play(&mut ing, "B2 pass pass");
+    assert!(ing.may_agree());
+    play(&mut ing, "A1 pass");
+    assert!(!ing.is_over());
     play(&mut ing, "pass");
-    assert_eq!(ing.agree_on_dead(&dead), Err(AgreementError::NotNow));
-    assert_eq!(ing.result().unwrap().to_string(), "0");
+    assert!(ing.is_over() && !ing.may_agree());
+    assert_eq!(margin(&ing), "0");
+}
+
+#[test]
+fn stones_agreed_to_be_dead_do_not_count() {
+    let size = Size::square(5).unwrap();
+    let mut position = Position::with_rules(size, Rules::tromp_taylor_practice());
+    play(&mut position, "C3 A1 pass pass");
+    let dead: PointSet = [parse_point(size, "A1").unwrap()].into_iter().collect();
+    assert_eq!(position.margin(Komi::ZERO).to_string(), "0");
+    assert_eq!(position.margin_without(&dead, Komi::ZERO).to_string(), "B+25");
 }

@@ -6,12 +6,12 @@ mod support;
 
 use proptest::prelude::*;
 
+use tengen_rng::{below, stream};
 use tengen_rules::{
     Color, GameEnd, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry, format_point,
     parse_point,
 };
 
-use support::Random;
 use support::slow::SlowGame;
 
 const KO: [KoRule; 6] = [
@@ -103,11 +103,11 @@ fn check_same(fast: &Position, slow: &SlowGame) {
 
 /// Plays up to `turns` random legal moves with few passes.
 fn random_moves(position: &mut Position, turns: usize, seed: u64) {
-    let mut random = Random(seed | 1);
+    let mut random = stream(seed, &[]);
     for _ in 0..turns {
         let legal = position.legal_points();
-        let mv = match legal.nth(random.below(legal.len().max(1) + 1)) {
-            Some(point) if random.below(12) > 0 => Move::Play(point),
+        let mv = match legal.nth(below(&mut random, legal.len().max(1) + 1)) {
+            Some(point) if below(&mut random, 12) > 0 => Move::Play(point),
             _ => Move::Pass,
         };
         if position.try_play(mv).is_err() {

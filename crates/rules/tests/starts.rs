@@ -3,12 +3,13 @@
 
 mod support;
 
+use tengen_rng::{below, stream};
 use tengen_rules::{
     Color, Handicap, IllegalMove, Komi, Move, PointSet, Position, Rules, Scoring, SetupError, Size, Suicide,
     parse_point, solve_margin,
 };
 
-use support::{Random, setup, stones_of};
+use support::{setup, stones_of};
 
 fn play(position: &mut Position, moves: &str) {
     for mv in moves.split(' ') {
@@ -187,11 +188,11 @@ fn suicide_may_break_a_large_eye() {
 /// Pass-alive stones are never captured, whatever the opponent plays, even if their owner only passes.
 #[test]
 fn pass_alive_chains_are_never_captured() {
-    let mut random = Random(5);
+    let mut random = stream(5, &[]);
     let mut seen = 0;
     for _ in 0..300 {
-        let size = Size::new(3 + random.below(4), 3 + random.below(3)).unwrap();
-        let suicide = [Suicide::Allowed, Suicide::Forbidden][random.below(2)];
+        let size = Size::new(3 + below(&mut random, 4), 3 + below(&mut random, 3)).unwrap();
+        let suicide = [Suicide::Allowed, Suicide::Forbidden][below(&mut random, 2)];
         let rules = Rules {
             end: tengen_rules::GameEnd::FourPasses,
             suicide,
@@ -200,7 +201,7 @@ fn pass_alive_chains_are_never_captured() {
         let mut position = Position::with_rules(size, rules);
         for _ in 0..3 * size.area() {
             let legal = position.legal_points();
-            let choice = legal.nth(random.below(legal.len() + 1));
+            let choice = legal.nth(below(&mut random, legal.len() + 1));
             if position.try_play(choice.map_or(Move::Pass, Move::Play)).is_err() {
                 break;
             }
@@ -213,7 +214,7 @@ fn pass_alive_chains_are_never_captured() {
                 break;
             }
             let legal = position.legal_points();
-            let mv = match legal.nth(random.below(legal.len().max(1))) {
+            let mv = match legal.nth(below(&mut random, legal.len().max(1))) {
                 Some(point) if position.to_move() != owner => Move::Play(point),
                 _ => Move::Pass,
             };
@@ -252,14 +253,14 @@ fn settled_boards() {
 /// Exhaustive search finds no better margin for either side in settled positions from random play.
 #[test]
 fn optimal_play_keeps_the_margin_of_settled_boards() {
-    let mut random = Random(9);
+    let mut random = stream(9, &[]);
     let mut seen = 0;
     while seen < 60 {
-        let (width, height) = [(3, 3), (4, 2), (5, 2), (4, 3)][random.below(4)];
+        let (width, height) = [(3, 3), (4, 2), (5, 2), (4, 3)][below(&mut random, 4)];
         let mut position = Position::new(Size::new(width, height).unwrap());
         for _ in 0..40 {
             let legal = position.legal_points();
-            let choice = legal.nth(random.below(legal.len().max(1)));
+            let choice = legal.nth(below(&mut random, legal.len().max(1)));
             position.play(choice.map_or(Move::Pass, Move::Play));
             if position.is_over() || position.is_settled() {
                 break;

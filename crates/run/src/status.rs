@@ -56,7 +56,7 @@ struct Mark {
 #[derive(Default)]
 struct LossSums {
     steps: u64,
-    /// Total, policy, value, margin, ownership, policy entropy, gradient norm.
+    /// In the order of [`Losses::terms`].
     sums: [f64; 7],
 }
 
@@ -125,23 +125,9 @@ impl Status {
 
     /// Adds the losses of a step.
     pub(crate) fn add_step(&mut self, losses: &Losses) {
-        let Losses {
-            total,
-            policy,
-            value,
-            margin,
-            ownership,
-            policy_entropy,
-            gradient_norm,
-            ..
-        } = *losses;
         self.losses.steps += 1;
-        let terms = [total, policy, value, margin, ownership, policy_entropy, gradient_norm];
-        self.losses
-            .sums
-            .iter_mut()
-            .zip(terms)
-            .for_each(|(sum, term)| *sum += term);
+        let sums = self.losses.sums.iter_mut();
+        sums.zip(losses.terms()).for_each(|(sum, term)| *sum += term);
         self.last_losses = Some(*losses);
     }
 
@@ -260,19 +246,18 @@ impl Status {
         self.recent = GameSums::default();
         let losses = std::mem::take(&mut self.losses);
         if let (Some(last), 1..) = (self.last_losses, losses.steps) {
-            let [total, policy, value, margin, ownership, entropy, norm] =
-                losses.sums.map(|sum| sum / losses.steps as f64);
+            let mean = Losses::new(losses.sums.map(|sum| sum / losses.steps as f64), last.learning_rate);
             events.push(Measured::Train(Train {
                 step: self.steps,
                 samples: self.samples,
-                learning_rate: last.learning_rate,
-                total_loss: total,
-                policy_loss: policy,
-                value_loss: value,
-                margin_loss: margin,
-                ownership_loss: ownership,
-                policy_entropy: entropy,
-                grad_norm: norm,
+                learning_rate: mean.learning_rate,
+                total_loss: mean.total,
+                policy_loss: mean.policy,
+                value_loss: mean.value,
+                margin_loss: mean.margin,
+                ownership_loss: mean.ownership,
+                policy_entropy: mean.policy_entropy,
+                grad_norm: mean.gradient_norm,
                 positions_per_second: (self.samples - before.samples) as f64 / seconds,
             }));
         }

@@ -1,4 +1,5 @@
-//! A program trains and plays through the library alone: nothing is printed, a watch sees what happens, a flag stops it.
+//! A program trains and plays through the library alone: nothing is printed, a watch sees what happens, a flag stops
+//! it.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -73,8 +73,8 @@ fn collections_hold_every_game() {
 
 #[test]
 fn a_file_written_by_gnu_go_is_read() {
-    let text = "(;GM[1]FF[4]\nRU[Chinese]\nSZ[9]\nHA[0]\nKM[7.0]\nGN[GNU Go 3.8 GTP Random Seed 1 level 10]\nDT[2026-11-20]\n\
-                AP[GNU Go:3.8]RE[W+3.0]\n;B[ee];W[cc]C[two\nlines]\n;B[];W[tt]\n)";
+    let text = "(;GM[1]FF[4]\nRU[Chinese]\nSZ[9]\nHA[0]\nKM[7.0]\nGN[GNU Go 3.8 GTP Random Seed 1 level 10]\n\
+                DT[2026-11-20]\nAP[GNU Go:3.8]RE[W+3.0]\n;B[ee];W[cc]C[two\nlines]\n;B[];W[tt]\n)";
     let game = &read_sgf(text).unwrap()[0];
     assert_eq!(game.komi, Some(Komi::from_half_points(14)));
     let size = Size::square(9).unwrap();

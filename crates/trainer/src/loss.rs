@@ -29,6 +29,36 @@ pub struct Losses {
     pub learning_rate: f64,
 }
 
+impl Losses {
+    /// Losses from their terms in the order of [`Losses::terms`].
+    pub fn new(terms: [f64; 7], learning_rate: f64) -> Losses {
+        let [total, policy, value, margin, ownership, policy_entropy, gradient_norm] = terms;
+        Losses {
+            total,
+            policy,
+            value,
+            margin,
+            ownership,
+            policy_entropy,
+            gradient_norm,
+            learning_rate,
+        }
+    }
+
+    /// All figures but the learning rate, in the order of the fields, so that they can be averaged over steps.
+    pub fn terms(&self) -> [f64; 7] {
+        [
+            self.total,
+            self.policy,
+            self.value,
+            self.margin,
+            self.ownership,
+            self.policy_entropy,
+            self.gradient_norm,
+        ]
+    }
+}
+
 /// The terms of one batch as tensors without dimensions.
 pub(crate) struct Terms {
     pub(crate) total: Tensor,
@@ -74,16 +104,6 @@ impl Terms {
         all.push(gradient_norm.shallow_clone());
         let mut values = [0.0f32; 7];
         Tensor::stack(&all, 0).copy_data(&mut values, 7);
-        let [total, policy, value, margin, ownership, policy_entropy, gradient_norm] = values.map(f64::from);
-        Losses {
-            total,
-            policy,
-            value,
-            margin,
-            ownership,
-            policy_entropy,
-            gradient_norm,
-            learning_rate,
-        }
+        Losses::new(values.map(f64::from), learning_rate)
     }
 }

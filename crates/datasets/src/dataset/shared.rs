@@ -20,6 +20,7 @@ type OfPosition = fn(&Position, &mut Cells);
 
 const NO_SCORE: &str = "the game ended without a score";
 const NO_CLAIM: &str = "the game was not imported, or its file does not say";
+const NOT_IMPORTED: &str = "the game was not imported";
 
 /// The id of a game and the conditions it was played under.
 pub(crate) const NAME: &[Column<OfGame>] = &[
@@ -224,32 +225,29 @@ pub(crate) const PROVENANCE: &[Column<OfGame>] = &[
     ),
 ];
 
-/// A text column from the file of an imported game.
+/// A text column with what the file of an imported game says, which is a field of [`Origin`].
 macro_rules! claim {
-    ($name:literal, $meaning:literal, $of:expr) => {
+    ($name:literal = $field:ident, $meaning:literal) => {
         Column::new(Field::text($name, "", $meaning).null(NO_CLAIM), |game, out| {
-            let of: fn(&Origin) -> Option<&String> = $of;
-            match game.origin().and_then(of) {
-                Some(claim) => out.text(&Arc::from(claim.as_str())),
-                None => out.missing(),
-            }
+            put_text(game.origin().and_then(|origin| origin.$field.as_deref()), out);
         })
     };
 }
 
 /// The source of an imported game and the claims of its file, next to what was counted.
 pub(crate) const CLAIMS: &[Column<OfGame>] = &[
-    claim!(
-        "source_file",
-        "File the game was read from; for an archive, including the name inside it.",
-        |origin| Some(&origin.file)
+    Column::new(
+        Field::text(
+            "source_file",
+            "",
+            "File the game was read from; for an archive, including the name inside it.",
+        )
+        .null(NO_CLAIM),
+        |game, out| put_text(game.origin().map(|origin| origin.file.as_str()), out),
     ),
     Column::new(
-        Field::one("source_game", Int32, "from 1", "Number of the game in its file.").null("the game was not imported"),
-        |game, out| match game.origin() {
-            Some(origin) => out.int(origin.game),
-            None => out.missing(),
-        },
+        Field::one("source_game", Int32, "from 1", "Number of the game in its file.").null(NOT_IMPORTED),
+        |game, out| out.optional(game.origin().map(|origin| origin.game), Cells::int),
     ),
     Column::new(
         Field::text(
@@ -260,27 +258,15 @@ pub(crate) const CLAIMS: &[Column<OfGame>] = &[
              `forfeit`, `unfinished` (no two passes, whatever the file claims), `no_count` (over, but without a \
              count).",
         )
-        .null("the game was not imported"),
-        |game, out| match game.origin() {
-            Some(origin) => out.text(&Arc::from(Comparison::of(game.record, origin.claim()).name())),
-            None => out.missing(),
+        .null(NOT_IMPORTED),
+        |game, out| {
+            let compare = |origin: &Origin| Comparison::of(game.record, origin.claim()).name();
+            put_text(game.origin().map(compare), out);
         },
     ),
-    claim!(
-        "claimed_result",
-        "Result claimed by the file, verbatim and unchecked.",
-        |origin| origin.result.as_ref()
-    ),
-    claim!(
-        "claimed_komi",
-        "Komi claimed by the file, verbatim; `komi` is the one that was used.",
-        |origin| origin.komi.as_ref()
-    ),
-    claim!(
-        "claimed_rules",
-        "Rules claimed by the file, verbatim; `rules` are those used for the replay.",
-        |origin| origin.rules.as_ref()
-    ),
+    claim! { "claimed_result" = result, "Result claimed by the file, verbatim and unchecked." },
+    claim! { "claimed_komi" = komi, "Komi claimed by the file, verbatim; `komi` is the one that was used." },
+    claim! { "claimed_rules" = rules, "Rules claimed by the file, verbatim; `rules` are those used for the replay." },
     Column::new(
         Field::one(
             "claimed_handicap",
@@ -289,32 +275,17 @@ pub(crate) const CLAIMS: &[Column<OfGame>] = &[
             "Handicap stones claimed by the file.",
         )
         .null(NO_CLAIM),
-        |game, out| match game.origin().and_then(|origin| origin.handicap) {
-            Some(stones) => out.int(stones),
-            None => out.missing(),
-        },
+        |game, out| out.optional(game.origin().and_then(|origin| origin.handicap), Cells::int),
     ),
-    claim!(
-        "played_on",
-        "When the game was played, verbatim from the file.",
-        |origin| origin.date.as_ref()
-    ),
-    claim!(
-        "event",
-        "The event where it was played, verbatim from the file.",
-        |origin| origin.event.as_ref()
-    ),
-    claim!(
-        "black_rank",
-        "Rank of the Black player, verbatim from the file.",
-        |origin| origin.black_rank.as_ref()
-    ),
-    claim!(
-        "white_rank",
-        "Rank of the White player, verbatim from the file.",
-        |origin| origin.white_rank.as_ref()
-    ),
+    claim! { "played_on" = date, "When the game was played, verbatim from the file." },
+    claim! { "event" = event, "The event where it was played, verbatim from the file." },
+    claim! { "black_rank" = black_rank, "Rank of the Black player, verbatim from the file." },
+    claim! { "white_rank" = white_rank, "Rank of the White player, verbatim from the file." },
 ];
+
+fn put_text(text: Option<&str>, out: &mut Cells) {
+    out.optional(text, |out, text| out.text(&Arc::from(text)));
+}
 
 /// The columns of claims, if the dataset may contain imported games.
 pub(crate) fn claims(games: &GamesOf) -> &'static [Column<OfGame>] {

@@ -65,19 +65,16 @@ impl<'a> GameSource<'a> {
     }
 
     pub(crate) fn put_generation(&self, out: &mut Cells) {
-        match self.generation {
-            Some(generation) => out.int(generation),
-            None => out.missing(),
-        }
+        out.optional(self.generation, Cells::int);
     }
 
     pub(crate) fn put_outcome(&self, out: &mut Cells) {
-        match self.record.outcome() {
-            Some(Outcome::BlackWins) => out.int(1),
-            Some(Outcome::Tie) => out.int(0),
-            Some(Outcome::WhiteWins) => out.int(-1),
-            None => out.missing(),
-        }
+        let outcome = self.record.outcome().map(|outcome| match outcome {
+            Outcome::BlackWins => 1,
+            Outcome::Tie => 0,
+            Outcome::WhiteWins => -1,
+        });
+        out.optional(outcome, Cells::int);
     }
 
     pub(crate) fn put_area_margin(&self, out: &mut Cells) {
@@ -88,10 +85,7 @@ impl<'a> GameSource<'a> {
     }
 
     pub(crate) fn put_score(&self, out: &mut Cells) {
-        match self.record.margin_points() {
-            Some(points) => out.float(points),
-            None => out.missing(),
-        }
+        out.optional(self.record.margin_points(), Cells::float);
     }
 
     pub(crate) fn put_ownership(&self, out: &mut Cells) {

@@ -119,6 +119,14 @@ impl Cells {
         self.end_row(true);
     }
 
+    /// Adds a row with the value, or a row that lacks it.
+    pub(crate) fn optional<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Cells, T)) {
+        match value {
+            Some(value) => put(self, value),
+            None => self.missing(),
+        }
+    }
+
     pub(crate) fn missing(&mut self) {
         if self.field.shape == Shape::One {
             each_kind!(&mut self.values, items => items.push(Default::default()));

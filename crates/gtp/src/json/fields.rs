@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn messages_show_invalid_and_expected_values() {
         let value: Value = serde_json::from_str(
-            r#"{"n": 3, "half": 0.5, "long": "012345678901234567890123456789012345678901234567890123456789", "none": null,
-                "list": [1, 2.0, -3]}"#,
+            r#"{"n": 3, "half": 0.5, "none": null, "list": [1, 2.0, -3],
+                "long": "012345678901234567890123456789012345678901234567890123456789"}"#,
         )
         .expect("JSON");
         let fields = Fields(value.as_object().expect("an object"));
@@ -138,7 +138,8 @@ mod tests {
         check(fields.flag("n").err(), "n: expected true or false, found 3");
         check(
             fields.number("long", 0.0, 1.0).err(),
-            "long: expected a number from 0 to 1, found \"01234567890123456789012345678901234567890123456789012345678...",
+            "long: expected a number from 0 to 1, \
+             found \"01234567890123456789012345678901234567890123456789012345678...",
         );
         check(
             fields.required("none", "a name").err(),

@@ -198,8 +198,8 @@ mod tests {
     fn supported_settings_are_applied() {
         let mut settings = Settings::default();
         let asked = json!({
-            "maxVisits": 10_000_000_000u64, "maxTime": 0.5, "reportAnalysisWinratesAs": "SideToMove", "analysisPVLen": 3,
-            "cpuctExploration": 2, "fpuReductionMax": 0, "wideRootNoise": 0.0, "antiMirror": false,
+            "maxVisits": 10_000_000_000u64, "maxTime": 0.5, "reportAnalysisWinratesAs": "SideToMove",
+            "analysisPVLen": 3, "cpuctExploration": 2, "fpuReductionMax": 0, "wideRootNoise": 0.0, "antiMirror": false,
         });
         assert_eq!(settings.set_all(asked.as_object().expect("an object")), Ok(None));
         let expected = Settings {

@@ -1,4 +1,4 @@
-//! Helpers for several test programs: boards as text, random numbers, and the slow rules.
+//! Helpers for several test programs: boards as text, and the slow rules.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 pub mod slow;
@@ -20,20 +20,4 @@ pub fn setup(rows: &[&str], rules: Rules, to_move: Color) -> Position {
     let [black, white] = stones_of(rows);
     let size = Size::new(rows[0].len(), rows.len()).unwrap();
     Position::from_setup(size, rules, &black, &white, to_move).unwrap()
-}
-
-/// A small generator (xorshift64*) for repeatable random games.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.bits() >> 33) as usize % n
-    }
 }

@@ -26,8 +26,8 @@ pub(super) fn keep_positions(store: &Store, requested: Option<u64>) -> anyhow::R
     let window = largest_window(store)?;
     match (requested, window) {
         (Some(requested), Some(window)) if requested < window => Err(usage(format!(
-            "--keep-positions {requested} is less than the run's window of {} positions, which training still uses; use at \
-             least {window}",
+            "--keep-positions {requested} is less than the run's window of {} positions, which training still \
+             uses; use at least {window}",
             thousands(window)
         ))),
         (Some(requested), _) => Ok(requested),

@@ -1,51 +1,28 @@
 //! A run survives crashes: killed at any moment, stopped by Ctrl-C, with a full disk, next to a second run, with
 //! damaged files. The tests really kill a child process.
-#![cfg(feature = "torch")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use tengen_store::{Create, GamesOf, Store};
 
-/// A small, quick experiment: a tiny network on 3x3 with many shards, checkpoints and gate matches per second.
-const SETTINGS: [&str; 15] = [
-    "network.blocks=1",
-    "network.channels=8",
-    "selfplay.boards=[{size=\"3x3\"}]",
-    "selfplay.games_per_group=8",
-    "loop.workers=2",
-    "loop.start_positions=200",
-    "loop.lead_positions=500",
-    "loop.shard_seconds=0.1",
-    "loop.candidate_every_steps=40",
+use crate::common::{self, QUICK_RUN, json, read_until, stderr_of, store_at};
+
+/// Many checkpoints and gate matches per second.
+const SETTINGS: &[&str] = &[
     "loop.checkpoint_seconds=0.5",
-    "training.batch=32",
     "gate.games=24",
     "gate.visits=4",
     "gate.openings=random:2",
-    "budget.minutes=0",
 ];
-
-fn config() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml")
-}
 
 /// A run with these settings, and with those of [`SETTINGS`] whose keys they do not set.
 fn command(store: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
-    command.args(["run", "-v", "--store"]).arg(store).arg(config());
-    let key_of = |set: &str| set.split('=').next().map(str::to_owned);
-    let is_replaced = |set: &&&str| more.iter().any(|other| key_of(other) == key_of(set));
-    for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(more) {
-        command.args(["--set", set]);
-    }
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    let mut command = common::command("run", store, &[QUICK_RUN, SETTINGS, more]);
+    command.arg("-v");
     command
 }
 
@@ -53,21 +30,12 @@ fn finish(store: &Path, more: &[&str]) -> Output {
     command(store, more).arg("--json").output().expect("the program starts")
 }
 
-fn stderr_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// Starts a run and returns once `words` has appeared in its log for the `nth` time.
 fn run_until(store: &Path, words: &str, nth: usize) -> Child {
     let mut child = command(store, &[]).spawn().expect("the program starts");
     let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-    let (mut seen, mut all) = (0, String::new());
-    while seen < nth {
-        let mut line = String::new();
-        let read = log.read_line(&mut line).expect("the log is text");
-        assert!(read > 0, "the run ended before it said {words:?} {nth} times:\n{all}");
-        seen += usize::from(line.contains(words));
-        all.push_str(&line);
+    for _ in 0..nth {
+        read_until(&mut log, words);
     }
     // Keep reading, or the run blocks on a full pipe.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
@@ -83,7 +51,7 @@ struct Contents {
 }
 
 fn check(folder: &Path) -> Contents {
-    let store = Store::open(folder.to_str().expect("a path in UTF-8"), Create::Never).expect("the store opens");
+    let store = store_at(folder);
     let mut contents = Contents::default();
     let mut ids = BTreeMap::new();
     for shard in store.games().list_all(&GamesOf::SelfPlay).expect("a listing") {
@@ -159,19 +127,10 @@ fn a_run_killed_at_ten_moments_resumes_and_loses_nothing() {
         );
         before = now;
     }
-    let steps = {
-        let store = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
-        store
-            .checkpoints()
-            .list()
-            .expect("a listing")
-            .last()
-            .copied()
-            .unwrap_or(0)
-    };
+    let checkpoints = store_at(&store).checkpoints().list().expect("a listing");
+    let steps = checkpoints.last().copied().unwrap_or(0);
     let output = finish(&store, &[&format!("budget.steps={}", steps + 50)]);
-    assert!(output.status.success(), "{}", stderr_of(&output));
-    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a JSON summary");
+    let summary = json(&output);
     let after = check(&store);
     assert!(after.shards.is_superset(&before.shards));
     assert_eq!(summary["games"], after.games, "every published game is counted once");
@@ -245,21 +204,6 @@ fn input_errors_name_the_problem() {
         .expect("starts");
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr_of(&missing).contains("no.toml"), "{}", stderr_of(&missing));
-}
-
-/// Waits until `words` appears in a run's log; the run must not end before.
-fn read_until(log: &mut impl BufRead, words: &str) -> String {
-    let mut all = String::new();
-    loop {
-        let before = all.len();
-        assert!(
-            log.read_line(&mut all).expect("the log is text") > 0,
-            "it ended before {words:?}:\n{all}"
-        );
-        if all[before..].contains(words) {
-            return all;
-        }
-    }
 }
 
 /// To the program, a folder that is moved away and back looks like a network drive that comes and goes.

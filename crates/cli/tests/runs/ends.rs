@@ -1,10 +1,9 @@
 //! How commands end when they fail or are stopped: they keep the work done, report what happened and exit with the
 //! right code. The tests damage files and send signals to real processes.
-#![cfg(feature = "torch")]
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::io::{BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, Output};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -15,21 +14,10 @@ use tempfile::TempDir;
 use tengen_model::Weights;
 use tengen_store::{Create, GamesOf, Promotion, Store};
 
-/// A tiny network on 3x3. The run writes no checkpoint before it ends.
-const SETTINGS: [&str; 12] = [
-    "network.blocks=1",
-    "network.channels=8",
-    "selfplay.boards=[{size=\"3x3\"}]",
-    "selfplay.games_per_group=8",
-    "loop.workers=2",
-    "loop.start_positions=200",
-    "loop.lead_positions=500",
-    "loop.shard_seconds=0.1",
-    "loop.candidate_every_steps=40",
-    "loop.checkpoint_seconds=100000",
-    "training.batch=32",
-    "budget.minutes=0",
-];
+use crate::common::{self, QUICK_RUN, json, read_until, stderr_of, store_at};
+
+/// The run writes no checkpoint before it ends.
+const SETTINGS: &[&str] = &["loop.checkpoint_seconds=100000"];
 
 /// A temporary folder with a store and a spool.
 struct Place(TempDir);
@@ -44,43 +32,25 @@ impl Place {
     }
 
     fn store(&self) -> Store {
-        Store::open(self.path("").to_str().expect("UTF-8"), Create::Never).expect("a store")
+        store_at(&self.path(""))
     }
 
     fn spool(&self) -> PathBuf {
         self.0.path().join("scratch/spool")
     }
 
-    /// A command on the store, with its configuration, these settings, and those of [`SETTINGS`] whose keys they leave out.
+    /// A command on the store with these settings, and with those of [`SETTINGS`] whose keys they leave out.
     fn command(&self, name: &str, settings: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
-        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-        command.args([name, "-v", "--json", "--store"]).arg(self.path(""));
-        command.arg("--scratch").arg(self.0.path().join("scratch"));
-        match name {
-            "run" => command.arg(config),
-            _ => command.arg("--config").arg(config),
-        };
-        let key_of = |set: &str| set.split('=').next().map(str::to_owned);
-        let is_replaced = |set: &&&str| settings.iter().any(|other| key_of(other) == key_of(set));
-        for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(settings) {
-            command.args(["--set", set]);
-        }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = common::command(name, &self.path(""), &[QUICK_RUN, SETTINGS, settings]);
+        command.args(["-v", "--json", "--scratch"]);
+        command.arg(self.0.path().join("scratch"));
         command
     }
 
     /// Runs until the given step; the run must succeed.
     fn run_to(&self, steps: u64) -> Value {
-        let output = self
-            .command("run", &[&format!("budget.steps={steps}")])
-            .output()
-            .expect("starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("a summary")
+        let mut run = self.command("run", &[&format!("budget.steps={steps}")]);
+        json(&run.output().expect("starts"))
     }
 
     /// Atomically swaps a folder for a file; a second call puts the folder back.
@@ -144,10 +114,6 @@ fn games_of(store: &Store) -> u64 {
         .sum()
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// A process and what it has printed so far.
 struct Running {
     child: Child,
@@ -166,14 +132,8 @@ impl Running {
     /// Reads its log until a line contains `words`.
     #[track_caller]
     fn until(mut self, words: &str) -> Running {
-        loop {
-            let before = self.said.len();
-            let read = self.log.read_line(&mut self.said).expect("the log is text");
-            assert!(read > 0, "it ended before {words:?}:\n{}", self.said);
-            if self.said[before..].contains(words) {
-                return self;
-            }
-        }
+        self.said += &read_until(&mut self.log, words);
+        self
     }
 
     fn signal(&self, signal: Signal) {
@@ -192,7 +152,7 @@ impl Running {
     #[track_caller]
     fn fails(self, error: &str) -> String {
         let output = self.end();
-        let said = text(&output.stderr);
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
         let last = said.rfind("\nerror: ").unwrap_or_else(|| panic!("no error in {said}"));
         assert!(said[last..].starts_with(&format!("\nerror: {error}")), "{said}");
@@ -343,7 +303,7 @@ fn the_selfplay_command_spools_what_the_store_rejects() {
     let (published, spooled) = (place.published(), place.spooled());
     assert!(spooled > 0);
     let output = play("8").output().expect("starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     assert_eq!((place.published(), place.spooled()), (published + spooled + 8, 0));
 }
 
@@ -355,7 +315,7 @@ fn the_train_command_leaves_a_checkpoint_of_its_last_step() {
         .args(["--games", "200"])
         .output()
         .expect("starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let settings = [
         "loop.reuse=1000000",
         "loop.candidate_every_steps=300",
@@ -396,7 +356,7 @@ fn a_signal_stops_a_run_cleanly_and_the_printed_command_resumes_it() {
         // GNU `timeout` signals the process and then its group.
         run.signal(signal);
         let output = run.end();
-        let said = text(&output.stderr);
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(code), "{said}");
         let step = place.holds_everything();
         assert!(step > 0);
@@ -406,9 +366,7 @@ fn a_signal_stops_a_run_cleanly_and_the_printed_command_resumes_it() {
             .expect("a line");
         let pasted = format!("{again} --set budget.steps={}", step + 5);
         let output = Command::new("sh").args(["-c", &pasted]).output().expect("a shell");
-        assert!(output.status.success(), "{pasted}\n{}", text(&output.stderr));
-        let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
-        assert!(summary["steps"].as_u64() >= Some(step + 5));
+        assert!(json(&output)["steps"].as_u64() >= Some(step + 5));
     }
 }
 
@@ -421,7 +379,7 @@ fn stopped_stages_print_what_they_have_done() {
     wait_until("a shard", || place.path("games").is_dir() && place.published() > 0);
     run.signal(Signal::INT);
     let output = run.end();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(done["games"], place.published());
 
@@ -430,7 +388,7 @@ fn stopped_stages_print_what_they_have_done() {
     let run = Running::start(train).until("checkpoint at step");
     run.signal(Signal::TERM);
     let output = run.end();
-    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(143), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let (step, _) = place
         .store()
@@ -446,7 +404,7 @@ fn stopped_stages_print_what_they_have_done() {
     wait_until("it listens", || listens(&run.child));
     run.signal(Signal::HUP);
     let output = run.end();
-    assert_eq!(output.status.code(), Some(129), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(129), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(done["champion"].is_string());
 }
@@ -476,7 +434,7 @@ fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
         std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 30 } else { 320 }));
         let _ = kill_process(Pid::from_child(&run.child), Signal::INT);
         let output = run.end();
-        let said = text(&output.stderr);
+        let said = stderr_of(&output);
         assert_eq!(
             output.status.code(),
             Some(130),

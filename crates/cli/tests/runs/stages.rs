@@ -1,5 +1,4 @@
 //! The stages of a run as separate processes: self-play, training, the gate.
-#![cfg(feature = "torch")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,48 +6,33 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use tengen_store::{Create, GamesOf, Store};
+use tengen_store::GamesOf;
 
-/// Settings for a tiny network on 3x3.
-const SETTINGS: [&str; 8] = [
-    "network.blocks=1",
-    "network.channels=8",
-    "selfplay.boards=[{size=\"3x3\"}]",
-    "selfplay.games_per_group=8",
-    "training.batch=32",
-    "loop.start_positions=100",
-    "gate.games=16",
-    "gate.visits=4",
-];
+use crate::common::{self, json, stderr_of, store_at};
 
+/// Training begins with few games, and a gate has few.
+const SETTINGS: &[&str] = &["loop.start_positions=100", "gate.games=16", "gate.visits=4"];
+
+/// Runs a command under the configuration in the store.
 fn tengen(command: &str, store: &Path, more: &[&str]) -> Output {
     let mut process = Command::new(env!("CARGO_BIN_EXE_tengen"));
     process.arg(command).arg("--store").arg(store).arg("--json").args(more);
     process.output().expect("the program starts")
 }
 
-fn json(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+/// A command with these settings, and with those of [`SETTINGS`] whose keys they leave out.
+fn command(name: &str, store: &Path, more: &[&str]) -> Command {
+    let mut command = common::command(name, store, &[SETTINGS, more]);
+    command.arg("--json");
+    command
 }
 
 /// Creates a store with games that depend only on the seed.
 fn begin(store: &Path, games: &str, threads: &str) -> Value {
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-    let mut more = vec!["--config", config.to_str().expect("UTF-8")];
-    more.extend(SETTINGS.iter().flat_map(|set| ["--set", set]));
-    more.extend([
-        "--games",
-        games,
-        "--threads",
-        threads,
-        "--session",
-        "7",
-        "--fixed-time",
-        "0",
-    ]);
-    json(&tengen("selfplay", store, &more))
+    let mut play = command("selfplay", store, &[]);
+    play.args(["--games", games, "--threads", threads]);
+    play.args(["--session", "7", "--fixed-time", "0"]);
+    json(&play.output().expect("the program starts"))
 }
 
 /// The end of each shard's name: games, positions and the hash of its bytes.
@@ -110,20 +94,8 @@ fn games_become_a_model_that_the_gate_decides_on() {
     assert_eq!(again["champion"], gate["champion"]);
 }
 
-/// The configuration with these settings, and those of all tests whose keys they leave out.
-fn under(more: &[&str]) -> Vec<String> {
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
-    let mut arguments = vec!["--config".to_owned(), config.to_str().expect("UTF-8").to_owned()];
-    let key_of = |set: &str| set.split('=').next().map(str::to_owned);
-    let is_replaced = |set: &&&str| more.iter().any(|other| key_of(other) == key_of(set));
-    for set in SETTINGS.iter().filter(|set| !is_replaced(set)).chain(more) {
-        arguments.extend(["--set".to_owned(), (*set).to_owned()]);
-    }
-    arguments
-}
-
 /// A gate whose test accepts the candidate, but only after the last game: then an older champion is met.
-const LONG_GATE: [&str; 9] = [
+const LONG_GATE: &[&str] = &[
     "gate.games=480",
     "gate.parallel=32",
     "gate.pairs_per_look=240",
@@ -168,7 +140,7 @@ fn verdict_and_games(store: &Path) -> (Value, String) {
 
 /// Names of the games published for the gate, each once.
 fn published(store: &Path) -> BTreeSet<String> {
-    let store_of = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("the store opens");
+    let store_of = store_at(store);
     let gate = long_gate(store).expect("a gate");
     let id = gate.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
     let mut names = BTreeSet::new();
@@ -197,25 +169,20 @@ fn a_gate_killed_at_any_moment_ends_as_an_undisturbed_one() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
     begin(&whole, "60", "2");
-    let plain = |arguments: Vec<String>, command: &str, store: &Path| {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        json(&tengen(command, store, &arguments))
-    };
+    let gate = |store: &Path, settings: &[&str]| command("gate", store, settings);
+    let ended = |mut gate: Command| json(&gate.output().expect("the program starts"));
     json(&tengen("train", &whole, &["--steps", "20"]));
-    let first = plain(under(&["gate.always_promote=true"]), "gate", &whole);
+    let first = ended(gate(&whole, &["gate.always_promote=true"]));
     assert_eq!(first["verdicts"][0]["reason"], "always_promote");
     json(&tengen("train", &whole, &["--steps", "20"]));
     let copied = Command::new("cp").arg("-a").args([&whole, &killed]).status();
     assert!(copied.expect("cp starts").success());
 
-    let undisturbed = plain(under(&LONG_GATE), "gate", &whole);
+    let undisturbed = ended(gate(&whole, LONG_GATE));
     assert_eq!(undisturbed["verdicts"][0]["games"], 480);
     let mut kills = 0;
     for wanted in [0, 1, 3, 4] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tengen"))
-            .args(["gate", "--store"])
-            .arg(&killed)
-            .args(under(&LONG_GATE))
+        let mut child = gate(&killed, LONG_GATE)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -232,7 +199,7 @@ fn a_gate_killed_at_any_moment_ends_as_an_undisturbed_one() {
         kills += usize::from(!ended.success());
     }
     assert!(kills >= 2, "only {kills} kills came in time");
-    let after = plain(under(&["gate.games=16", "gate.visits=1"]), "gate", &killed);
+    let after = ended(gate(&killed, &["gate.games=16", "gate.visits=1"]));
     if kills == 4 {
         assert_eq!(after["verdicts"], undisturbed["verdicts"]);
     }
@@ -265,7 +232,7 @@ fn training_stops_if_more_than_one_percent_of_the_shards_is_damaged() {
     // At the next start, when both are already in quarantine, it still stops.
     for _ in 0..2 {
         let output = tengen("train", &store, &["--steps", "2"]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = stderr_of(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(
             said.contains("2 of the window's") && said.contains("shards are damaged"),

@@ -1,0 +1,7 @@
+//! Runs and their stages as real processes: undisturbed, stopped, killed, and with damaged files.
+#![cfg(feature = "torch")]
+
+mod common;
+mod crash;
+mod ends;
+mod stages;

@@ -1,0 +1,111 @@
+//! How do self-play, the trainer and the gate work together?
+
+use serde::{Deserialize, Serialize};
+
+use tengen_rules::{SettingError, above, check_setting};
+use tengen_samples::SymmetryMode;
+
+/// How self-play, the trainer and the gate work together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoopConfig {
+    /// Number of self-play threads; 0 means one per core. 2 to 4 keep a GPU busy.
+    pub workers: usize,
+    /// Groups of lockstep games that each worker plays in turn, 1 to 1024. Use 1 on a CPU and 2 or more on a GPU.
+    pub groups_per_worker: usize,
+    /// Raises the visits of self-play's full searches during the run: pairs of (positions played, visits from then on)
+    /// in ascending order. Before the first, `selfplay.search.visits` applies. A run learns fastest with few visits
+    /// early and more later.
+    pub later_visits: Vec<(u64, u32)>,
+    /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
+    pub symmetry: SymmetryMode,
+    /// Training starts once the store has this many positions.
+    pub start_positions: u64,
+    /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games
+    /// but eventually overfit.
+    pub reuse: f64,
+    /// Self-play waits when it is this many positions ahead of the trainer. Larger values mean fewer pauses but older
+    /// weights.
+    pub lead_positions: u64,
+    /// A shard is published when it is this many seconds old. Use a few seconds on small boards, where fresh games
+    /// matter most.
+    pub shard_seconds: f64,
+    /// A shard is also published when it has this many positions.
+    pub shard_positions: u64,
+    /// MiB of finished games that may wait on this machine's disk while the store is unreachable; 0 disables waiting.
+    /// Self-play pauses when this space is full and the trainer is too far behind.
+    pub spool_mib: u64,
+    /// How many seconds the run waits for an unreachable or full store before it ends.
+    pub patience_seconds: f64,
+    /// Self-play gets new weights after every so many training steps.
+    pub weights_every_steps: u64,
+    /// A candidate model is published for the gate after every so many training steps.
+    pub candidate_every_steps: u64,
+    /// Seconds between checkpoints, the most training that `kill -9` can lose.
+    pub checkpoint_seconds: f64,
+    /// Number of checkpoints to keep; older ones are deleted.
+    pub checkpoints_kept: usize,
+    /// Whether self-play uses champions only; otherwise it uses the latest weights, which is better on small boards.
+    pub champions_only: bool,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        LoopConfig {
+            workers: 0,
+            groups_per_worker: 1,
+            later_visits: Vec::new(),
+            symmetry: SymmetryMode::Canonical,
+            start_positions: 2000,
+            reuse: 2.0,
+            lead_positions: 2000,
+            shard_seconds: 1.0,
+            shard_positions: 50_000,
+            spool_mib: 1024,
+            patience_seconds: 600.0,
+            weights_every_steps: 10,
+            candidate_every_steps: 500,
+            checkpoint_seconds: 20.0,
+            checkpoints_kept: 2,
+            champions_only: false,
+        }
+    }
+}
+
+impl LoopConfig {
+    /// Checks every setting's range.
+    pub(super) fn validate(&self) -> Result<(), SettingError> {
+        check_setting("loop.workers", self.workers, 0..=4096)?;
+        check_setting("loop.groups_per_worker", self.groups_per_worker, 1..=1024)?;
+        self.check_later_visits()?;
+        check_setting("loop.reuse", self.reuse, above(0.0, 1e6))?;
+        check_setting("loop.lead_positions", self.lead_positions, 1..)?;
+        check_setting("loop.shard_seconds", self.shard_seconds, above(0.0, 1e9))?;
+        check_setting("loop.shard_positions", self.shard_positions, 1..)?;
+        check_setting("loop.spool_mib", self.spool_mib, 0..=1 << 30)?;
+        check_setting("loop.patience_seconds", self.patience_seconds, 0.0..=1e9)?;
+        check_setting("loop.weights_every_steps", self.weights_every_steps, 1..)?;
+        check_setting("loop.candidate_every_steps", self.candidate_every_steps, 1..)?;
+        check_setting("loop.checkpoint_seconds", self.checkpoint_seconds, 0.0..=1e9)?;
+        check_setting("loop.checkpoints_kept", self.checkpoints_kept, 1..)
+    }
+
+    /// Checks that every entry has visits and more positions than the one before it.
+    fn check_later_visits(&self) -> Result<(), SettingError> {
+        let mut before = None;
+        for (number, &(positions, visits)) in self.later_visits.iter().enumerate() {
+            let refuse = |expected: String| {
+                let key = format!("loop.later_visits[{number}]");
+                Err(SettingError::new(key, format!("[{positions}, {visits}]"), expected))
+            };
+            match before {
+                _ if visits == 0 => return refuse("[positions, visits] with 1 visit or more".to_owned()),
+                Some((earlier, of)) if positions <= earlier => {
+                    return refuse(format!("more positions than [{earlier}, {of}], the entry before it"));
+                }
+                _ => before = Some((positions, visits)),
+            }
+        }
+        Ok(())
+    }
+}
