@@ -53,9 +53,9 @@ pub(crate) const MOST_VISITS: u32 = 200_000;
 
 impl SearchPlayer {
     /// A player with this name that evaluates positions with `predictor` and searches as `config` says.
-    pub fn new(name: String, predictor: Box<dyn Predictor>, config: SearchConfig) -> SearchPlayer {
+    pub fn new(name: impl Into<String>, predictor: Box<dyn Predictor>, config: SearchConfig) -> SearchPlayer {
         SearchPlayer {
-            name,
+            name: name.into(),
             predictor,
             config,
             temperature: Temperature::NONE,

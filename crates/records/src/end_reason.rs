@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub enum EndReason {
     /// Two passes in a row: the game is over under the rules and scored.
     TwoPasses,
-    /// The game was stopped before two passes because it is settled ([`Position::is_settled`](tengen_rules::Position::is_settled)); the current grid was
-    /// scored.
+    /// The game was stopped before two passes because it is settled
+    /// ([`Position::is_settled`](tengen_rules::Position::is_settled)); the current grid was scored.
     Settled,
     /// A long cycle tied the game under rules that say so, regardless of komi; there is no score.
     LongCycle,

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
-use tengen_evaluator::{AColor, MatchConfig, MatchContext, RandomPlayer, SearchPlayer, run_match};
+use tengen_evaluator::{MatchConfig, MatchContext, MatchEvent, RandomPlayer, SearchPlayer, run_match};
 use tengen_network::TorchPredictor;
 use tengen_run::{RunConfig, Setup};
 use tengen_search::SearchConfig;
@@ -26,22 +26,18 @@ fn main() -> anyhow::Result<()> {
 
     let store = Store::open(&location, Create::Never)?;
     let (_, champion) = store.models().champion()?.context("a finished run has a champion")?;
-    let model = store.models().load(&champion.model_id)?;
-    let predictor = TorchPredictor::new(&model.weights, setup.predictor)?;
-    let name = champion.model_id.to_string();
-    let mut champion = SearchPlayer::new(name, Box::new(predictor), SearchConfig::for_play(64));
-    let mut random = RandomPlayer::new(None);
+    let weights = store.models().load(&champion.model_id)?.weights;
+    let predictor = Box::new(TorchPredictor::new(&weights, setup.predictor)?);
+    let mut champion = SearchPlayer::new("champion", predictor, SearchConfig::for_play(64));
     let games = MatchConfig {
         size: "5x5".parse()?,
         komi: "24.5".parse()?,
         games: 20,
-        a_color: AColor::Black,
         ..MatchConfig::default()
     };
-    let context = MatchContext::default();
-    let result = run_match(&games, &mut champion, &mut random, &context, &mut |_| {
-        ControlFlow::Continue(())
-    })?;
+    let (mut random, context) = (RandomPlayer::new(None), MatchContext::default());
+    let keep_going = &mut |_: &MatchEvent<'_>| ControlFlow::Continue(());
+    let result = run_match(&games, &mut champion, &mut random, &context, keep_going)?;
     println!("Won {} of {} games against random.", result.a_points, result.games);
     Ok(())
 }
