@@ -2,13 +2,16 @@
 //!
 //! Never here: networks, losses, printing.
 
+mod draws;
 mod game_cache;
+mod held_out;
 mod sample_config;
 mod samples;
 mod stored_game;
 mod window;
 
 pub use game_cache::CacheError;
+pub use held_out::is_held_out;
 pub use sample_config::{CachePlace, SampleConfig, SymmetryMode};
 pub use samples::{SampleError, SampleSource, WindowLoad};
 pub use window::{Window, WindowConfig, WindowDamage};

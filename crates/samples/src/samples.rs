@@ -11,7 +11,9 @@ use tengen_rng::SplitMix64;
 use tengen_rules::{Size, Symmetry};
 use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
 
+use crate::draws::Draws;
 use crate::game_cache::{Block, CacheError, GameCache};
+use crate::held_out::is_held_out;
 use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::stored_game::StoredGame;
 use crate::window::Window;
@@ -31,7 +33,11 @@ const UNPACKED_AT_ONCE: usize = 256;
 /// The unpacked games of one shard.
 struct LoadedShard {
     key: String,
+    /// The games to train on.
     games: Vec<StoredGame>,
+    /// The games that are never trained on.
+    held_out: Vec<StoredGame>,
+    /// Positions of all games.
     positions: u64,
     block: Block,
 }
@@ -39,7 +45,8 @@ struct LoadedShard {
 impl LoadedShard {
     /// Memory in bytes that the shard always takes, even if no sample is drawn from it.
     fn memory_bytes(&self) -> usize {
-        let index = self.games.len() * (size_of::<StoredGame>() + INDEX_ENTRY);
+        let games = self.games.len() + self.held_out.len();
+        let index = games * (size_of::<StoredGame>() + Draws::ENTRY_BYTES);
         match &self.block {
             Block::Memory(bytes) => index + bytes.len(),
             Block::Mapped(_) => index,
@@ -54,9 +61,6 @@ impl LoadedShard {
         }
     }
 }
-
-/// Memory in bytes that a game takes in the index of the source.
-const INDEX_ENTRY: usize = size_of::<u64>() + size_of::<(u32, u32)>();
 
 /// Why games could not be prepared for drawing.
 #[derive(Debug, thiserror::Error)]
@@ -97,10 +101,12 @@ pub struct SampleSource {
     shards: VecDeque<LoadedShard>,
     /// Shards of the window that were read but exceeded the memory limit.
     too_old: BTreeSet<String>,
-    /// Cumulative weight up to and including each game, in the order of shards and games.
-    cumulative: Vec<u64>,
-    /// Shard and game of every entry of `cumulative`.
-    places: Vec<(u32, u32)>,
+    /// Share of the games that are never trained on.
+    held_out_share: f64,
+    /// The positions to train on.
+    trained: Draws,
+    /// The positions of the games that are never trained on.
+    held_out: Draws,
     /// Total size of all scratch files in bytes.
     disk_bytes: usize,
     /// Samples drawn since mapped memory was last released.
@@ -126,11 +132,23 @@ impl SampleSource {
             cache,
             shards: VecDeque::new(),
             too_old: BTreeSet::new(),
-            cumulative: Vec::new(),
-            places: Vec::new(),
+            held_out_share: 0.0,
+            trained: Draws::default(),
+            held_out: Draws::default(),
             disk_bytes: 0,
             drawn: AtomicUsize::new(0),
         }
+    }
+
+    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`] selects by their ids. Their positions come
+    /// only from [`SampleSource::draw_held_out`].
+    ///
+    /// # Panics
+    /// If games were added before.
+    pub fn holding_out(mut self, share: f64) -> SampleSource {
+        assert!(self.shards.is_empty(), "the games to hold out are chosen before any is added");
+        self.held_out_share = share;
+        self
     }
 
     /// Adds the games of a shard as the newest ones, leaving out games without a result. A known key is ignored. The
@@ -153,23 +171,26 @@ impl SampleSource {
 
     fn unpack(&self, key: &str, records: &[GameRecord]) -> Result<LoadedShard, SampleError> {
         let planes = self.config.planes;
-        let (mut bytes, mut games) = (Vec::new(), Vec::new());
+        let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
         for part in records.chunks(UNPACKED_AT_ONCE) {
-            let unpack = |record| {
+            let unpack = |record: &GameRecord| {
                 let mut bytes = Vec::new();
                 let game = StoredGame::unpack(record, planes, &mut bytes)?;
-                Ok(game.map(|game| (game, bytes)))
+                let is_held_out = is_held_out(&record.game_id, self.held_out_share);
+                Ok(game.map(|game| (game, is_held_out, bytes)))
             };
             let unpacked: Result<Vec<_>, RecordError> = part.par_iter().map(unpack).collect();
-            for (game, its_bytes) in unpacked?.into_iter().flatten() {
-                games.push(game.moved(bytes.len()));
+            for (game, is_held_out, its_bytes) in unpacked?.into_iter().flatten() {
+                let list = if is_held_out { &mut held_out } else { &mut games };
+                list.push(game.moved(bytes.len()));
                 bytes.extend_from_slice(&its_bytes);
             }
         }
         Ok(LoadedShard {
             key: key.to_owned(),
-            positions: games.iter().map(|game| game.plies() as u64).sum(),
+            positions: games.iter().chain(&held_out).map(|game| game.plies() as u64).sum(),
             games,
+            held_out,
             block: self.cache.keep(bytes)?,
         })
     }
@@ -267,13 +288,14 @@ impl SampleSource {
 
     fn is_within_limits(&self) -> bool {
         let fits = self.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
-        fits && self.positions() <= self.config.max_positions
+        let positions: u64 = self.shards.iter().map(|shard| shard.positions).sum();
+        fits && positions <= self.config.max_positions
     }
 
     fn index(&mut self) {
         self.disk_bytes = 0;
-        self.cumulative.clear();
-        self.places.clear();
+        self.trained.clear();
+        self.held_out.clear();
         (0..self.shards.len()).for_each(|number| self.index_shard(number));
     }
 
@@ -281,22 +303,28 @@ impl SampleSource {
     fn index_shard(&mut self, number: usize) {
         let shard = &self.shards[number];
         self.disk_bytes += shard.disk_bytes();
-        let mut sum = self.cumulative.last().copied().unwrap_or(0);
-        for (game_number, game) in shard.games.iter().enumerate() {
-            sum += game.total_weight();
-            self.cumulative.push(sum);
-            self.places.push((number as u32, game_number as u32));
-        }
+        self.trained.add(number, &shard.games);
+        self.held_out.add(number, &shard.held_out);
     }
 
-    /// Number of positions that can be drawn.
+    /// Number of positions in the games to train on.
     pub fn positions(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.positions).sum()
+        self.trained.positions()
     }
 
-    /// Number of games that positions can be drawn from.
+    /// Number of games to train on.
     pub fn games(&self) -> usize {
-        self.shards.iter().map(|shard| shard.games.len()).sum()
+        self.trained.games()
+    }
+
+    /// Number of positions in the games that are never trained on.
+    pub fn held_out_positions(&self) -> u64 {
+        self.held_out.positions()
+    }
+
+    /// Number of games that are never trained on.
+    pub fn held_out_games(&self) -> usize {
+        self.held_out.games()
     }
 
     /// Memory in bytes that the games take even if they are not drawn: all of them if they are kept in memory,
@@ -310,14 +338,35 @@ impl SampleSource {
         self.disk_bytes
     }
 
-    /// Draws `count` samples with replacement, each position with probability proportional to its weight. The same
+    /// Draws `count` samples to train on with replacement, each position with probability proportional to its weight. The
+    /// same
     /// games in the same order, count, seed and mode give the same samples, regardless of the number of threads and of
     /// where the games are kept. `None` if there is nothing to draw from.
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
-        let total = self.cumulative.last().copied().filter(|&total| total > 0)?;
+        self.draw_from(&self.trained, |shard| &shard.games, count, seed, mode)
+    }
+
+    /// Like [`SampleSource::draw_samples`], from the games that are never trained on.
+    pub fn draw_held_out(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
+        self.draw_from(&self.held_out, |shard| &shard.held_out, count, seed, mode)
+    }
+
+    fn draw_from(
+        &self,
+        draws: &Draws,
+        games: fn(&LoadedShard) -> &[StoredGame],
+        count: usize,
+        seed: u64,
+        mode: SymmetryMode,
+    ) -> Option<Vec<Sample>> {
+        let total = draws.total().filter(|&total| total > 0)?;
         let mut random = SplitMix64::new(seed);
         let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.bits())).collect();
-        let build = |&(offset, symmetry): &(u64, u64)| self.build(offset, symmetry, mode);
+        let build = |&(offset, symmetry): &(u64, u64)| {
+            let (shard, game, within) = draws.find(offset);
+            let shard = &self.shards[shard];
+            self.build(shard, &games(shard)[game], within, symmetry, mode)
+        };
         let mut samples = Vec::with_capacity(count);
         for picks in picks.chunks(self.samples_to_release()) {
             self.make_room(picks.len());
@@ -352,16 +401,20 @@ impl SampleSource {
             .map(|samples| TrainingBatch::of(&samples))
     }
 
-    fn build(&self, offset: u64, symmetry: u64, mode: SymmetryMode) -> Sample {
-        let number = self.cumulative.partition_point(|&sum| sum <= offset);
-        let before = if number == 0 { 0 } else { self.cumulative[number - 1] };
-        let (shard, game) = self.places[number];
-        let shard = &self.shards[shard as usize];
+    /// The sample of a game's position at which the running sum of its weights exceeds `offset`.
+    fn build(
+        &self,
+        shard: &LoadedShard,
+        game: &StoredGame,
+        offset: u64,
+        symmetry: u64,
+        mode: SymmetryMode,
+    ) -> Sample {
         let image = |features: &Features| match mode {
             SymmetryMode::Canonical => features.canonical_symmetry(),
             SymmetryMode::Random => random_symmetry(features, symmetry),
         };
-        shard.games[game as usize].sample(shard.block.bytes(), offset - before, self.config.result_share, image)
+        game.sample(shard.block.bytes(), offset, self.config.result_share, image)
     }
 
     /// All board sizes present, sorted.
@@ -369,7 +422,7 @@ impl SampleSource {
         let mut sizes: Vec<_> = self
             .shards
             .iter()
-            .flat_map(|shard| &shard.games)
+            .flat_map(|shard| shard.games.iter().chain(&shard.held_out))
             .map(StoredGame::size)
             .collect();
         sizes.sort_by_key(|size| (size.width(), size.height()));
