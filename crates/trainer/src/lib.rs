@@ -12,8 +12,10 @@ mod loss;
 mod optimizer;
 mod targets;
 mod trainer;
+mod validation;
 
 pub use checkpoint::{AVERAGE_FILE, CheckpointError, METADATA_FILE, OPTIMIZER_FILE, WEIGHTS_FILE};
 pub use config::{LossWeights, Optimizer, Schedule, TrainerConfig};
 pub use loss::Losses;
 pub use trainer::{Trainer, TrainerError};
+pub use validation::Validation;

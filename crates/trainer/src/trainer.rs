@@ -11,6 +11,7 @@ use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::targets::Targets;
+use crate::validation::Validation;
 
 /// A network in training. It stays on one thread.
 #[derive(Debug)]
@@ -124,19 +125,21 @@ impl Trainer {
         }
     }
 
-    /// Validation: the losses of a batch with the averaged weights, without learning from it.
+    /// How well the averaged weights predict a batch, without learning from it.
     ///
     /// # Errors
     /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together.
-    pub fn validate(&self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
+    pub fn validate(&mut self, batch: &TrainingBatch) -> Result<Validation, TrainerError> {
         check(batch, self.network.config().plane_set())?;
+        self.threads.apply();
         let _no_grad = tch::no_grad_guard();
         let network = Network::new(&self.ema_weights(), self.device(), self.config.precision);
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = network.forward(&inputs, Mode::Evaluation);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
-        Ok(terms.read(&terms.total.zeros_like(), self.config.learning_rate_at(self.step)))
+        let losses = terms.read(&terms.total.zeros_like(), self.config.learning_rate_at(self.step));
+        Ok(Validation::new(losses, &outputs, &inputs, &targets, batch))
     }
 
     /// The moving average of the weights and of the running statistics: what plays and what is published.

@@ -179,8 +179,12 @@ fn averaged_weights_predict_what_was_learned() {
     }
     assert_ne!(trainer.ema_weights(), before);
     assert!(trainer.ema_weights().all_finite());
-    let losses = trainer.validate(&batch).expect("a good batch");
-    assert!(losses.policy < 0.5, "{losses:?}");
+    let learned = trainer.validate(&batch).expect("a good batch");
+    assert!(learned.losses.policy < 0.5, "{learned:?}");
+    assert!(learned.policy_top1 > 0.9 && learned.brier < 0.1, "{learned:?}");
+    assert!(learned.calibration_error < 0.2 && learned.margin_error < 5.0, "{learned:?}");
+    let fresh = self::trainer(quick()).validate(&batch).expect("a good batch");
+    assert!(fresh.brier > 0.2 && fresh.margin_error > learned.margin_error, "{fresh:?}");
 }
 
 #[test]
