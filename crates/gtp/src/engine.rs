@@ -145,6 +145,19 @@ pub struct Turn<'a> {
     pub cleanup: bool,
 }
 
+impl<'a> Turn<'a> {
+    /// A turn that will not be played.
+    pub(crate) fn unplayed(position: &'a Position, komi: Komi, clock: &'a Clock) -> Turn<'a> {
+        Turn {
+            position,
+            komi,
+            clock,
+            will_be_played: false,
+            cleanup: false,
+        }
+    }
+}
+
 /// Receives reports during the search for a move, for the `…-genmove_analyze` commands.
 pub struct Watcher<'a> {
     /// What to report, and how often.

@@ -67,9 +67,10 @@ impl ImageTable {
 }
 
 /// The image of `set` under a point map.
+#[inline]
 pub fn image(map: &[u16], set: &PointSet) -> PointSet {
     let mut words = [0u64; 6];
-    for (number, &word) in set.words().iter().enumerate() {
+    for (number, &word) in set.words()[..map.len().div_ceil(64)].iter().enumerate() {
         let mut rest = word;
         while rest != 0 {
             let target = usize::from(map[number * 64 + rest.trailing_zeros() as usize]);

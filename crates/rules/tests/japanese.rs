@@ -90,14 +90,7 @@ impl SlowAnalysis {
                 ko: tengen_rules::KoRule::Basic,
                 ..Rules::japanese2008()
             };
-            let stones = |c| {
-                self.size
-                    .points()
-                    .filter(|p| grid[p.index()] == Some(c))
-                    .collect::<PointSet>()
-            };
-            let (black, white) = (stones(Color::Black), stones(Color::White));
-            let mut position = Position::from_setup(self.size, rules, &black, &white, to_move).unwrap();
+            let mut position = self.position(grid, rules, to_move);
             if position.try_play(Move::Play(point)).is_err() {
                 continue;
             }
@@ -116,15 +109,14 @@ impl SlowAnalysis {
         Some(!owners_turn)
     }
 
+    fn position(&self, grid: &Grid, rules: Rules, to_move: Color) -> Position {
+        let stones = |color| self.size.points().filter(|p| grid[p.index()] == Some(color)).collect();
+        let [black, white] = Color::ALL.map(stones);
+        Position::from_setup(self.size, rules, &black, &white, to_move).unwrap()
+    }
+
     fn formation(&self, grid: &Grid) -> bool {
-        let stones = |c| {
-            self.size
-                .points()
-                .filter(|p| grid[p.index()] == Some(c))
-                .collect::<PointSet>()
-        };
-        let (black, white) = (stones(Color::Black), stones(Color::White));
-        let position = Position::from_setup(self.size, Rules::japanese2008(), &black, &white, self.owner).unwrap();
+        let position = self.position(grid, Rules::japanese2008(), self.owner);
         let adjacent = |a: tengen_rules::Point, b: tengen_rules::Point| {
             let (s, c, r) = (self.size, a.column(self.size), a.row(self.size));
             c.abs_diff(b.column(s)) + r.abs_diff(b.row(s)) == 1

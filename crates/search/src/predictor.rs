@@ -31,41 +31,31 @@ pub trait Predictor {
     }
 }
 
-impl<P: Predictor + ?Sized> Predictor for Box<P> {
-    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        (**self).predict(inputs, out)
-    }
+/// Predictors behind a pointer are predictors.
+macro_rules! predict_through {
+    ($pointer:ty) => {
+        impl<P: Predictor + ?Sized> Predictor for $pointer {
+            fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+                (**self).predict(inputs, out)
+            }
 
-    fn name(&self) -> String {
-        (**self).name()
-    }
+            fn name(&self) -> String {
+                (**self).name()
+            }
 
-    fn new_batch(&self, canvas: Size) -> InputBatch {
-        (**self).new_batch(canvas)
-    }
+            fn new_batch(&self, canvas: Size) -> InputBatch {
+                (**self).new_batch(canvas)
+            }
 
-    fn preferred_batch(&self) -> usize {
-        (**self).preferred_batch()
-    }
+            fn preferred_batch(&self) -> usize {
+                (**self).preferred_batch()
+            }
+        }
+    };
 }
 
-impl<P: Predictor + ?Sized> Predictor for &mut P {
-    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        (**self).predict(inputs, out)
-    }
-
-    fn name(&self) -> String {
-        (**self).name()
-    }
-
-    fn new_batch(&self, canvas: Size) -> InputBatch {
-        (**self).new_batch(canvas)
-    }
-
-    fn preferred_batch(&self) -> usize {
-        (**self).preferred_batch()
-    }
-}
+predict_through!(Box<P>);
+predict_through!(&mut P);
 
 /// A network's predictions for a batch of `B` positions on one canvas of `H` rows and `W` columns, `A = H * W`; reused
 /// for every call. Arrays are in C order.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout};
 
 use serde_json::{Value, json};
 
-use crate::common::{Answer, answer, command, tengen};
+use crate::common::{self, Answer, answer, tengen};
 
 /// Sends `input` to the command and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {
@@ -19,12 +19,7 @@ fn talk(args: &[&str], input: &[u8]) -> Answer {
 }
 
 fn start(args: &[&str]) -> Child {
-    command(&[&["analyze", "--model", "uniform"], args].concat())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    common::start(&[&["analyze", "--model", "uniform"], args].concat())
 }
 
 /// Sends queries, one per line, and returns the answers.
@@ -284,14 +279,17 @@ fn can_be_started_like_katago() {
         "logDir = logs\nmaxVisits = 9\nreportAnalysisWinratesAs = SIDETOMOVE\n",
     )
     .unwrap();
-    let mut child = command(&["analysis", "-model", "uniform", "-config"])
-        .arg(&path)
-        .args(["-override-config", "maxVisits=5,homeDataDir=/home/me"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let path = path.to_str().unwrap();
+    let settings = "maxVisits=5,homeDataDir=/home/me";
+    let mut child = common::start(&[
+        "analysis",
+        "-model",
+        "uniform",
+        "-config",
+        path,
+        "-override-config",
+        settings,
+    ]);
     let asked = query("a", json!({"maxVisits": null}));
     writeln!(child.stdin.take().unwrap(), "{asked}").unwrap();
     let answer = answer(child.wait_with_output().unwrap());

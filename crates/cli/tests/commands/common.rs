@@ -1,7 +1,7 @@
 //! Runs the real binary and captures its output.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
@@ -25,6 +25,16 @@ pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
     command.args(args);
     command
+}
+
+/// The binary, started with pipes to all its streams.
+pub(crate) fn start(args: &[&str]) -> Child {
+    command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts")
 }
 
 /// The result of a finished process.

@@ -1,19 +1,12 @@
 //! Runs `tengen gtp`.
 
 use std::io::Write;
-use std::process::Stdio;
 
-use crate::common::{Answer, answer, command, tengen};
+use crate::common::{Answer, answer, start, tengen};
 
 /// Sends `input` to an engine and waits for it to end.
 fn talk(args: &[&str], input: &[u8]) -> Answer {
-    let mut engine = command(&[&["gtp"], args].concat());
-    let mut child = engine
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(&[&["gtp"], args].concat());
     child.stdin.take().unwrap().write_all(input).unwrap();
     let answer = answer(child.wait_with_output().unwrap());
     assert_eq!(answer.code, 0, "{}", answer.stderr);
@@ -119,13 +112,7 @@ fn limits_apply_and_can_change_during_a_session() {
 
 #[test]
 fn the_engine_ends_when_its_controller_disconnects() {
-    let mut engine = command(&["gtp", "--model", "uniform"]);
-    let mut child = engine
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(&["gtp", "--model", "uniform"]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"kata-analyze 1\n").unwrap();
     drop(child.stdout.take());

@@ -1,10 +1,10 @@
 //! `tengen gtp` beyond the GTP standard: files, positions, resigning, randomness, pondering, raw networks.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
-use crate::common::{command, tengen};
+use crate::common::{start, tengen};
 
 struct Engine {
     child: Child,
@@ -13,9 +13,7 @@ struct Engine {
 
 impl Engine {
     fn start(args: &[&str]) -> Engine {
-        let mut gtp = command(&[&["gtp"], args].concat());
-        let gtp = gtp.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = gtp.spawn().unwrap();
+        let mut child = start(&[&["gtp"], args].concat());
         let answers = BufReader::new(child.stdout.take().unwrap());
         Engine { child, answers }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tengen_records::GameRecord;
 use tengen_store::{Create, GamesOf, Store};
 
-use crate::common::{Answer, answer, command, tengen};
+use crate::common::{Answer, answer, command, start, tengen};
 
 const QUICK: [&str; 10] = [
     "match",
@@ -182,26 +182,7 @@ fn ctrl_c_publishes_the_finished_games() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("m");
     let text = out.to_str().unwrap();
-    let args = [
-        "match",
-        "--a",
-        "uniform,visits=40",
-        "--b",
-        "random",
-        "--size",
-        "4",
-        "--komi",
-        "2",
-        "--games",
-        "100000",
-        "--out",
-        text,
-    ];
-    let child = command(&args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(&[&QUICK[..], &["--games", "100000", "--out", text]].concat());
     while !out.join("spec.json").exists() {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -1,12 +1,11 @@
 //! Networks from folders, files and stores in every command that takes a player.
 
 use std::io::Write;
-use std::process::Stdio;
 
 use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_store::{Create, Promotion, Store};
 
-use crate::common::{Answer, command, tengen};
+use crate::common::{Answer, start, tengen};
 
 /// An untrained network.
 fn model() -> Model {
@@ -74,9 +73,7 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     trained.info.fair_komi_half_points.insert("3x3".to_owned(), 6);
     trained.save(&path).unwrap();
     let player = format!("model:{}", path.to_str().unwrap());
-    let mut gtp = command(&["gtp", "--model", &player, "--size", "3", "--komi", "3"]);
-    let gtp = gtp.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = gtp.spawn().unwrap();
+    let mut child = start(&["gtp", "--model", &player, "--size", "3", "--komi", "3"]);
     let lines = "kata-set-rules aga\ntengen-warnings\nboardsize 4\nkomi 20\nkomi 17\ntengen-warnings\nshowboard\n";
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let answer = crate::common::answer(child.wait_with_output().unwrap());

@@ -111,26 +111,9 @@ fn usage_errors_are_one_sentence() {
 
 #[test]
 fn show_lists_illegal_points_with_reasons() {
-    let answer = tengen(&[
-        "rules",
-        "show",
-        "--size",
-        "3",
-        "--moves",
-        "A2 C3 B1 C2 C1 pass B2 A1",
-        "--json",
-    ]);
-    answer.refuses(1, "turn 8, white A1, is illegal");
-    let answer = tengen(&[
-        "rules",
-        "show",
-        "--size",
-        "3",
-        "--moves",
-        "A2 C3 B1 C2 C1 pass B2",
-        "--json",
-    ])
-    .json();
+    let show = |moves| tengen(&["rules", "show", "--size", "3", "--moves", moves, "--json"]);
+    show("A2 C3 B1 C2 C1 pass B2 A1").refuses(1, "turn 8, white A1, is illegal");
+    let answer = show("A2 C3 B1 C2 C1 pass B2").json();
     assert_eq!(answer["board"], json!(["..O", "XXO", ".XX"]));
     assert_eq!(answer["to_move"], "white");
     assert_eq!(answer["illegal"][0]["point"], "A1");

@@ -96,13 +96,14 @@ impl Place {
         let (begun, in_flight) = self.in_flight();
         assert!(in_flight > 0);
         assert_eq!(self.published() + self.spooled() + in_flight, begun);
-        let (step, _) = self
-            .store()
-            .checkpoints()
-            .latest()
-            .expect("readable")
-            .expect("a checkpoint");
-        step
+        self.last_step()
+    }
+
+    /// The step of the newest checkpoint.
+    #[track_caller]
+    fn last_step(&self) -> u64 {
+        let latest = self.store().checkpoints().latest().expect("readable");
+        latest.expect("a checkpoint").0
     }
 }
 
@@ -281,7 +282,7 @@ fn a_failing_worker_loses_nothing() {
     );
     let (begun_now, in_flight) = place.in_flight();
     assert_eq!(place.published() + in_flight, begun + begun_now);
-    let (step, _) = store.checkpoints().latest().expect("readable").expect("a checkpoint");
+    let step = place.last_step();
     assert!(step >= 20, "{step}");
 }
 
@@ -327,12 +328,7 @@ fn the_train_command_leaves_a_checkpoint_of_its_last_step() {
     place.swap("models");
     run.fails("training failed");
     place.swap("models");
-    let (step, _) = place
-        .store()
-        .checkpoints()
-        .latest()
-        .expect("readable")
-        .expect("a checkpoint");
+    let step = place.last_step();
     assert!(step > 0 && step.is_multiple_of(300), "{step}");
 }
 
@@ -390,13 +386,7 @@ fn stopped_stages_print_what_they_have_done() {
     let output = run.end();
     assert_eq!(output.status.code(), Some(143), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let (step, _) = place
-        .store()
-        .checkpoints()
-        .latest()
-        .expect("readable")
-        .expect("a checkpoint");
-    assert_eq!(done["steps"], step);
+    assert_eq!(done["steps"], place.last_step());
 
     let mut gate = place.command("gate", &[]);
     gate.arg("--follow");

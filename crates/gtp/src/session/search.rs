@@ -47,13 +47,7 @@ impl<E: Engine> Session<E> {
         if position.is_over() {
             return None;
         }
-        let turn = Turn {
-            position: &position,
-            komi: self.game.komi(),
-            clock: &self.clock,
-            will_be_played: false,
-            cleanup: false,
-        };
+        let turn = Turn::unplayed(&position, self.game.komi(), &self.clock);
         Some(ask(&mut self.engine, &turn))
     }
 
@@ -161,11 +155,9 @@ impl<E: Engine> Session<E> {
             return Ok(Genmove::plain(Move::Pass));
         }
         let turn = Turn {
-            position: &position,
-            komi: self.game.komi(),
-            clock: &self.clock,
             will_be_played: purpose != Purpose::Regression,
             cleanup: purpose == Purpose::Cleanup,
+            ..Turn::unplayed(&position, self.game.komi(), &self.clock)
         };
         let answer = self
             .engine

@@ -73,13 +73,7 @@ impl<E: Engine> Session<E> {
             return Ok(None);
         }
         let position = self.game.position().clone().between_machines();
-        let turn = Turn {
-            position: &position,
-            komi: self.game.komi(),
-            clock: &self.clock,
-            will_be_played: false,
-            cleanup: false,
-        };
+        let turn = Turn::unplayed(&position, self.game.komi(), &self.clock);
         self.engine.ownership(&turn).map_err(|error| error.to_string())
     }
 
