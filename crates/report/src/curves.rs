@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::plot::{Axis, Plot, Series, Shape, Tone};
-use crate::metrics::{Event, Measured, Rating, Selfplay, Train};
+use crate::metrics::{Event, Measured, Rating, Selfplay, Train, Validation};
 
 /// The events of a run, grouped by kind.
 #[derive(Default)]
 pub(super) struct Curves<'a> {
     train: Vec<(f64, &'a Train)>,
+    validation: Vec<&'a Validation>,
     selfplay: Vec<(f64, &'a Selfplay)>,
     /// The newest rating of each model, ordered by the model's evaluations.
     ratings: Vec<Rating>,
@@ -28,6 +29,10 @@ impl<'a> Curves<'a> {
                 Measured::Train(train) => {
                     while curves.train.pop_if(|last| last.1.step >= train.step).is_some() {}
                     curves.train.push((at, train));
+                }
+                Measured::Validation(validation) => {
+                    while curves.validation.pop_if(|last| last.step >= validation.step).is_some() {}
+                    curves.validation.push(validation);
                 }
                 Measured::Selfplay(selfplay) => {
                     curves.selfplay.push((at, selfplay));
@@ -283,7 +288,7 @@ pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
             Measured::Rating(rating) => {
                 newest.insert(&rating.model_id, rating.clone());
             }
-            Measured::Train(_) | Measured::Selfplay(_) | Measured::Gate(_) => {}
+            Measured::Train(_) | Measured::Validation(_) | Measured::Selfplay(_) | Measured::Gate(_) => {}
         }
     }
     let mut ratings: Vec<_> = newest.into_values().collect();

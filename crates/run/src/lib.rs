@@ -26,6 +26,7 @@ mod session;
 mod status;
 mod summary;
 mod training;
+mod validation;
 mod watch;
 
 pub use config::{BudgetConfig, LoopConfig, RunConfig, keys};

@@ -23,6 +23,7 @@ use crate::publisher::Publisher;
 use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
+use crate::validation::{Comparison, Remembering};
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -254,6 +255,7 @@ fn train(
 ) -> anyhow::Result<()> {
     tengen_network::set_threads(shared.run.config.training.threads);
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
+    let mut remembering = Remembering::default();
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
         shared.move_lead(training);
@@ -262,6 +264,9 @@ fn train(
         if may_step {
             let losses = training.step()?;
             shared.status().add_step(&losses);
+            if let Some(comparison) = training.validate_if_due()? {
+                take_validation(shared, &mut remembering, &comparison);
+            }
             after_step(shared, training, to_gate)?;
         } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
             training.take_in(vec![shard])?;
@@ -270,6 +275,15 @@ fn train(
         training.checkpoint_if_due(ledger)?;
     }
     Ok(())
+}
+
+/// Records and shows a validation, and warns if the network remembers.
+fn take_validation(shared: &Shared<'_>, remembering: &mut Remembering, comparison: &Comparison) {
+    shared.record(Measured::Validation(comparison.event()));
+    shared.status().validation = Some(comparison.held_out);
+    if let Some(warning) = remembering.look(comparison) {
+        shared.run.watch.say(&warning);
+    }
 }
 
 /// Hands weights to self-play and models to the gate when due.

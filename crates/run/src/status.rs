@@ -7,7 +7,7 @@ use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
-use tengen_trainer::Losses;
+use tengen_trainer::{Losses, Validation};
 
 use crate::ledger::Ledger;
 use crate::opened::Opened;
@@ -39,6 +39,8 @@ pub(crate) struct Status {
     /// Sums over the steps since the last event.
     losses: LossSums,
     last_losses: Option<Losses>,
+    /// How well the network predicted held-out games last.
+    pub validation: Option<Validation>,
     /// Games since the last event.
     recent: GameSums,
     /// Games since the speed was last updated.
@@ -96,6 +98,7 @@ impl Status {
             ledger: Ledger::default(),
             losses: LossSums::default(),
             last_losses: None,
+            validation: None,
             recent: GameSums::default(),
             speed: Speed {
                 at: now,
@@ -211,6 +214,9 @@ impl Status {
                 )
             },
         );
+        let held_out = self.validation.as_ref().map_or_else(String::new, |validation| {
+            format!(", held out {:.3}", validation.losses.total)
+        });
         let limited = run.config.budget.is_limited();
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
@@ -221,7 +227,7 @@ impl Status {
                 thousands(self.speed.evaluations_per_second as u64),
             ),
             training: format!(
-                "step {}, {loss}, window {} of {}",
+                "step {}, {loss}{held_out}, window {} of {}",
                 thousands(self.steps),
                 thousands(self.window_positions),
                 counted(self.positions, "position")

@@ -17,6 +17,7 @@ use tengen_trainer::{Losses, Trainer, TrainerError};
 use crate::config::RunConfig;
 use crate::ledger::Ledger;
 use crate::opened::{Opened, publish_model};
+use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
@@ -70,7 +71,7 @@ impl Training {
             run_id: run.run_id.clone(),
             watch: Arc::clone(&run.watch),
             trainer,
-            source: SampleSource::for_store(store, config.samples.clone()),
+            source: SampleSource::for_store(store, config.samples.clone()).holding_out(config.loop_config.held_out),
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
@@ -157,6 +158,29 @@ impl Training {
         let losses = self.trainer.step(&batch);
         self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));
         Ok(losses?)
+    }
+
+    /// Compares the network's predictions on held-out games with those on the window, if that is due after the last
+    /// step. `None` if it is not, or if the window has no held-out games.
+    pub(crate) fn validate_if_due(&mut self) -> anyhow::Result<Option<Comparison>> {
+        let (step, settings) = (self.trainer.steps(), &self.config.loop_config);
+        if !step.is_multiple_of(settings.validate_every_steps) {
+            return Ok(None);
+        }
+        let seed = |of| rng::fold(self.config.seed, &[step, of]);
+        let held_out = self.source.draw_held_out(SAMPLES, seed(1), settings.symmetry);
+        let window = self.source.draw_samples(SAMPLES, seed(2), settings.symmetry);
+        let Some((held_out, window)) = held_out.zip(window) else {
+            return Ok(None);
+        };
+        let (held_out, window) = (self.trainer.batch(&held_out), self.trainer.batch(&window));
+        Ok(Some(Comparison {
+            step,
+            held_out: self.trainer.validate(&held_out)?,
+            window: self.trainer.validate(&window)?,
+            games: self.source.held_out_games(),
+            positions: self.source.held_out_positions(),
+        }))
     }
 
     /// Checks the store for games that others have published, merged or pruned, and updates the window.

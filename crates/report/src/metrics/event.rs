@@ -20,6 +20,8 @@ pub struct Event {
 pub enum Measured {
     /// Training steps since the previous event.
     Train(Train),
+    /// How well the network predicts games that it is not trained on.
+    Validation(Validation),
     /// Self-play since the previous event.
     Selfplay(Selfplay),
     /// A verdict of the gate on a candidate.
@@ -130,6 +132,54 @@ figures! {
         grad_norm: f64,
         /// Samples per second.
         positions_per_second: f64,
+    }
+}
+
+figures! {
+    /// The averaged weights on positions of held-out games, which are never trained on, and of the training window.
+    struct Validation {
+        /// Optimizer steps since the run began.
+        step: u64,
+        /// Held-out games in the window.
+        held_out_games: u64,
+        /// Positions of those games.
+        held_out_positions: u64,
+        /// The weighted sum of the losses, on held-out games.
+        total_loss: f64,
+        /// Cross-entropy of the policy against the search's target, in nats, on held-out games.
+        policy_loss: f64,
+        /// Cross-entropy of win, tie and loss, in nats, on held-out games.
+        value_loss: f64,
+        /// Cross-entropy of the final margin's distribution, in nats, on held-out games.
+        margin_loss: f64,
+        /// Loss of the ownership head, per point, on held-out games.
+        ownership_loss: f64,
+        /// Share of held-out positions in which the network's first move is the search's, 0 to 1.
+        policy_top1: f64,
+        /// Mean squared error of the predicted score of a game, 0 to 1, on held-out games.
+        brier: f64,
+        /// Expected calibration error of that score, 0 to 1, on held-out games.
+        calibration_error: f64,
+        /// Mean error of the expected margin, in points, on held-out games.
+        margin_error: f64,
+        /// `total_loss` on the training window.
+        window_total_loss: f64,
+        /// `policy_loss` on the training window.
+        window_policy_loss: f64,
+        /// `value_loss` on the training window.
+        window_value_loss: f64,
+        /// `margin_loss` on the training window.
+        window_margin_loss: f64,
+        /// `ownership_loss` on the training window.
+        window_ownership_loss: f64,
+        /// `policy_top1` on the training window.
+        window_policy_top1: f64,
+        /// `brier` on the training window.
+        window_brier: f64,
+        /// `calibration_error` on the training window.
+        window_calibration_error: f64,
+        /// `margin_error` on the training window.
+        window_margin_error: f64,
     }
 }
 
@@ -253,6 +303,7 @@ impl Event {
     pub fn kind(&self) -> &'static str {
         match &self.measured {
             Measured::Train(_) => "train",
+            Measured::Validation(_) => "validation",
             Measured::Selfplay(_) => "selfplay",
             Measured::Gate(_) => "gate",
             Measured::Model(_) => "model",
@@ -260,11 +311,12 @@ impl Event {
         }
     }
 
-    /// The event's position on its curves: optimizer steps for training and models, games for self-play, evaluations
+    /// The event's position on its curves: optimizer steps for training, validation and models, games for self-play, evaluations
     /// for ratings, seconds of the run for the gate.
     pub fn axis(&self) -> u64 {
         match &self.measured {
             Measured::Train(train) => train.step,
+            Measured::Validation(validation) => validation.step,
             Measured::Selfplay(selfplay) => selfplay.games,
             Measured::Gate(_) => self.elapsed_seconds.max(0.0) as u64,
             Measured::Model(model) => model.step,
@@ -276,6 +328,7 @@ impl Event {
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         match &self.measured {
             Measured::Train(train) => train.scalars(),
+            Measured::Validation(validation) => validation.scalars(),
             Measured::Selfplay(selfplay) => selfplay.scalars(),
             Measured::Gate(gate) => gate.scalars(),
             Measured::Model(model) => model.scalars(),
@@ -306,6 +359,11 @@ mod tests {
             Measured::Train(Train {
                 step: 7,
                 ..Train::default()
+            }),
+            Measured::Validation(Validation {
+                step: 100,
+                brier: 0.2,
+                ..Validation::default()
             }),
             Measured::Selfplay(Selfplay {
                 games: 3,

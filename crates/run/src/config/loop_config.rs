@@ -24,6 +24,11 @@ pub struct LoopConfig {
     /// Samples trained on per new position. 2 was best on small boards; larger values learn more from the same games
     /// but eventually overfit.
     pub reuse: f64,
+    /// Share of the games, chosen by a hash of their ids, that are never trained on. The losses on them tell learning
+    /// from remembering. Larger values measure more precisely but leave fewer games to learn from.
+    pub held_out: f64,
+    /// The network is validated on the held-out games and on the window after every so many training steps.
+    pub validate_every_steps: u64,
     /// Self-play waits when it is this many positions ahead of the trainer. Larger values mean fewer pauses but older
     /// weights.
     pub lead_positions: u64,
@@ -58,6 +63,8 @@ impl Default for LoopConfig {
             symmetry: SymmetryMode::Canonical,
             start_positions: 2000,
             reuse: 2.0,
+            held_out: 0.05,
+            validate_every_steps: 100,
             lead_positions: 2000,
             shard_seconds: 1.0,
             shard_positions: 50_000,
@@ -79,6 +86,8 @@ impl LoopConfig {
         check_setting("loop.groups_per_worker", self.groups_per_worker, 1..=1024)?;
         self.check_later_visits()?;
         check_setting("loop.reuse", self.reuse, above(0.0, 1e6))?;
+        check_setting("loop.held_out", self.held_out, 0.0..=0.5)?;
+        check_setting("loop.validate_every_steps", self.validate_every_steps, 1..)?;
         check_setting("loop.lead_positions", self.lead_positions, 1..)?;
         check_setting("loop.shard_seconds", self.shard_seconds, above(0.0, 1e9))?;
         check_setting("loop.shard_positions", self.shard_positions, 1..)?;

@@ -1,0 +1,151 @@
+//! Does the network learn, or does it only remember? Compares its predictions on held-out games, which are never trained
+//! on, with those on the training window.
+
+use tengen_report::metrics;
+use tengen_trainer::Validation;
+
+/// Positions of either kind in one validation.
+pub(crate) const SAMPLES: usize = 512;
+
+/// Fewer held-out games than this say more about themselves than about the network.
+const MIN_GAMES: usize = 20;
+
+/// Validations before the first warning.
+const MIN_LOOKS: u32 = 5;
+
+/// Weight of the newest validation in the running mean of the gap.
+const RATE: f64 = 0.2;
+
+/// The gap, as a share of the loss on the window, from which the network is said to remember.
+const WARN_FROM: f64 = 0.15;
+
+/// One comparison of the network's predictions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison {
+    pub(crate) step: u64,
+    /// On positions of held-out games.
+    pub(crate) held_out: Validation,
+    /// On positions of the training window.
+    pub(crate) window: Validation,
+    /// Held-out games in the window.
+    pub(crate) games: usize,
+    /// Positions of those games.
+    pub(crate) positions: u64,
+}
+
+impl Comparison {
+    /// How much larger the loss is on held-out games, as a share of the loss on the window.
+    fn gap(&self) -> f64 {
+        self.held_out.losses.total / self.window.losses.total - 1.0
+    }
+
+    pub(crate) fn event(&self) -> metrics::Validation {
+        let (held_out, window) = (&self.held_out, &self.window);
+        metrics::Validation {
+            step: self.step,
+            held_out_games: self.games as u64,
+            held_out_positions: self.positions,
+            total_loss: held_out.losses.total,
+            policy_loss: held_out.losses.policy,
+            value_loss: held_out.losses.value,
+            margin_loss: held_out.losses.margin,
+            ownership_loss: held_out.losses.ownership,
+            policy_top1: held_out.policy_top1,
+            brier: held_out.brier,
+            calibration_error: held_out.calibration_error,
+            margin_error: held_out.margin_error,
+            window_total_loss: window.losses.total,
+            window_policy_loss: window.losses.policy,
+            window_value_loss: window.losses.value,
+            window_margin_loss: window.losses.margin,
+            window_ownership_loss: window.losses.ownership,
+            window_policy_top1: window.policy_top1,
+            window_brier: window.brier,
+            window_calibration_error: window.calibration_error,
+            window_margin_error: window.margin_error,
+        }
+    }
+}
+
+/// Watches the gap between the losses on held-out games and on the window, and warns once if it stays wide.
+#[derive(Debug, Default)]
+pub(crate) struct Remembering {
+    /// The running mean of the gap.
+    gap: f64,
+    looks: u32,
+    warned: bool,
+}
+
+impl Remembering {
+    /// Takes in a comparison. Returns a warning the first time that the mean gap is wide.
+    pub(crate) fn look(&mut self, comparison: &Comparison) -> Option<String> {
+        let gap = comparison.gap();
+        if comparison.games < MIN_GAMES || !gap.is_finite() {
+            return None;
+        }
+        self.looks += 1;
+        self.gap += (gap - self.gap) * RATE.max(1.0 / f64::from(self.looks));
+        if self.warned || self.looks < MIN_LOOKS || self.gap < WARN_FROM {
+            return None;
+        }
+        self.warned = true;
+        Some(format!(
+            "warning: the loss on games that are not trained on is {:.0}% higher than on the training window ({:.2} \
+             against {:.2} at step {}): the network remembers games instead of learning from them; lower loop.reuse, or \
+             widen the window",
+            100.0 * self.gap,
+            comparison.held_out.losses.total,
+            comparison.window.losses.total,
+            comparison.step
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tengen_trainer::Losses;
+
+    fn comparison(held_out: f64, window: f64, games: usize) -> Comparison {
+        let validation = |total| Validation {
+            losses: Losses {
+                total,
+                ..Losses::default()
+            },
+            policy_top1: 0.5,
+            brier: 0.2,
+            calibration_error: 0.1,
+            margin_error: 3.0,
+        };
+        Comparison {
+            step: 100,
+            held_out: validation(held_out),
+            window: validation(window),
+            games,
+            positions: 40 * games as u64,
+        }
+    }
+
+    fn warnings(comparison: &Comparison, looks: usize) -> usize {
+        let mut remembering = Remembering::default();
+        (0..looks).filter(|_| remembering.look(comparison).is_some()).count()
+    }
+
+    #[test]
+    fn a_gap_that_stays_wide_is_told_once() {
+        assert_eq!(warnings(&comparison(2.4, 2.0, 50), 40), 1);
+        assert_eq!(warnings(&comparison(2.4, 2.0, 50), 4), 0, "a few looks prove nothing");
+        assert_eq!(warnings(&comparison(2.2, 2.0, 50), 40), 0, "a narrow gap is usual");
+        assert_eq!(warnings(&comparison(2.4, 2.0, 19), 40), 0, "too few games");
+        assert_eq!(warnings(&comparison(f64::NAN, 2.0, 50), 40), 0);
+    }
+
+    #[test]
+    fn a_single_outlier_is_not_told() {
+        let mut remembering = Remembering::default();
+        for number in 0..40 {
+            let held_out = if number == 10 { 3.0 } else { 2.02 };
+            assert_eq!(remembering.look(&comparison(held_out, 2.0, 50)), None);
+        }
+    }
+}
