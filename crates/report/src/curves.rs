@@ -163,6 +163,69 @@ impl<'a> Curves<'a> {
         ]
     }
 
+    /// How well the network predicts held-out games and the training window, over steps.
+    pub(super) fn validation(&self) -> Vec<Plot> {
+        let curve = |name, tone, figure: fn(&Validation) -> f64| {
+            let points = self.validation.iter().map(|at| (at.step as f64, figure(at))).collect();
+            Series::new(name, tone, Shape::Line, points)
+        };
+        let plot = |title, caption, y, held_out, window| Plot {
+            title,
+            caption,
+            x: Axis::new("optimizer steps"),
+            y,
+            series: vec![
+                curve("window", Tone::Orange, window),
+                curve("held out", Tone::Blue, held_out),
+            ],
+        };
+        vec![
+            plot(
+                "Policy loss on held-out games",
+                "Held-out games are never trained on. If their loss rises above that on the window, the network \
+                 remembers games instead of learning from them.",
+                Axis::new("loss, nats"),
+                |at| at.policy_loss,
+                |at| at.window_policy_loss,
+            ),
+            plot(
+                "Value loss on held-out games",
+                "Cross-entropy of win, tie and loss.",
+                Axis::new("loss, nats"),
+                |at| at.value_loss,
+                |at| at.window_value_loss,
+            ),
+            plot(
+                "First moves that agree with the search",
+                "Share of the positions in which the network's most probable move is that of the search.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                |at| at.policy_top1 * 100.0,
+                |at| at.window_policy_top1 * 100.0,
+            ),
+            plot(
+                "Brier score",
+                "Mean squared error of the predicted score of a game (1 a win, ½ a tie); always predicting ½ gives 0.25.",
+                Axis::showing("score", &[0.0]),
+                |at| at.brier,
+                |at| at.window_brier,
+            ),
+            plot(
+                "Calibration error",
+                "How far predicted scores are from what happened, on average, in ten bins of predicted scores.",
+                Axis::showing("error", &[0.0]),
+                |at| at.calibration_error,
+                |at| at.window_calibration_error,
+            ),
+            plot(
+                "Error of the expected margin",
+                "Mean distance from the final margin after komi.",
+                Axis::showing("points", &[0.0]),
+                |at| at.margin_error,
+                |at| at.window_margin_error,
+            ),
+        ]
+    }
+
     /// What the self-play games look like, over the time of the run.
     pub(super) fn games(&self) -> Vec<Plot> {
         vec![
@@ -372,6 +435,7 @@ mod tests {
         for plot in [
             curves.strength(),
             curves.training(),
+            curves.validation(),
             curves.games(),
             curves.throughput(),
         ]

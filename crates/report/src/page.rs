@@ -62,6 +62,7 @@ fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
         }
         (plots("strength", "Strength", &curves.strength()))
         (plots("training", "Training", &curves.training()))
+        (plots("held-out", "Held-out games", &curves.validation()))
         (plots("games-played", "Self-play games", &games_played))
         h2 #first-moves { "First moves of self-play" }
         p.soft { "The darker a point, the more games started there; symmetric points are counted together." }
@@ -82,6 +83,7 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
     let links = [
         ("strength", "Strength"),
         ("training", "Training"),
+        ("held-out", "Held-out games"),
         ("games-played", "Self-play"),
         ("first-moves", "First moves"),
         ("throughput", "Throughput"),

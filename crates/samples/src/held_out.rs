@@ -12,7 +12,10 @@ pub fn is_held_out(game_id: &str, share: f64) -> bool {
     if share <= 0.0 {
         return false;
     }
-    let hash = Sha256::new().chain_update(b"held_out\n").chain_update(game_id).finalize();
+    let hash = Sha256::new()
+        .chain_update(b"held_out\n")
+        .chain_update(game_id)
+        .finalize();
     let (first, _) = hash.split_first_chunk::<8>().expect("a SHA-256 has 32 bytes");
     (u64::from_be_bytes(*first) as f64) < share * 2f64.powi(64)
 }

@@ -146,7 +146,10 @@ impl SampleSource {
     /// # Panics
     /// If games were added before.
     pub fn holding_out(mut self, share: f64) -> SampleSource {
-        assert!(self.shards.is_empty(), "the games to hold out are chosen before any is added");
+        assert!(
+            self.shards.is_empty(),
+            "the games to hold out are chosen before any is added"
+        );
         self.held_out_share = share;
         self
     }
@@ -402,14 +405,7 @@ impl SampleSource {
     }
 
     /// The sample of a game's position at which the running sum of its weights exceeds `offset`.
-    fn build(
-        &self,
-        shard: &LoadedShard,
-        game: &StoredGame,
-        offset: u64,
-        symmetry: u64,
-        mode: SymmetryMode,
-    ) -> Sample {
+    fn build(&self, shard: &LoadedShard, game: &StoredGame, offset: u64, symmetry: u64, mode: SymmetryMode) -> Sample {
         let image = |features: &Features| match mode {
             SymmetryMode::Canonical => features.canonical_symmetry(),
             SymmetryMode::Random => random_symmetry(features, symmetry),

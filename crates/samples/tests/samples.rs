@@ -8,7 +8,9 @@ use tempfile::TempDir;
 use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Size, Symmetry};
-use tengen_samples::{CachePlace, SampleConfig, SampleError, SampleSource, SymmetryMode, Window, WindowConfig};
+use tengen_samples::{
+    CachePlace, SampleConfig, SampleError, SampleSource, SymmetryMode, Window, WindowConfig, is_held_out,
+};
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::{random_game, random_games};
 
@@ -184,6 +186,37 @@ fn games_without_a_score_and_openings_are_not_drawn() {
     let source = source_of(&[unfinished, resigned], SampleConfig::default());
     assert_eq!(source.games(), 0);
     assert!(source.draw(8, 1, SymmetryMode::Canonical).is_none());
+}
+
+#[test]
+fn held_out_games_are_never_drawn_to_train_on() {
+    let games: Vec<_> = random_games(4, 60)
+        .into_iter()
+        .filter(|game| game.is_finished())
+        .collect();
+    let (held_out, trained): (Vec<_>, Vec<_>) = games.iter().cloned().partition(|game| is_held_out(&game.game_id, 0.4));
+    assert!(held_out.len() >= 5 && trained.len() >= 5, "a share of either kind");
+    let mut source = SampleSource::new(SampleConfig::default()).holding_out(0.4);
+    source.add_games("all", &games).unwrap();
+    assert_eq!(
+        (source.games(), source.held_out_games()),
+        (trained.len(), held_out.len())
+    );
+    // What is drawn is what a source of only these games draws.
+    let only_trained = source_of(&trained, SampleConfig::default());
+    let only_held_out = source_of(&held_out, SampleConfig::default());
+    let mode = SymmetryMode::Random;
+    assert_eq!(
+        source.draw_samples(500, 3, mode),
+        only_trained.draw_samples(500, 3, mode)
+    );
+    assert_eq!(
+        source.draw_held_out(500, 3, mode),
+        only_held_out.draw_samples(500, 3, mode)
+    );
+    assert_eq!(source.positions(), only_trained.positions());
+    assert_eq!(source.held_out_positions(), only_held_out.positions());
+    assert_eq!(only_trained.draw_held_out(1, 3, mode), None);
 }
 
 #[test]

@@ -44,7 +44,10 @@ impl Validation {
     ) -> Validation {
         let value = Value::of(&outputs.margins, inputs.komi());
         let score = (&value.win - &value.loss) * 0.5 + 0.5;
-        let hits = outputs.policy.argmax(-1, false).eq_tensor(&targets.policy.argmax(-1, false));
+        let hits = outputs
+            .policy
+            .argmax(-1, false)
+            .eq_tensor(&targets.policy.argmax(-1, false));
         let of_policy = numbers(&(&targets.weight * &targets.policy_weight));
         let of_result = numbers(&(&targets.weight * &targets.result_weight));
         let scores = numbers(&score);
@@ -88,7 +91,12 @@ fn differences(a: &[f32], b: &[f32], of: fn(f32) -> f32) -> Vec<f32> {
 
 /// Weighted mean; NaN if all weights are 0.
 fn mean(values: &[f32], weights: &[f32]) -> f64 {
-    let pairs = || values.iter().zip(weights).map(|(&value, &weight)| (f64::from(value), f64::from(weight)));
+    let pairs = || {
+        values
+            .iter()
+            .zip(weights)
+            .map(|(&value, &weight)| (f64::from(value), f64::from(weight)))
+    };
     pairs().map(|(value, weight)| value * weight).sum::<f64>() / pairs().map(|(_, weight)| weight).sum::<f64>()
 }
 

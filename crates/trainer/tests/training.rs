@@ -182,9 +182,15 @@ fn averaged_weights_predict_what_was_learned() {
     let learned = trainer.validate(&batch).expect("a good batch");
     assert!(learned.losses.policy < 0.5, "{learned:?}");
     assert!(learned.policy_top1 > 0.9 && learned.brier < 0.1, "{learned:?}");
-    assert!(learned.calibration_error < 0.2 && learned.margin_error < 5.0, "{learned:?}");
+    assert!(
+        learned.calibration_error < 0.2 && learned.margin_error < 5.0,
+        "{learned:?}"
+    );
     let fresh = self::trainer(quick()).validate(&batch).expect("a good batch");
-    assert!(fresh.brier > 0.2 && fresh.margin_error > learned.margin_error, "{fresh:?}");
+    assert!(
+        fresh.brier > learned.brier && fresh.margin_error > learned.margin_error,
+        "{fresh:?}"
+    );
 }
 
 #[test]
