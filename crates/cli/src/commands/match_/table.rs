@@ -1,9 +1,9 @@
 //! Formats a match as tables.
 
 use tengen_evaluator::{ConfidenceSequence, MatchResult, Side, SprtState, WinTieLoss};
+use tengen_report::{Align, Table};
 
 use crate::output;
-use crate::table::{Align, Table};
 
 /// Maximum number of faults listed individually.
 const FAULTS_SHOWN: usize = 5;

@@ -1,8 +1,9 @@
 //! Formats a tournament as tables.
 
+use tengen_report::{Align, Table};
+
 use super::rating::{Row, Standing};
 use crate::output::{self, counted, duration, thousands};
-use crate::table::{Align, Table};
 
 /// Prints the ratings, the cross table and, for models of a run, their cost.
 pub(super) fn print(standing: &Standing, markdown: bool) {
