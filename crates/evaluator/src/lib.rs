@@ -33,7 +33,7 @@ mod sprt;
 mod text;
 
 pub use book::Book;
-pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player};
+pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player, build_player_until};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
 pub use game::{FinishedGame, GameScore};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};
