@@ -17,7 +17,7 @@ mod tables;
 mod tests;
 mod text_table;
 
-pub use numbers::{counted, duration, thousands};
+pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 pub use text_table::{Align, Table};
 
 use std::fs;
