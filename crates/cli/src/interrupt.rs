@@ -73,7 +73,6 @@ impl Interrupt {
     }
 
     /// The flag itself, for code that only reads it.
-    #[cfg(feature = "torch")]
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }

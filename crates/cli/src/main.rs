@@ -14,7 +14,6 @@ mod output;
 mod players;
 #[cfg(feature = "torch")]
 mod screen;
-mod table;
 mod theory;
 
 use std::process::ExitCode;

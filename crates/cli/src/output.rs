@@ -1,7 +1,7 @@
 //! What the program prints: results on stdout, messages for people on stderr.
 
 pub(crate) use tengen_matches::{UsageError, usage};
-pub(crate) use tengen_report::{counted, duration, thousands};
+pub(crate) use tengen_report::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;

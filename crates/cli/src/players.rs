@@ -1,6 +1,8 @@
 //! Turns the text after `--model` or of a PLAYER into a player or a predictor.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 
@@ -175,8 +177,13 @@ impl Loader {
 
     /// The player that a PLAYER text describes.
     pub(crate) fn player(&self, spec: &PlayerSpec) -> anyhow::Result<Box<dyn Player>> {
+        self.player_until(spec, &Arc::default())
+    }
+
+    /// The player that a PLAYER text describes, which gives up its turns once `stop` is set.
+    pub(crate) fn player_until(&self, spec: &PlayerSpec, stop: &Arc<AtomicBool>) -> anyhow::Result<Box<dyn Player>> {
         let mut loader = *self;
-        Ok(tengen_evaluator::build_player(spec, &mut loader)?)
+        Ok(tengen_evaluator::build_player_until(spec, &mut loader, stop)?)
     }
 
     #[cfg(feature = "torch")]

@@ -1,8 +1,10 @@
 //! How does a description become a player?
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tengen_gtp::Timeouts;
+use tengen_gtp::{ControllerError, Timeouts};
 use tengen_search::{Predictor, SearchConfig, SearchMethod, UniformPredictor};
 
 use crate::gtp_player::GtpPlayer;
@@ -66,17 +68,30 @@ impl PredictorLoader for NoModels {
 /// [`PlayerError::Load`] when a model cannot be loaded, [`PlayerError::Start`] when an engine does not start, and
 /// [`PlayerError::Settings`] when options contradict each other.
 pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Result<Box<dyn Player>, PlayerError> {
+    build_player_until(spec, loader, &Arc::default())
+}
+
+/// Like [`build_player`] for a player that can be stopped: once `stop` is set, the player gives up its turns with
+/// [`PlayerError::Stopped`] instead of thinking to the end, and an engine that does not answer is killed.
+///
+/// # Errors
+/// As [`build_player`], and [`PlayerError::Stopped`] if `stop` is set before an engine has started.
+pub fn build_player_until(
+    spec: &PlayerSpec,
+    loader: &mut dyn PredictorLoader,
+    stop: &Arc<AtomicBool>,
+) -> Result<Box<dyn Player>, PlayerError> {
     let options = &spec.options;
     let mut load = |source: ModelSource| {
         let model = loader.load(&source).map_err(|reason| PlayerError::Load {
             player: spec.to_string(),
             reason,
         })?;
-        search_player(spec, model.name, model.predictor, false)
+        search_player(spec, model.name, model.predictor, false, stop)
     };
     match &spec.kind {
         PlayerKind::Random => Ok(Box::new(RandomPlayer::new(options.name.clone()))),
-        PlayerKind::Uniform => search_player(spec, "uniform".to_owned(), Box::new(UniformPredictor), true),
+        PlayerKind::Uniform => search_player(spec, "uniform".to_owned(), Box::new(UniformPredictor), true, stop),
         PlayerKind::Model(path) => load(ModelSource::Path(path.clone())),
         PlayerKind::Store { location, generation } => load(ModelSource::Store {
             location: location.clone(),
@@ -84,10 +99,14 @@ pub fn build_player(spec: &PlayerSpec, loader: &mut dyn PredictorLoader) -> Resu
         }),
         PlayerKind::Gtp(command) => {
             let engines = options.engines.unwrap_or_else(usual_engines);
-            let player = GtpPlayer::start(command.clone(), timeouts(options), engines, options.name.clone());
-            let player = player.map_err(|reason| PlayerError::Start {
-                player: spec.to_string(),
-                reason,
+            let (timeouts, name, stop) = (timeouts(options), options.name.clone(), Arc::clone(stop));
+            let player = GtpPlayer::start(command.clone(), timeouts, engines, name, stop);
+            let player = player.map_err(|reason| match reason {
+                ControllerError::Stopped { .. } => PlayerError::Stopped,
+                reason => PlayerError::Start {
+                    player: spec.to_string(),
+                    reason,
+                },
             })?;
             Ok(Box::new(player))
         }
@@ -99,6 +118,7 @@ fn search_player(
     name: String,
     predictor: Box<dyn Predictor>,
     usual_noise: bool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Box<dyn Player>, PlayerError> {
     let options = &spec.options;
     let by_time = options.time.map(Duration::from_secs_f64);
@@ -130,7 +150,9 @@ fn search_player(
         value: options.temperature.unwrap_or(0.0),
         plies: options.temperature_plies.unwrap_or(USUAL_TEMPERATURE_PLIES),
     };
-    let mut player = SearchPlayer::new(name, predictor, config).with_temperature(temperature);
+    let mut player = SearchPlayer::new(name, predictor, config)
+        .with_temperature(temperature)
+        .with_stop(Arc::clone(stop));
     if let Some(time) = by_time {
         player = player.with_time(time);
     }

@@ -1,7 +1,7 @@
 //! Which Elo difference does a score show, and with what uncertainty?
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
 use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::Pentanomial;
@@ -9,29 +9,57 @@ use crate::pentanomial::Pentanomial;
 /// Quantile of the normal distribution for a 95 % interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
-/// Player A's strength over player B with its 95 % interval. All numbers are finite.
+/// Player A's strength over player B with its 95 % interval.
 ///
 /// - `elo` is the logistic Elo difference of the mean score. The score is kept half a point away from both 0 and the
 ///   maximum, counted over one more game than was played: a match of 100 games, all won, gives +920, not infinity.
 /// - The interval is Wilson's (1927) for the score, with an effective number of independent results: the number of
 ///   pairs divided by their variance as a share of the largest possible (see [`Pentanomial`]; one won and one lost pair
-///   are added for that share only). The ends of the interval are kept away from 0 and 1 in the same way.
+///   are added for that share only). Near a score of 0 or 1 the outer end of Wilson's interval is too close, so it is
+///   replaced by Clopper and Pearson's exact one (1934) if that is farther out. A match that one side won completely
+///   does not bound the difference on that side: no number of wins in a row rules out an even stronger winner.
 /// - `los` is the likelihood of superiority: the probability that A's true score is above ½, from the same variance and
 ///   the normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredEstimate")]
 pub struct EloEstimate {
-    /// Elo difference, positive when A is stronger.
-    #[serde(deserialize_with = "null_as_nan")]
+    /// Elo difference, positive when A is stronger. Always finite.
     pub elo: f64,
-    /// Lower end of the 95 % interval.
-    #[serde(deserialize_with = "null_as_nan")]
-    pub elo_low: f64,
-    /// Upper end of the 95 % interval.
-    #[serde(deserialize_with = "null_as_nan")]
-    pub elo_high: f64,
+    /// Lower end of the 95 % interval; `None` if there is none, because A has not scored at all.
+    pub elo_low: Option<f64>,
+    /// Upper end of the 95 % interval; `None` if there is none, because B has not scored at all.
+    pub elo_high: Option<f64>,
     /// Likelihood of superiority, 0 to 1.
-    #[serde(deserialize_with = "null_as_nan")]
     pub los: f64,
+}
+
+/// An estimate as it is read from a file. Version 0.1.0 ended the interval of a one-sided match at the estimate itself,
+/// which no other interval does, so such an end is read as unbounded.
+#[derive(Deserialize)]
+struct StoredEstimate {
+    #[serde(deserialize_with = "null_as_nan")]
+    elo: f64,
+    elo_low: Option<f64>,
+    elo_high: Option<f64>,
+    #[serde(deserialize_with = "null_as_nan")]
+    los: f64,
+}
+
+impl From<StoredEstimate> for EloEstimate {
+    fn from(stored: StoredEstimate) -> EloEstimate {
+        let StoredEstimate {
+            elo,
+            elo_low,
+            elo_high,
+            los,
+        } = stored;
+        EloEstimate {
+            elo,
+            elo_low: elo_low.filter(|&low| low < elo),
+            elo_high: elo_high.filter(|&high| high > elo),
+            los,
+        }
+    }
 }
 
 impl EloEstimate {
@@ -43,8 +71,8 @@ impl EloEstimate {
         if games == 0.0 {
             return EloEstimate {
                 elo: 0.0,
-                elo_low: elo_of_score(0.25),
-                elo_high: elo_of_score(0.75),
+                elo_low: None,
+                elo_high: None,
                 los: 0.5,
             };
         }
@@ -53,13 +81,11 @@ impl EloEstimate {
             0 => games / single_variance_share(wins, ties, losses),
             _ => games / 2.0 / pairs.variance_share(),
         };
-        let (low, high) = wilson(score, results);
         let margin = 0.5 / (games + 1.0);
-        let elo = |score: f64| elo_of_score(score.clamp(margin, 1.0 - margin));
         EloEstimate {
-            elo: elo(score),
-            elo_low: elo(low),
-            elo_high: elo(high),
+            elo: elo_of_score(score.clamp(margin, 1.0 - margin)),
+            elo_low: upper_end(1.0 - score, results).map(|high| -elo_of_score(high)),
+            elo_high: upper_end(score, results).map(elo_of_score),
             los: likelihood_of_superiority(score, results),
         }
     }
@@ -73,11 +99,26 @@ fn single_variance_share(wins: u64, ties: u64, losses: u64) -> f64 {
     (square - mean * mean) / (mean * (1.0 - mean))
 }
 
-fn wilson(score: f64, results: f64) -> (f64, f64) {
+/// The upper end of the 95 % interval of the true score; `None` if the score is 1, which excludes no higher true score.
+fn upper_end(score: f64, results: f64) -> Option<f64> {
+    if score >= 1.0 {
+        return None;
+    }
     let z2 = Z95 * Z95 / results;
     let center = (score + z2 / 2.0) / (1.0 + z2);
-    let half = (z2 * (score * (1.0 - score) + z2 / 4.0)).sqrt() / (1.0 + z2);
-    (center - half, center + half)
+    let wilson = center + (z2 * (score * (1.0 - score) + z2 / 4.0)).sqrt() / (1.0 + z2);
+    let exact = match score > 0.5 {
+        true => clopper_pearson(score, results),
+        false => 0.0,
+    };
+    Some(wilson.max(exact))
+}
+
+/// The true score that gives at most this many points with a probability of 2.5 %.
+fn clopper_pearson(score: f64, results: f64) -> f64 {
+    let points = score * results;
+    let beta = Beta::new(points + 1.0, results - points).expect("a score below 1 leaves some points");
+    beta.inverse_cdf(0.975)
 }
 
 /// Elo difference of a score between 0 and 1: −400 log₁₀(1 / score − 1).
@@ -126,11 +167,9 @@ mod tests {
                 counts: [0, 0, 0, 0, 50],
             },
         );
-        assert!((won.elo - 921.3).abs() < 1.0 && won.elo_high == won.elo, "{won:?}");
-        assert!(
-            won.elo_low > 400.0 && won.elo_low < 600.0 && won.los > 0.999_999,
-            "{won:?}"
-        );
+        let won_low = won.elo_low.expect("a bound");
+        assert!((won.elo - 921.3).abs() < 1.0 && won.elo_high.is_none(), "{won:?}");
+        assert!(won_low > 400.0 && won_low < 600.0 && won.los > 0.999_999, "{won:?}");
         let lost = EloEstimate::of(
             0,
             0,
@@ -139,11 +178,66 @@ mod tests {
                 counts: [50, 0, 0, 0, 0],
             },
         );
-        assert!((lost.elo + won.elo).abs() < 1e-6 && (lost.elo_high + won.elo_low).abs() < 1e-6);
+        let lost_high = lost.elo_high.expect("a bound");
+        assert!((lost.elo + won.elo).abs() < 1e-6 && (lost_high + won_low).abs() < 1e-6 && lost.elo_low.is_none());
         let one = EloEstimate::of(1, 0, 0, &Pentanomial::default());
-        assert!(one.elo_low < 0.0 && one.elo > 0.0 && one.los < 0.95, "{one:?}");
+        let low = one.elo_low.expect("a bound");
+        assert!(low < 0.0 && one.elo > 0.0 && one.los < 0.95, "{one:?}");
         let none = EloEstimate::of(0, 0, 0, &Pentanomial::default());
-        assert!(none.elo == 0.0 && none.elo_low < -100.0);
+        assert_eq!((none.elo, none.elo_low, none.elo_high), (0.0, None, None));
+    }
+
+    /// The probability that the interval of `games` independent games without ties contains the true score, exactly:
+    /// the sum over all numbers of wins.
+    fn coverage(games: u64, truth: f64) -> f64 {
+        // From the likelier end, so that no probability underflows.
+        let likely = truth.max(1.0 - truth);
+        let mut chance = likely.powi(games as i32);
+        let mut covered = 0.0;
+        for unlikely in 0..=games {
+            let wins = if truth > 0.5 { games - unlikely } else { unlikely };
+            let estimate = EloEstimate::of(wins, 0, games - wins, &Pentanomial::default());
+            let truth_elo = elo_of_score(truth);
+            let above = estimate.elo_low.is_none_or(|low| low <= truth_elo);
+            let below = estimate.elo_high.is_none_or(|high| truth_elo <= high);
+            covered += if above && below { chance } else { 0.0 };
+            chance *= (games - unlikely) as f64 / (unlikely + 1) as f64 * (1.0 - likely) / likely;
+        }
+        covered
+    }
+
+    /// An interval cut off at the estimate contained a true score of 0.98 after 20 games with probability 0.
+    #[test]
+    fn the_interval_contains_extreme_scores_as_often_as_claimed() {
+        assert!((coverage(20, 0.98) - 0.993).abs() < 0.001, "{}", coverage(20, 0.98));
+        for games in [10, 20, 50, 100, 200] {
+            for thousandth in 1..1000 {
+                let truth = f64::from(thousandth) / 1000.0;
+                let covered = coverage(games, truth);
+                assert!(covered > 0.918, "{games} games, true score {truth}: {covered}");
+            }
+            for truth in [0.98, 0.99, 0.995, 0.999, 0.9999] {
+                assert!(coverage(games, truth) > 0.94, "{games} games, true score {truth}");
+                assert!((coverage(games, truth) - coverage(games, 1.0 - truth)).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn unbounded_ends_are_null_and_old_files_are_understood() {
+        let won = EloEstimate::of(20, 0, 0, &Pentanomial::default());
+        let text = serde_json::to_value(won).expect("JSON");
+        assert!(
+            text["elo"].is_f64() && text["elo_low"].is_f64() && text["elo_high"].is_null(),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_value::<EloEstimate>(text).expect("an estimate"), won);
+        let old = r#"{"elo": 645.0, "elo_low": 287.0, "elo_high": 645.0, "los": 0.99}"#;
+        let old: EloEstimate = serde_json::from_str(old).expect("an estimate");
+        assert_eq!((old.elo, old.elo_low, old.elo_high), (645.0, Some(287.0), None));
+        let old = r#"{"elo": -645.0, "elo_low": -645.0, "elo_high": -287.0, "los": 0.01}"#;
+        let old: EloEstimate = serde_json::from_str(old).expect("an estimate");
+        assert_eq!((old.elo, old.elo_low, old.elo_high), (-645.0, None, Some(-287.0)));
     }
 
     #[test]
@@ -172,7 +266,7 @@ mod tests {
                 counts: [50, 0, 0, 0, 50],
             },
         );
-        let width = |estimate: EloEstimate| estimate.elo_high - estimate.elo_low;
+        let width = |estimate: EloEstimate| estimate.elo_high.expect("a bound") - estimate.elo_low.expect("a bound");
         assert!(width(decided_by_color) < width(independent) / 3.0);
         assert!((width(linked) / width(independent) - 2f64.sqrt()).abs() < 0.05);
         // 200 independent games: 1.96 × ½ / √200 = 0.0693 of the score, 48 Elo to each side.
@@ -218,7 +312,8 @@ mod tests {
                     }
                 }
                 let estimate = EloEstimate::of(wins, tied, losses, &counts);
-                inside += u32::from(estimate.elo_low <= truth && truth <= estimate.elo_high);
+                let above = estimate.elo_low.is_none_or(|low| low <= truth);
+                inside += u32::from(above && estimate.elo_high.is_none_or(|high| truth <= high));
             }
             assert!(
                 (930..=1000).contains(&inside),

@@ -238,7 +238,7 @@ impl GateVerdict {
 
     /// Takes a match against an older champion into account: a weaker candidate is rejected.
     pub fn add_older(&mut self, champion: String, result: MatchResult) {
-        let weaker = result.games > 0 && result.estimate.elo_high < 0.0;
+        let weaker = result.estimate.elo_high.is_some_and(|high| high < 0.0);
         (self.decision, self.reason) = match (result.stopped, weaker) {
             (true, _) => (Decision::Undecided, GateReason::Stopped),
             (_, true) => (Decision::Reject, GateReason::Forgot),

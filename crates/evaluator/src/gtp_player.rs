@@ -1,6 +1,7 @@
 //! Any engine that speaks GTP, with one process per parallel game.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use tengen_gtp::{Answer as Genmove, CommandLine, Controller, ControllerError, EngineInfo, Timeouts, rules_for_engine};
@@ -29,6 +30,7 @@ pub struct GtpPlayer {
     info: EngineInfo,
     command: CommandLine,
     timeouts: Timeouts,
+    stop: Arc<AtomicBool>,
     slots: Vec<Slot>,
     engines: usize,
     moves: u64,
@@ -50,7 +52,8 @@ struct Slot {
 
 impl GtpPlayer {
     /// Starts one engine to check that it works and to ask for its name. More are started as games need them, up to
-    /// `engines`.
+    /// `engines`. Once `stop` is set, engines that do not answer within a second or so are killed, and
+    /// [`Player::choose`] returns [`PlayerError::Stopped`].
     ///
     /// # Errors
     /// [`ControllerError`] when it cannot be started or does not speak GTP 2.
@@ -59,8 +62,9 @@ impl GtpPlayer {
         timeouts: Timeouts,
         engines: usize,
         name: Option<String>,
+        stop: Arc<AtomicBool>,
     ) -> Result<GtpPlayer, ControllerError> {
-        let controller = Controller::start(&command, timeouts)?;
+        let controller = Controller::start_until(&command, timeouts, Arc::clone(&stop))?;
         let info = controller.info().clone();
         let name = name.unwrap_or_else(|| name_of(&info, &command));
         let slots = vec![Slot {
@@ -72,6 +76,7 @@ impl GtpPlayer {
             info,
             command,
             timeouts,
+            stop,
             slots,
             engines: engines.max(1),
             moves: 0,
@@ -125,6 +130,7 @@ impl Player for GtpPlayer {
             name: &self.name,
             command: &self.command,
             timeouts: self.timeouts,
+            stop: &self.stop,
             processes: &self.processes,
         };
         let jobs = turns.iter().map(|turn| {
@@ -172,6 +178,7 @@ struct Shared<'a> {
     name: &'a str,
     command: &'a CommandLine,
     timeouts: Timeouts,
+    stop: &'a Arc<AtomicBool>,
     processes: &'a AtomicU64,
 }
 
@@ -180,6 +187,7 @@ impl Slot {
         if self.game != Some(turn.game) {
             match self.begin_game(shared, &turn) {
                 Ok(()) => self.proven = true,
+                Err(ControllerError::Stopped { .. }) => return Err(PlayerError::Stopped),
                 Err(error) if self.proven => return Ok(Answer::Fault(fault(&error, FaultKind::RefusedGame))),
                 Err(error) => return Err(shared.cannot_begin(error)),
             }
@@ -194,7 +202,8 @@ impl Slot {
                 self.known_plies += 1;
                 Answer::Play(Choice { mv, search: None })
             }
-            Err(fault) => Answer::Fault(fault),
+            Err(Failure::Stopped) => return Err(PlayerError::Stopped),
+            Err(Failure::Fault(fault)) => Answer::Fault(fault),
         };
         if !controller.is_alive() {
             self.controller = None;
@@ -204,15 +213,17 @@ impl Slot {
 
     /// Begins a new game, with a new process if the old one has failed or fails now.
     fn begin_game(&mut self, shared: &Shared<'_>, turn: &Turn<'_>) -> Result<(), ControllerError> {
-        let old = self
-            .controller
-            .take()
-            .and_then(|mut controller| begin(&mut controller, turn).ok().map(|knows| (controller, knows)));
+        let old = self.controller.take().map(|mut controller| {
+            let knows = begin(&mut controller, turn);
+            (controller, knows)
+        });
         let (controller, knows_rules) = match old {
-            Some(begun) => begun,
-            None => {
+            Some((controller, Ok(knows))) => (controller, knows),
+            Some((_, Err(stopped @ ControllerError::Stopped { .. }))) => return Err(stopped),
+            Some((_, Err(_))) | None => {
                 shared.processes.fetch_add(1, Ordering::Relaxed);
-                let mut fresh = Controller::start(shared.command, shared.timeouts)?;
+                let stop = Arc::clone(shared.stop);
+                let mut fresh = Controller::start_until(shared.command, shared.timeouts, stop)?;
                 let knows = begin(&mut fresh, turn)?;
                 (fresh, knows)
             }
@@ -265,17 +276,32 @@ fn set_rules(controller: &mut Controller, rules: Rules) -> Result<bool, Controll
 }
 
 /// Sends the engine the moves it does not know yet and asks for its own.
-fn follow(controller: &mut Controller, turn: &Turn<'_>, known_plies: &mut usize) -> Result<Genmove, Fault> {
+fn follow(controller: &mut Controller, turn: &Turn<'_>, known_plies: &mut usize) -> Result<Genmove, Failure> {
     let size = turn.position.size();
     for (ply, &mv) in turn.position.moves().iter().enumerate().skip(*known_plies) {
         let color = turn.position.start().mover(ply);
         controller
             .play(size, color, mv)
-            .map_err(|error| with_stderr(fault(&error, FaultKind::RefusedMove), controller))?;
+            .map_err(|error| failure(&error, FaultKind::RefusedMove, controller))?;
         *known_plies = ply + 1;
     }
     let answer = controller.genmove(size, turn.color());
-    answer.map_err(|error| with_stderr(fault(&error, FaultKind::RefusedToMove), controller))
+    answer.map_err(|error| failure(&error, FaultKind::RefusedToMove, controller))
+}
+
+/// Why an engine has not answered a turn.
+enum Failure {
+    /// It was asked to stop.
+    Stopped,
+    /// It failed, which loses the game.
+    Fault(Fault),
+}
+
+fn failure(error: &ControllerError, refused: FaultKind, controller: &Controller) -> Failure {
+    match error {
+        ControllerError::Stopped { .. } => Failure::Stopped,
+        error => Failure::Fault(with_stderr(fault(error, refused), controller)),
+    }
 }
 
 fn fault(error: &ControllerError, refused: FaultKind) -> Fault {
@@ -286,9 +312,10 @@ fn fault(error: &ControllerError, refused: FaultKind) -> Fault {
         }
         ControllerError::Nonsense { stderr, .. } => (FaultKind::Nonsense, stderr.as_str()),
         ControllerError::Exited { stderr, .. } => (FaultKind::Exit, stderr.as_str()),
-        ControllerError::NotFound { .. } | ControllerError::NotStarted { .. } | ControllerError::Gone => {
-            (FaultKind::Exit, "")
-        }
+        ControllerError::NotFound { .. }
+        | ControllerError::NotStarted { .. }
+        | ControllerError::Stopped { .. }
+        | ControllerError::Gone => (FaultKind::Exit, ""),
     };
     Fault {
         kind,

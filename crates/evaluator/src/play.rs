@@ -83,9 +83,9 @@ pub fn run_match(
 ///
 /// Openings come in pairs with colors swapped. With a sequential test, games are played in whole batches of pairs, and
 /// the test looks at the results only after each batch, so that it never favors games that end early. If the observer
-/// stops the match, [`MatchResult::stopped`] is true, and games in progress are dropped. A game depends only on the
-/// settings, its number, and the players, so a continued match ends exactly as it would have without the interruption.
-/// The records of the games go to the observer and are not kept.
+/// or a player stops the match, [`MatchResult::stopped`] is true, and games in progress are dropped. A game depends
+/// only on the settings, its number, and the players, so a continued match ends exactly as it would have without the
+/// interruption. The records of the games go to the observer and are not kept.
 ///
 /// # Errors
 /// [`MatchError::Settings`] for invalid settings, and [`MatchError::Player`] when a player cannot play at all. A
@@ -202,7 +202,7 @@ impl Progress {
     }
 }
 
-/// Plays the games with these numbers. Returns their scores and whether the observer stopped the match.
+/// Plays the games with these numbers. Returns their scores and whether the observer or a player stopped the match.
 fn play_games(
     config: &MatchConfig,
     numbers: &[usize],
@@ -231,8 +231,20 @@ fn play_games(
         if playing == 0 {
             break;
         }
-        plies += half_round(&mut live, a, config, true)?;
-        plies += half_round(&mut live, b, config, false)?;
+        for is_a in [true, false] {
+            let turns = match is_a {
+                true => half_round(&mut live, a, config, true),
+                false => half_round(&mut live, b, config, false),
+            };
+            match turns {
+                Ok(turns) => plies += turns,
+                Err(PlayerError::Stopped) => {
+                    stopped = true;
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         for slot in &mut live {
             if let Some(game) = slot.take_if(|game| game.is_over()) {
                 let game = game.finish(config, &names, context);

@@ -20,7 +20,8 @@ pub trait Player {
     /// output does not depend on the batch), and is the same for the same [`Turn::seed`] and position.
     ///
     /// # Errors
-    /// [`PlayerError`] when the player cannot continue at all. A failure in one game is an [`Answer::Fault`] instead.
+    /// [`PlayerError`] when the player cannot continue at all. A failure in one game is an [`Answer::Fault`] instead. A
+    /// player that was built to stop on request returns [`PlayerError::Stopped`] if it cannot answer soon after that.
     fn choose(&mut self, turns: &[Turn<'_>]) -> Result<Vec<Answer>, PlayerError>;
 
     /// What the player has spent since it was created.
@@ -232,6 +233,9 @@ pub enum PlayerError {
         /// Why the model could not be loaded.
         reason: String,
     },
+    /// The caller requested a stop, and the player gave up its turns. This is no failure: the games are not lost.
+    #[error("the player was stopped")]
+    Stopped,
     /// The player's options are invalid.
     #[error("player '{player}': {reason}")]
     Settings {

@@ -63,10 +63,13 @@ pub struct PoolRatings {
 pub struct PoolRating {
     /// The rating in Elo, relative to the anchor's rating.
     pub rating: f64,
-    /// Lower end of the 95 % interval of the difference from the anchor; the anchor's own is its rating.
-    pub low: f64,
-    /// Upper end of the 95 % interval of the difference from the anchor.
-    pub high: f64,
+    /// Lower end of the 95 % interval of the difference from the anchor; the anchor's own is its rating. `None` if the
+    /// results do not bound the rating from below: no chain of players leads from this player to the anchor in which
+    /// each has taken half a point or more from the next.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval of the difference from the anchor. `None` if the results do not bound the rating
+    /// from above: no such chain leads from the anchor to this player.
+    pub high: Option<f64>,
     /// Number of games with a result that the player took part in.
     pub games: u64,
     /// Wins plus half the ties.
@@ -96,6 +99,8 @@ pub fn rate_pool(players: usize, games: &[PoolGames], config: PoolConfig) -> Res
     let mut model = Model::new(players, games, config);
     let information = model.fit().ok_or(PoolError::NotFinite)?;
     let elo = 400.0 / std::f64::consts::LN_10;
+    let taken_from = reach(players, games, config.anchor, |taker, giver| (taker, giver));
+    let takes_from = reach(players, games, config.anchor, |taker, giver| (giver, taker));
     let rating = |player: usize| {
         let rating = config.anchor_rating + elo * model.strength(player);
         let spread = model
@@ -104,8 +109,8 @@ pub fn rate_pool(players: usize, games: &[PoolGames], config: PoolConfig) -> Res
         let (games, points) = played(games, player);
         PoolRating {
             rating,
-            low: rating - spread,
-            high: rating + spread,
+            low: takes_from[player].then_some(rating - spread),
+            high: taken_from[player].then_some(rating + spread),
             games,
             points,
         }
@@ -140,6 +145,28 @@ fn check(players: usize, games: &[PoolGames], anchor: usize) -> Result<(), PoolE
         .iter()
         .position(|&linked| !linked)
         .map_or(Ok(()), |player| Err(PoolError::Unlinked(player)))
+}
+
+/// The players at the end of some chain of steps from the anchor. `step` turns a player that has taken points and the
+/// one it has taken them from into the start and the end of a step.
+///
+/// The likelihood of the results does not fall when the ratings of a set of players that won all their games against
+/// all others rise together, which is why a rating needs such a chain to be bounded.
+fn reach(players: usize, games: &[PoolGames], anchor: usize, step: fn(usize, usize) -> (usize, usize)) -> Vec<bool> {
+    let steps = games.iter().flat_map(|game| {
+        let firsts = (game.wins + game.ties > 0).then(|| step(game.first, game.second));
+        let seconds = (game.losses + game.ties > 0).then(|| step(game.second, game.first));
+        [firsts, seconds].into_iter().flatten()
+    });
+    let steps: Vec<(usize, usize)> = steps.collect();
+    let mut reached = vec![false; players];
+    reached[anchor] = true;
+    for _ in 0..players {
+        for &(from, to) in &steps {
+            reached[to] |= reached[from];
+        }
+    }
+    reached
 }
 
 fn played(games: &[PoolGames], player: usize) -> (u64, f64) {
@@ -275,7 +302,8 @@ mod tests {
         let ratings = rate_pool(2, &[games(1, 0, 75, 0, 25)], plain()).expect("ratings");
         let player = ratings.players[1];
         assert!((player.rating - 190.848_5).abs() < 1e-3, "{player:?}");
-        assert!((player.high - player.rating - 78.631).abs() < 0.01, "{player:?}");
+        let high = player.high.expect("a bound");
+        assert!((high - player.rating - 78.631).abs() < 0.01, "{player:?}");
         assert_eq!((player.games, player.points, ratings.tie_parameter), (100, 75.0, 0.0));
         assert_eq!(
             (
@@ -283,8 +311,26 @@ mod tests {
                 ratings.players[0].low,
                 ratings.players[0].high
             ),
-            (0.0, 0.0, 0.0)
+            (0.0, Some(0.0), Some(0.0))
         );
+    }
+
+    #[test]
+    fn ratings_are_bounded_only_by_points_that_were_taken() {
+        let bounds = |table: &[PoolGames], players| {
+            let ratings = rate_pool(players, table, PoolConfig::default()).expect("ratings");
+            let bounded = |rating: &PoolRating| (rating.low.is_some(), rating.high.is_some());
+            ratings.players.iter().map(bounded).collect::<Vec<_>>()
+        };
+        assert_eq!(bounds(&[games(0, 1, 0, 0, 20)], 2), [(true, true), (true, false)]);
+        assert_eq!(bounds(&[games(0, 1, 20, 0, 0)], 2), [(true, true), (false, true)]);
+        assert_eq!(bounds(&[games(0, 1, 19, 1, 0)], 2), [(true, true), (true, true)]);
+        // 1 lost every game against 0, and 2 is even with 1: neither is bounded from below.
+        let table = [games(0, 1, 9, 0, 0), games(1, 2, 5, 0, 5)];
+        assert_eq!(bounds(&table, 3), [(true, true), (false, true), (false, true)]);
+        // A point that 2 takes from 0 bounds both.
+        let table = [games(0, 1, 9, 0, 0), games(1, 2, 5, 0, 5), games(2, 0, 1, 0, 3)];
+        assert_eq!(bounds(&table, 3), [(true, true); 3]);
     }
 
     #[test]
@@ -308,7 +354,10 @@ mod tests {
         for (player, expected) in ratings.players.iter().zip(expected) {
             assert!((player.rating - expected).abs() < 1e-3, "{ratings:?}");
         }
-        let width = |player: usize| ratings.players[player].high - ratings.players[player].low;
+        let width = |player: usize| {
+            let PoolRating { low, high, .. } = ratings.players[player];
+            high.expect("a bound") - low.expect("a bound")
+        };
         assert!(width(3) > width(2), "the far end of a chain is less certain");
     }
 

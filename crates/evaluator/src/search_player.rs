@@ -1,5 +1,7 @@
 //! A player that searches with a network, or with a stand-in for one.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tengen_rng as rng;
@@ -40,6 +42,7 @@ pub struct SearchPlayer {
     cost: PlayerCost,
     time: Option<Duration>,
     resign: Option<f32>,
+    stop: Arc<AtomicBool>,
     /// For each slot, its game and the number of consecutive turns that looked lost.
     lost_turns: Vec<(u64, u32)>,
 }
@@ -65,6 +68,7 @@ impl SearchPlayer {
             cost: PlayerCost::default(),
             time: None,
             resign: None,
+            stop: Arc::default(),
             lost_turns: Vec::new(),
         }
     }
@@ -92,6 +96,13 @@ impl SearchPlayer {
         self
     }
 
+    /// Makes the player give up its turns with [`PlayerError::Stopped`] once `stop` is set, however long its searches
+    /// would take.
+    pub fn with_stop(mut self, stop: Arc<AtomicBool>) -> SearchPlayer {
+        self.stop = stop;
+        self
+    }
+
     fn prepare(&mut self, turns: &[Turn<'_>]) {
         for (index, turn) in turns.iter().enumerate() {
             let rng = rng::stream(turn.seed, &[turn.position.ply() as u64]);
@@ -104,19 +115,24 @@ impl SearchPlayer {
         }
     }
 
-    /// Runs the first `count` searches until their visits or their time are used up.
+    /// Runs the first `count` searches until their visits or their time are used up, or until the player is stopped.
     fn search(&mut self, count: usize) -> Result<LockstepStats, PredictError> {
         let searches = &mut self.searches[..count];
+        let goes_on = || !self.stop.load(Ordering::SeqCst);
         let Some(time) = self.time else {
-            return self.lockstep.run(searches, &mut self.predictor, &mut self.cache);
+            return self
+                .lockstep
+                .run_while(goes_on, searches, &mut self.predictor, &mut self.cache);
         };
         let end = Instant::now() + time * count as u32;
         let mut sum = LockstepStats::default();
         let mut visits = 0;
-        while visits < self.config.visits && (visits == 0 || Instant::now() < end) {
+        while visits < self.config.visits && (visits == 0 || Instant::now() < end) && goes_on() {
             visits = (visits + VISITS_PER_LOOK).min(self.config.visits);
             searches.iter_mut().for_each(|search| search.set_visits(visits));
-            let stats = self.lockstep.run(searches, &mut self.predictor, &mut self.cache)?;
+            let stats = self
+                .lockstep
+                .run_while(goes_on, searches, &mut self.predictor, &mut self.cache)?;
             sum.evaluations += stats.evaluations;
             sum.batches += stats.batches;
             sum.cache_hits += stats.cache_hits;
@@ -187,6 +203,9 @@ impl Player for SearchPlayer {
         })?;
         self.cost.evaluations += stats.evaluations;
         self.cost.batches += stats.batches;
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(PlayerError::Stopped);
+        }
         self.cost.moves += turns.len() as u64;
         let results: Vec<SearchResult> = self.searches[..turns.len()].iter().map(Search::result).collect();
         Ok(turns

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use tengen_rules::{
     Color, GameEnd, Handicap, KoRule, Komi, LongCycle, MAX_SIDE, Move, PointSet, Position, Rules, Size,
-    count_games_by_plays, count_legal_positions, perft, solve,
+    count_games_watched, count_legal_positions, perft, solve,
 };
 
 use super::keys::{
     board_text, color_of, half_points, is_too_large, komi_of, moves_of, points_of, rows_text, rules_of_key, size_of,
     stones_of,
 };
-use super::{OracleReport, numbers};
+use super::{CheckRun, OracleReport, TOO_MANY_GAMES, numbers};
 
 /// Maximum number of positions a solver may search; boards that need more count as too large to check.
 const MAX_NODES: u64 = 2_000_000;
@@ -19,25 +19,37 @@ const MAX_NODES: u64 = 2_000_000;
 /// Checks one entry of a list; `None` if the entry cannot be parsed.
 type CheckEntry = fn(&Value, &str, &mut OracleReport) -> Option<()>;
 
-pub(super) fn check(file: &Value, report: &mut OracleReport) {
-    let lists: [(&str, CheckEntry); 7] = [
-        ("legal_position_counts", position_count),
-        ("game_counts", game_count),
-        ("perft", perft_counts),
-        ("optimal_scores", optimal_score),
-        ("cases", case),
-        ("random_games", random_game),
-        ("numeric_examples", numbers::check),
+pub(super) fn check(file: &Value, report: &mut OracleReport, run: &mut CheckRun<'_>) {
+    let lists: [(&str, Option<CheckEntry>); 7] = [
+        ("legal_position_counts", Some(position_count)),
+        // Counted separately, because it can take hours.
+        ("game_counts", None),
+        ("perft", Some(perft_counts)),
+        ("optimal_scores", Some(optimal_score)),
+        ("cases", Some(case)),
+        ("random_games", Some(random_game)),
+        ("numeric_examples", Some(numbers::check)),
     ];
+    let entries = |name: &str| file[name].as_array().map_or(0, Vec::len);
+    run.expect(lists.iter().map(|(name, _)| entries(name)).sum());
     for (name, check_entry) in lists {
         for (number, entry) in file[name].as_array().into_iter().flatten().enumerate() {
+            if run.next().is_break() {
+                return;
+            }
             let place = match entry["id"].as_str() {
                 Some(id) => format!("{name} {id}"),
                 None => format!("{name}[{number}]"),
             };
             if is_too_large(&[&entry["width"], &entry["height"]]) {
                 report.skip(&format!("list {name}: boards with a side longer than {MAX_SIDE}"));
-            } else if check_entry(entry, &place, report).is_none() {
+                continue;
+            }
+            let checked = match check_entry {
+                Some(check_entry) => check_entry(entry, &place, report),
+                None => game_count(entry, &place, report, run),
+            };
+            if checked.is_none() {
                 report.unreadable(&place, "the entry cannot be parsed");
             }
         }
@@ -80,7 +92,7 @@ fn ending_rules(entry: &Value) -> Option<Rules> {
     })
 }
 
-fn game_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<()> {
+fn game_count(entry: &Value, place: &str, report: &mut OracleReport, run: &mut CheckRun<'_>) -> Option<()> {
     let (size, Some(rules)) = (size_of(entry)?, ending_rules(entry)) else {
         report.skip(&format!("rule {}", entry["rule"]));
         return Some(());
@@ -89,12 +101,16 @@ fn game_count(entry: &Value, place: &str, report: &mut OracleReport) -> Option<(
         report.skip("games without end");
         return Some(());
     }
-    if !has_few_games(size, rules) {
-        report.skip("games of boards with too many games to count");
+    if !run.options.all_games && !has_few_games(size, rules) {
+        report.skip(TOO_MANY_GAMES);
         return Some(());
     }
-    let found = count_games_by_plays(size, rules, usize::MAX).ok()?;
-    report.check("games", place, whole(&entry["count"])?, found.iter().sum());
+    let expected = whole(&entry["count"])?;
+    let counting = &mut |games| run.counting(size, games, expected);
+    let Some(found) = count_games_watched(size, rules, usize::MAX, counting).ok()? else {
+        return Some(());
+    };
+    report.check("games", place, expected, found.iter().sum());
     if let Some(by_plays) = entry["games_by_number_of_plays"].as_array() {
         let expected: Option<Vec<u128>> = by_plays.iter().map(whole).collect();
         report.check("games by number of plays", place, expected?, found);

@@ -1,11 +1,14 @@
 //! Facts computed by other programs, checked by the reader behind `tengen rules verify`.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use tengen_facts::{MAX_NAMED, OracleError, check_oracle_file};
+use tengen_facts::{
+    CheckOptions, MAX_NAMED, OracleError, TOO_MANY_GAMES, check_oracle_file, check_oracle_file_watched,
+};
 
 fn suite(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -272,7 +275,7 @@ fn what_takes_too_long_or_is_too_large_is_skipped_by_name() {
     assert_eq!((report.checked, report.mismatches), (0, 0));
     let reasons: Vec<_> = report.skipped.into_iter().collect();
     let expected = [
-        "games of boards with too many games to count",
+        TOO_MANY_GAMES,
         "list legal_position_counts: boards with a side longer than 19",
     ];
     assert_eq!(reasons, expected.map(|reason| (reason.to_owned(), 1)));
@@ -331,4 +334,39 @@ fn other_files_are_rejected() {
         check_oracle_file(Path::new("/nowhere/file")),
         Err(OracleError::Read { .. })
     ));
+}
+
+/// The number of games of a board beyond the bound is skipped by name, unless all games are to be counted; then the
+/// count reports its progress and can be stopped.
+#[test]
+fn games_of_larger_boards_are_counted_on_request() {
+    let file = serde_json::json!({
+        "format": "tt-facts/1",
+        "game_counts": [{ "width": 2, "height": 2, "rule": "psk", "count": 386_356_909_593u64, "status": "verified" }],
+        "perft": [{ "width": 2, "height": 2, "rule": "psk", "counts": [1, 5, 21, 68] }],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("facts.json");
+    std::fs::write(&path, file.to_string()).unwrap();
+    let report = check_oracle_file(&path).unwrap();
+    assert_eq!(report.skipped.get(TOO_MANY_GAMES), Some(&1), "{report:?}");
+    assert_eq!((report.checked, report.stopped), (4, false));
+
+    let mut seen = Vec::new();
+    let report = check_oracle_file_watched(&path, CheckOptions { all_games: true }, &mut |progress| {
+        seen.push(*progress);
+        match progress.counting {
+            Some(_) if seen.len() > 3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    let report = report.unwrap();
+    assert!(
+        report.stopped && report.checked == 0 && report.skipped.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!((seen[0].done, seen[0].all, seen[0].counting), (0, 2, None));
+    let (size, games, expected) = seen[3].counting.unwrap();
+    assert_eq!((size.area(), expected), (4, 386_356_909_593));
+    assert!(games > seen[1].counting.unwrap().1, "{seen:?}");
 }

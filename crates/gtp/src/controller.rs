@@ -1,6 +1,8 @@
 //! The controller side: running another engine as a child process.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,8 @@ const MAX_REPLY: usize = 4 * 1024 * 1024;
 /// How often to check whether an engine that has not answered is still running; if it has exited, it gets this much
 /// time for output that is still in the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long an engine that is answering may continue after a stop was requested.
+const STOP_GRACE: Duration = Duration::from_secs(1);
 /// The most unrequested empty lines skipped between two commands.
 const MAX_EMPTY_LINES: usize = 1000;
 
@@ -77,6 +81,10 @@ pub struct Controller {
     time_used: Duration,
     next_id: u32,
     dead: bool,
+    /// Set from outside to stop waiting for the engine.
+    stop: Arc<AtomicBool>,
+    /// When the request to stop was first seen.
+    stop_seen: Option<Instant>,
 }
 
 impl Controller {
@@ -85,6 +93,19 @@ impl Controller {
     /// # Errors
     /// Any [`ControllerError`]; no process keeps running then.
     pub fn start(command: &CommandLine, timeouts: Timeouts) -> Result<Controller, ControllerError> {
+        Controller::start_until(command, timeouts, Arc::default())
+    }
+
+    /// Like [`Controller::start`] for an engine that can be stopped: once `stop` is set, an answer that takes more than
+    /// another second or so fails with [`ControllerError::Stopped`], whatever the limits, and the engine is killed.
+    ///
+    /// # Errors
+    /// As [`Controller::start`].
+    pub fn start_until(
+        command: &CommandLine,
+        timeouts: Timeouts,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Controller, ControllerError> {
         let program = command.program.clone();
         let (process, stdin, stdout) = EngineProcess::spawn(command).map_err(|reason| match reason.kind() {
             io::ErrorKind::NotFound => ControllerError::NotFound { program },
@@ -104,6 +125,8 @@ impl Controller {
             time_used: Duration::ZERO,
             next_id: 1,
             dead: false,
+            stop,
+            stop_seen: None,
         };
         controller.introduce()?;
         Ok(controller)
@@ -222,6 +245,8 @@ impl Controller {
     /// Asks the engine to quit, gives it a second to do so, and kills it if it has not.
     pub fn quit(mut self) {
         let second = Duration::from_secs(1);
+        // The time limit is short enough, and an engine that is idle can end in its own way.
+        self.stop = Arc::default();
         if self.ask_until("quit", (Instant::now() + second, second)).is_ok() {
             self.commands = None;
             self.process.ends_within(second);
@@ -307,6 +332,11 @@ impl Controller {
             if left.is_zero() {
                 return Err(self.timed_out(command, limit));
             }
+            if self.is_stopped() {
+                return Err(ControllerError::Stopped {
+                    during: command.to_owned(),
+                });
+            }
             let ended = self.process.ends_within(Duration::ZERO);
             match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(Incoming::Line(line)) => return Ok(line),
@@ -317,6 +347,11 @@ impl Controller {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exited(command)),
             }
         }
+    }
+
+    /// Whether a stop was requested and the grace period is over.
+    fn is_stopped(&mut self) -> bool {
+        self.stop.load(Ordering::SeqCst) && self.stop_seen.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE
     }
 
     /// The error when the engine's output has ended: it is exiting or has closed the pipe.

@@ -105,6 +105,12 @@ pub enum ControllerError {
         /// The engine's error message.
         message: String,
     },
+    /// The caller requested a stop while the engine was answering, and the engine was killed.
+    #[error("stopped while the engine was answering '{during}'")]
+    Stopped {
+        /// The GTP command that was waiting for a reply.
+        during: String,
+    },
     /// The engine was killed after an earlier error.
     #[error("the engine is no longer running")]
     Gone,

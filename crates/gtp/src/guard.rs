@@ -1,9 +1,10 @@
 //! Kills engines if this program is killed and cannot clean up itself.
 //!
-//! There are two mechanisms. The kernel kills the engine when the thread that started it ends (Linux only, and only the
-//! engine itself, not the processes it started). And a guard, a small shell process started before the engine, holds a
-//! pipe from this program. The kernel closes the pipe when this program ends, however that happens, and the guard then
-//! kills the engine's whole process group and all processes that carry the engine's mark.
+//! A guard, a small shell process started before the engine, holds a pipe from this program. The kernel closes the pipe
+//! when this program ends, however that happens, and the guard then kills the engine with all its descendants, its
+//! whole process group, and all processes that carry its mark. On Linux, the kernel also stops the engine when the
+//! thread that started it ends: it computes no further, and its descendants stay its descendants until the guard has
+//! found them. If there is no guard, the kernel kills the engine instead.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -13,12 +14,25 @@ use rustix::process::Pid;
 
 use crate::escaped;
 
-/// Waits for the end of its input, then kills the process group named there, if any, and all processes that carry the
-/// mark given as its first argument. It searches until it finds none three times in a row, since it may miss a process
-/// that is just starting another process or program.
+/// Waits for the end of its input, then kills the engine whose PID was written there, if any, with its descendants and
+/// its process group, and all processes that carry the mark given as its first argument. It stops each descendant
+/// before it looks for others, and searches for marks until it finds none three times in a row, since it may miss a
+/// process that is just starting another process or program.
 const SCRIPT: &str = r#"trap '' HUP INT TERM QUIT
 read -r group && read -r rest
+family= new=$group
+while [ -n "$new" ]; do
+  for pid in $new; do kill -s STOP "$pid"; done
+  family="$family $new" new=
+  for file in /proc/[0-9]*/stat; do
+    read -r stat < "$file" || continue
+    pid=${stat%% *}
+    set -- ${stat##*) }
+    case "$family " in *" $2 "*) case "$family " in *" $pid "*) ;; *) new="$new $pid";; esac;; esac
+  done
+done
 [ -z "$group" ] || kill -s KILL -- "-$group"
+for pid in $family; do kill -s KILL "$pid"; done
 rounds=0 quiet=0
 while [ $rounds -lt 200 ] && [ $quiet -lt 3 ]; do
   rounds=$((rounds + 1)) quiet=$((quiet + 1))
@@ -71,23 +85,29 @@ impl Drop for Guard {
     }
 }
 
-/// Makes the kernel kill the engine when the thread that started it ends.
+/// Makes the engine the leader of a session, makes it adopt the orphans among its descendants, and makes the kernel
+/// stop it when the thread that started it ends, for the guard to kill, or kill it if there is no guard.
 ///
 /// This is the only unsafe code: `Command::pre_exec` is unsafe because its closure runs between fork and exec, where
 /// only async-signal-safe calls are allowed. The closure makes a few plain system calls and allocates nothing. There is
-/// no safe way to request the signal that kills the engine when this program is killed.
+/// no safe way to request the signal that the engine gets when this program is killed.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-pub(crate) fn die_with_parent(command: &mut Command) {
+pub(crate) fn contain(command: &mut Command, guarded: bool) {
     use std::io;
 
-    use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+    use rustix::process::{Signal, getpid, getppid, set_child_subreaper, set_parent_process_death_signal, setsid};
 
     let parent = getpid();
-    // SAFETY: the closure only calls prctl and getppid, both async-signal-safe, and neither allocates nor locks.
+    let last_signal = if guarded { Signal::STOP } else { Signal::KILL };
+    // SAFETY: the closure only calls setsid, prctl, getpid and getppid, all async-signal-safe, and none allocates or
+    // locks.
     unsafe {
         command.pre_exec(move || {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
+            setsid()?;
+            // Its descendants are also found by their mark, so this may fail.
+            let _ = set_child_subreaper(Some(getpid()));
+            set_parent_process_death_signal(Some(last_signal))?;
             // The parent may have died before the signal was requested.
             match getppid() == Some(parent) {
                 true => Ok(()),
@@ -97,5 +117,8 @@ pub(crate) fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// Makes the engine the leader of a process group.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn die_with_parent(_command: &mut Command) {}
+pub(crate) fn contain(command: &mut Command, _guarded: bool) {
+    command.process_group(0);
+}

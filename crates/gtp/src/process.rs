@@ -1,12 +1,12 @@
 //! Starting an engine's process, watching it, and killing it with everything it started.
 //!
-//! Every engine leads its own process group. To clean up: kill the group, wait for the engine, kill the processes that
-//! have left the group, then reap the engine's own children. They become our children when the engine dies because this
-//! process makes itself their "subreaper" (Linux); in a container without an init process, nothing else would reap
-//! them.
+//! Every engine leads its own process group and, on Linux, its own session. To clean up: stop the engine and all its
+//! descendants, kill the group, wait for the engine, kill the descendants that have left the group, then reap the
+//! engine's own children. They become our children when the engine dies because this process makes itself their
+//! "subreaper" (Linux); in a container without an init process, nothing else would reap them.
 
 use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_proc
 use crate::command_line::CommandLine;
 use crate::escaped;
 use crate::failure::Exit;
-use crate::guard::{Guard, die_with_parent};
+use crate::guard::{Guard, contain};
 
 /// How much of the engine's standard error is kept: the last 64 KiB.
 const STDERR_KEPT: usize = 64 * 1024;
@@ -45,10 +45,10 @@ impl EngineProcess {
             .env(escaped::MARK, &mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
         // Start the guard before the engine, since this program may be killed at any moment.
         let mut guard = Guard::over(&mark);
+        contain(&mut command, guard.is_some());
         let mut child = spawn_from_lasting_thread(command)?;
         let group = Pid::from_child(&child);
         if let Some(guard) = &mut guard {
@@ -98,6 +98,7 @@ impl EngineProcess {
             return exit;
         }
         // The engine has not been reaped yet, so its PID cannot have been reused.
+        let family = escaped::stop_family(self.group);
         let _ = kill_process_group(self.group, Signal::KILL);
         self.guard = None;
         let exit = match self.child.wait() {
@@ -105,7 +106,8 @@ impl EngineProcess {
             Err(_) => Exit::Unknown,
         };
         self.exit = Some(exit);
-        escaped::kill_all(&self.mark);
+        escaped::forget(self.group);
+        escaped::kill_all(&self.mark, family);
         self.reap_group();
         self.stderr.wait_closed(Duration::from_millis(200));
         exit
@@ -142,8 +144,7 @@ fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
         std::thread::spawn(move || {
             become_subreaper();
             for (mut command, reply) in inbox {
-                die_with_parent(&mut command);
-                let _ = reply.send(command.spawn());
+                let _ = reply.send(escaped::register(|| command.spawn()));
             }
         });
         Mutex::new(jobs)

@@ -3,6 +3,8 @@
 
 mod fake;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tengen_gtp::{Answer, CommandLine, Controller, ControllerError, Exit, Timeouts};
@@ -158,6 +160,33 @@ fn invalid_answers_are_reported() {
         let error = Fake::new(&format!("genmove) printf '{answer}\\n\\n' $id;;")).genmove_error_within(LONG);
         assert!(matches!(error, ControllerError::Nonsense { .. }), "{answer}: {error}");
     }
+}
+
+#[test]
+fn a_stop_does_not_wait_for_the_engine() {
+    let fake = Fake::new("genmove) echo $$ > thinks; sleep 600;;");
+    let stop = Arc::new(AtomicBool::new(false));
+    let timeouts = Timeouts {
+        per_move: Duration::from_secs(600),
+        ..limits()
+    };
+    let mut controller = Controller::start_until(&fake.command(), timeouts, Arc::clone(&stop)).expect("an engine");
+    let error = std::thread::scope(|scope| {
+        let answer = scope.spawn(|| controller.genmove(size(), Color::Black));
+        while !fake.file("thinks").exists() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        stop.store(true, Ordering::SeqCst);
+        answer.join().expect("no panic").expect_err("an error")
+    });
+    assert!(matches!(error, ControllerError::Stopped { .. }), "{error}");
+    assert!(!controller.is_alive());
+    // An engine that is starting is stopped as well.
+    let silent = Fake::new("protocol_version) sleep 600;;");
+    let error = Controller::start_until(&silent.command(), timeouts, stop)
+        .err()
+        .expect("an error");
+    assert!(matches!(error, ControllerError::Stopped { .. }), "{error}");
 }
 
 #[test]

@@ -97,6 +97,45 @@ fn processes_that_left_the_process_group_are_killed() {
     expect_gone(&numbers);
 }
 
+/// Shell commands that start processes with sessions of their own and without the environment of the engine: a child,
+/// and an orphan whose parent has ended.
+const STRANGERS: &str = "env -i setsid sleep 600 & echo $! >> pids; (env -i setsid sleep 600 & echo $! >> pids)";
+
+#[test]
+fn processes_that_left_the_session_and_the_environment_are_killed() {
+    let fake = Fake::new(&format!("komi) {STRANGERS}; printf '=%s\\n\\n' $id;;"));
+    let mut controller = fake.start().expect("a running engine");
+    controller.ask("komi 7").expect("accepted");
+    let numbers = numbers(&fake, 2);
+    assert!(numbers.iter().all(exists));
+    drop(controller);
+    expect_gone(&numbers);
+}
+
+#[test]
+fn processes_that_left_everything_are_killed_after_the_engine_died() {
+    for death in ["exit 3", "kill -KILL $$"] {
+        let fake = Fake::new(&format!("genmove) {STRANGERS}; {death};;"));
+        fake.genmove_error_within(Duration::from_secs(20));
+        expect_gone(&numbers(&fake, 2));
+    }
+}
+
+#[test]
+fn one_engine_s_end_leaves_the_processes_of_another_running() {
+    let fake = || Fake::new(&format!("komi) {STRANGERS}; printf '=%s\\n\\n' $id;;"));
+    let (first, second) = (fake(), fake());
+    let [mut one, mut two] = [&first, &second].map(|fake| fake.start().expect("a running engine"));
+    one.ask("komi 7").expect("accepted");
+    two.ask("komi 7").expect("accepted");
+    let (ended, left) = (numbers(&first, 2), numbers(&second, 2));
+    drop(one);
+    expect_gone(&ended);
+    assert!(left.iter().all(exists) && two.ask("name").is_ok());
+    drop(two);
+    expect_gone(&left);
+}
+
 #[test]
 fn nothing_is_left_after_a_panic() {
     let fake = Fake::new(&format!("komi) {CHILD}; printf '=%s\\n\\n' $id;;"));

@@ -17,9 +17,12 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use tengen_evaluator::{EngineReport, Fault, FinishedGame, GameScore, MatchConfig, MatchResult, Player, PlayerCost};
+use tengen_evaluator::{
+    EngineReport, Fault, FaultKind, FaultReport, FinishedGame, GameScore, MatchConfig, MatchResult, Player, PlayerCost,
+};
 use tengen_records::{GameRecord, now_ms};
-use tengen_sgf::write_sgf;
+use tengen_rules::Color;
+use tengen_sgf::{Ruling, write_sgf, write_sgf_ruled};
 use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
 
 use crate::usage::usage;
@@ -329,8 +332,12 @@ impl Folder {
                 let number = number_of(&counted.games_of, &record.game_id)?;
                 (number < counted.end).then_some((place, number))
             });
-            if let Some(place) = place {
-                games.entry(place).or_insert_with(|| write_sgf(&record));
+            if let Some((place, number)) = place {
+                let fault = counted[place].faults.get(&number);
+                games.entry((place, number)).or_insert_with(|| match fault {
+                    Some(fault) => write_sgf_ruled(&record, &ruling(&record, fault)),
+                    None => write_sgf(&record),
+                });
             }
             Ok(())
         })?;
@@ -394,6 +401,8 @@ pub struct Counted {
     games_of: String,
     /// One more than the number of the last game that counts.
     end: usize,
+    /// The faults that ended games, by the number of the game.
+    faults: BTreeMap<usize, FaultReport>,
 }
 
 impl Counted {
@@ -402,7 +411,35 @@ impl Counted {
         Counted {
             games_of: folder.games_of.clone(),
             end: result.game_list.last().map_or(0, |game| game.game + 1),
+            faults: result
+                .fault_reports
+                .iter()
+                .map(|report| (report.game, report.clone()))
+                .collect(),
         }
+    }
+}
+
+/// The referee's ruling on a game that ended by a fault of the side to move. SGF distinguishes losses on time from
+/// other forfeits; records do not.
+fn ruling(record: &GameRecord, report: &FaultReport) -> Ruling {
+    let loser = record.mover(record.plies.len());
+    let (name, winner) = match loser {
+        Color::Black => (&record.black_model, 'W'),
+        Color::White => (&record.white_model, 'B'),
+    };
+    let (fault, plies) = (&report.fault, record.plies.len());
+    let (result, what) = match (report.void, fault.kind) {
+        (true, _) => (
+            "Void".to_owned(),
+            "No result: the game does not count because of a fault by",
+        ),
+        (false, FaultKind::Timeout) => (format!("{winner}+T"), "Lost on time by"),
+        (false, _) => (record.result_text(), "Lost by a fault of"),
+    };
+    Ruling {
+        result,
+        reason: format!("{what} {loser:?} ({name}) after {plies} plies: {}.", fault.reason),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The record of one game: who played it, every ply with its search results, and how it ended.
 
 use tengen_rules::{
-    Area, Color, Ending, Handicap, IllegalMove, Judge, Komi, Move, Outcome, Position, Rules, RulesError, Setup,
-    SetupError, Size,
+    Area, Color, Ending, Handicap, IllegalMove, Judge, Komi, Move, Outcome, Position, Rules, RulesError, Scoring,
+    Setup, SetupError, Size,
 };
 
 use crate::end_reason::EndReason;
@@ -410,6 +410,9 @@ struct End {
 
 impl End {
     /// The end under the rules or, if `claimed` says so and the position is settled, that of a settled game.
+    ///
+    /// A claim of undecided life is accepted under territory scoring whatever the search finds now: an earlier version
+    /// may have decided less, and a game without a result stays without one.
     fn of(last: &Position, komi: Komi, claimed: EndReason) -> End {
         let mut judge = Judge::default();
         let (reason, count) = match judge.ending(last, komi) {
@@ -417,6 +420,11 @@ impl End {
                 (Some(EndReason::Settled), judge.count(last, komi))
             }
             None => (None, None),
+            Some(Ending::Counted(_))
+                if claimed == EndReason::UndecidedLife && last.rules().scoring == Scoring::Territory =>
+            {
+                (Some(EndReason::UndecidedLife), None)
+            }
             Some(Ending::Counted(count)) => (Some(EndReason::TwoPasses), Some(count)),
             Some(Ending::TiedByCycle) => (Some(EndReason::LongCycle), None),
             Some(Ending::UndecidedLife) => (Some(EndReason::UndecidedLife), None),
@@ -513,4 +521,55 @@ fn check_policy(ply: usize, record: &PlyRecord, position: &Position) -> Result<(
         return bad(format!("the probabilities sum to {sum}, not 1"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The record of these moves on a board under these rules, claiming undecided life.
+    fn undecided(size: &str, rules: Rules, moves: &str) -> GameRecord {
+        let size: Size = size.parse().unwrap();
+        let mv = |text| PlyRecord::bare(Move::parse(size, text).unwrap());
+        GameRecord {
+            game_id: "game".to_owned(),
+            size,
+            rules: rules.to_string(),
+            komi: Komi::ZERO,
+            score_half_points: None,
+            seed: 0,
+            black_model: "a".to_owned(),
+            white_model: "b".to_owned(),
+            config_id: String::new(),
+            start_time_ms: 0,
+            end_reason: EndReason::UndecidedLife,
+            kind: GameKind::Match,
+            opening_plies: 0,
+            setup: Setup::EVEN,
+            plies: moves.split(' ').map(mv).collect(),
+            ownership: Vec::new(),
+            origin: None,
+        }
+    }
+
+    #[test]
+    fn games_that_an_earlier_version_could_not_decide_stay_valid() {
+        let moves = "B1 pass C1 pass pass";
+        let mut game = undecided("4x1", Rules::japanese2008(), moves);
+        game.validate().unwrap();
+        assert_eq!(game.outcome(), None);
+        let last = game.replay().unwrap();
+        game.set_end(&last, EndReason::TwoPasses);
+        assert_eq!(
+            (game.end_reason, game.score_half_points),
+            (EndReason::TwoPasses, Some(4))
+        );
+        // Area scoring always decides, and a game in progress is not over.
+        for wrong in [
+            undecided("4x1", Rules::tromp_taylor(), moves),
+            undecided("4x1", Rules::japanese2008(), "B1 pass C1"),
+        ] {
+            assert!(matches!(wrong.validate(), Err(RecordError::WrongEnd { .. })));
+        }
+    }
 }

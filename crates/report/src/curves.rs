@@ -77,11 +77,11 @@ impl<'a> Curves<'a> {
     pub(super) fn strength(&self) -> Vec<Plot> {
         let over = |title, caption, label, cost: fn(&Rating) -> f64| {
             let point = |rating: &Rating| {
-                let width = rating.low.is_finite() && rating.high.is_finite();
-                let (low, high) = if width {
-                    (rating.low, rating.high)
-                } else {
-                    (rating.elo, rating.elo)
+                let (low, high) = match (rating.low.is_finite(), rating.high.is_finite()) {
+                    (true, true) => (rating.low, rating.high),
+                    (true, false) => (rating.low, f64::INFINITY),
+                    (false, true) => (f64::NEG_INFINITY, rating.high),
+                    (false, false) => (rating.elo, rating.elo),
                 };
                 (cost(rating), rating.elo, low, high)
             };
@@ -98,7 +98,8 @@ impl<'a> Curves<'a> {
         vec![
             over(
                 "Strength over evaluations",
-                "Each dot is a model, rated by matches against other models of this run.",
+                "Each dot is a model, rated by matches against other models of this run. A bar that reaches the edge \
+                 of the plot is unbounded on that side: one side won all games between these models and the first.",
                 "network evaluations",
                 |rating| rating.evaluations as f64,
             ),

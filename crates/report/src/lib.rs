@@ -15,8 +15,10 @@ mod replay;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod text_table;
 
-pub use numbers::{counted, duration, thousands};
+pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
+pub use text_table::{Align, Table};
 
 use std::fs;
 use std::path::{Path, PathBuf};

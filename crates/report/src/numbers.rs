@@ -1,4 +1,4 @@
-//! Counts and durations as text.
+//! Counts, durations and intervals as text.
 
 /// A count with thousands separators, such as `1,234,567`.
 pub fn thousands(n: u64) -> String {
@@ -36,6 +36,32 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// An Elo difference with its sign, such as `+35`.
+pub fn elo(difference: f64) -> String {
+    // Adding zero turns -0 into 0.
+    format!("{:+.0}", difference.round() + 0.0)
+}
+
+/// An interval of Elo differences, in which `None` is no bound: `-12 to +35`, `+318 or more`, `-318 or less`.
+pub fn elo_interval(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", elo(low), elo(high)),
+        (Some(low), None) => format!("{} or more", elo(low)),
+        (None, Some(high)) => format!("{} or less", elo(high)),
+        (None, None) => "unbounded".to_owned(),
+    }
+}
+
+/// An estimate of an Elo difference with its interval: `+12 (-12 to +35)`. If one side of the interval is unbounded,
+/// the estimate is left out, because its distance from the bound says nothing: `+318 or more`.
+pub fn elo_estimate(estimate: f64, low: Option<f64>, high: Option<f64>) -> String {
+    let interval = elo_interval(low, high);
+    match (low, high) {
+        (Some(_), Some(_)) => format!("{} ({interval})", elo(estimate)),
+        _ => interval,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +78,13 @@ mod tests {
         for (seconds, text) in [(5.55, "5.5 s"), (184.0, "3 min 04 s"), (3720.0, "1 h 02 min")] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn formats_intervals_for_people() {
+        assert_eq!(elo_estimate(-0.2, Some(-11.7), Some(11.7)), "+0 (-12 to +12)");
+        assert_eq!(elo_estimate(795.0, Some(318.4), None), "+318 or more");
+        assert_eq!(elo_estimate(-795.0, None, Some(-318.4)), "-318 or less");
+        assert_eq!(elo_estimate(0.0, None, None), "unbounded");
     }
 }

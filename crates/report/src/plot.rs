@@ -95,7 +95,7 @@ pub(super) struct Series {
     pub(super) shape: Shape,
     /// Points (x, y) in ascending order of x.
     pub(super) points: Vec<(f64, f64)>,
-    /// An interval around the curve: (x, low, high).
+    /// An interval around the curve: (x, low, high). An infinite end is drawn at the edge of the plot.
     pub(super) band: Vec<(f64, f64, f64)>,
 }
 
@@ -113,7 +113,7 @@ impl Series {
 
     /// A curve with an interval, from (x, y, low, high). A long curve keeps only some of its points, without averaging.
     pub(super) fn banded(name: &'static str, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
-        let finite = |p: &&(f64, f64, f64, f64)| [p.0, p.1, p.2, p.3].into_iter().all(f64::is_finite);
+        let finite = |p: &&(f64, f64, f64, f64)| p.0.is_finite() && p.1.is_finite() && !p.2.is_nan() && !p.3.is_nan();
         let step = points.len().div_ceil(MAX_POINTS).max(1);
         // Counted from the end, so that the newest point is always kept.
         let mut kept: Vec<_> = points.iter().filter(finite).rev().step_by(step).collect();
@@ -214,7 +214,7 @@ impl Plot {
             .y_desc(self.y.label)
             .draw()?;
         for series in &self.series {
-            draw_series(&mut chart, series)?;
+            draw_series(&mut chart, series, y)?;
         }
         let mut hovers = String::new();
         for series in self.series.iter().filter(|series| series.shape != Shape::Reference) {
@@ -269,17 +269,19 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 fn draw_series<'b>(
     chart: &mut Chart<'_, 'b>,
     series: &Series,
+    (bottom, top): (f64, f64),
 ) -> Result<(), DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>> {
     let color = series.tone.color();
     if !series.band.is_empty() {
-        let upper = series.band.iter().map(|&(x, _, high)| (x, high));
-        let lower = series.band.iter().rev().map(|&(x, low, _)| (x, low));
-        let outline: Vec<_> = upper.chain(lower).collect();
-        chart.draw_series([Polygon::new(outline, color.mix(0.16).filled())])?;
-        let bars = series
+        let band = series
             .band
             .iter()
-            .map(|&(x, low, high)| PathElement::new([(x, low), (x, high)], color.mix(0.5).stroke_width(2)));
+            .map(|&(x, low, high)| (x, low.max(bottom), high.min(top)));
+        let upper = band.clone().map(|(x, _, high)| (x, high));
+        let lower = band.clone().rev().map(|(x, low, _)| (x, low));
+        let outline: Vec<_> = upper.chain(lower).collect();
+        chart.draw_series([Polygon::new(outline, color.mix(0.16).filled())])?;
+        let bars = band.map(|(x, low, high)| PathElement::new([(x, low), (x, high)], color.mix(0.5).stroke_width(2)));
         chart.draw_series(bars)?;
     }
     let points = series.points.iter().copied();

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::ModelRow;
 use super::openings::percent;
 use crate::metrics::{Event, Gate, Measured};
-use crate::numbers::{duration, thousands};
+use crate::numbers::{duration, elo, elo_estimate, elo_interval, thousands};
 
 /// Maximum number of rows of a table; older ones are only counted.
 const MOST_ROWS: usize = 60;
@@ -29,7 +29,7 @@ pub(super) fn models(rows: &[ModelRow]) -> Markup {
 fn model(row: &ModelRow) -> Markup {
     let seconds = |seconds: Option<f64>| seconds.map_or("–".into(), duration);
     let rated = row.elo.as_ref();
-    let interval = rated.filter(|rating| rating.low.is_finite() && rating.high.is_finite());
+    let interval = rated.filter(|rating| rating.low.is_finite() || rating.high.is_finite());
     html! {
         tr {
             td.left { code { (row.id) } }
@@ -38,7 +38,7 @@ fn model(row: &ModelRow) -> Markup {
                 @else if row.promoted.is_some() { "former champion" }
             }
             td { (rated.map_or("–".into(), |rating| signed(rating.elo))) }
-            td { (interval.map_or("–".into(), |rating| format!("{} to {}", signed(rating.low), signed(rating.high)))) }
+            td { (interval.map_or("–".into(), |rating| elo_interval(bound(rating.low), bound(rating.high)))) }
             td { (count(row.step)) }
             td { (count(row.games)) }
             td { (count(row.positions)) }
@@ -72,12 +72,7 @@ pub(super) fn gates(events: &[Event]) -> Markup {
 
 fn verdict_row(at: f64, gate: &Gate) -> Markup {
     let played = gate.games > 0;
-    let interval = format!(
-        "{} ({} to {})",
-        signed(gate.elo),
-        signed(gate.elo_low),
-        signed(gate.elo_high)
-    );
+    let interval = elo_estimate(gate.elo, bound(gate.elo_low), bound(gate.elo_high));
     html! {
         tr {
             td { (duration(at)) }
@@ -103,11 +98,15 @@ fn count(figure: Option<f64>) -> String {
     figure.map_or("–".into(), |figure| thousands(figure.max(0.0) as u64))
 }
 
+/// An end of an interval, if there is one. The metrics of an unbounded end are null, which is read as NaN.
+fn bound(end: f64) -> Option<f64> {
+    Some(end).filter(|end| end.is_finite())
+}
+
 /// An Elo difference with its sign; `–` if it is unknown.
-pub(super) fn signed(elo: f64) -> String {
-    match elo.is_finite() {
-        // Adding zero turns -0 into 0.
-        true => format!("{:+.0}", elo.round() + 0.0),
+pub(super) fn signed(difference: f64) -> String {
+    match difference.is_finite() {
+        true => elo(difference),
         false => "–".into(),
     }
 }
@@ -148,6 +147,36 @@ mod tests {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(!page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn one_sided_results_are_unbounded() {
+        let gate = Gate {
+            games: 40,
+            elo: 645.0,
+            elo_low: 318.0,
+            reason: "test_accepted".into(),
+            ..Gate::default()
+        };
+        let event = Event {
+            time_ms: 0,
+            elapsed_seconds: 61.0,
+            measured: Measured::Gate(gate),
+        };
+        // As the report reads it: JSON has no infinity, so an unbounded end is null.
+        let event = Event::from_json(&serde_json::to_vec(&event).unwrap()).unwrap();
+        let page = gates(&[event]).into_string();
+        assert!(page.contains("<td>+318 or more</td>"), "{page}");
+        let row = ModelRow {
+            elo: Some(crate::metrics::Rating {
+                elo: 645.0,
+                low: 318.0,
+                ..crate::metrics::Rating::default()
+            }),
+            ..ModelRow::default()
+        };
+        let page = models(&[row]).into_string();
+        assert!(page.contains("<td>+645</td><td>+318 or more</td>"), "{page}");
     }
 
     #[test]

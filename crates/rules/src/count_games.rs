@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::ControlFlow;
 
 use crate::color::Color;
 use crate::moves::Move;
@@ -26,17 +27,77 @@ pub fn count_games(size: Size, rules: Rules) -> Result<u128, EndlessGames> {
 /// # Errors
 /// [`EndlessGames`] if the rules do not bound the length of a game.
 pub fn count_games_by_plays(size: Size, rules: Rules, max_plays: usize) -> Result<Vec<u128>, EndlessGames> {
+    let counts = count_games_watched(size, rules, max_plays, &mut |_| ControlFlow::Continue(()))?;
+    Ok(counts.expect("nothing stops the count"))
+}
+
+/// Like [`count_games_by_plays`] for counts that take long: `watch` gets the number of games found so far every few
+/// million games, and can stop the count, which is `None` then.
+///
+/// # Errors
+/// [`EndlessGames`] if the rules do not bound the length of a game.
+pub fn count_games_watched(
+    size: Size,
+    rules: Rules,
+    max_plays: usize,
+    watch: &mut dyn FnMut(u128) -> ControlFlow<()>,
+) -> Result<Option<Vec<u128>>, EndlessGames> {
     if rules.ko == KoRule::Basic {
         return Err(EndlessGames);
     }
+    let mut tally = Tally {
+        counts: Vec::new(),
+        until_look: LOOK_EVERY,
+        looks: 0,
+        watch,
+    };
     let paths_suffice = rules.ko == KoRule::PositionalSuperko && rules.end == GameEnd::TwoPasses && !rules.button;
     if paths_suffice && let Some(grids) = Grids::of(size, rules) {
-        return Ok(grids.paths_by_length(max_plays));
+        tally.counts = vec![0; grids.next.len()];
+        let end = grids.extend_path(0, 1, 0, max_plays, &mut tally);
+        return Ok(end.is_continue().then(|| tally.finish()));
     }
-    let mut counts = Vec::new();
     let mut position = Position::with_rules(size, rules);
-    extend_game(&mut position, 0, max_plays, &mut counts);
-    Ok(counts)
+    let end = extend_game(&mut position, 0, max_plays, &mut tally);
+    Ok(end.is_continue().then(|| tally.finish()))
+}
+
+/// Games between two looks of the watcher.
+const LOOK_EVERY: u32 = 1 << 22;
+
+/// Games found so far, by number of plays.
+struct Tally<'a> {
+    counts: Vec<u64>,
+    until_look: u32,
+    looks: u128,
+    watch: &'a mut dyn FnMut(u128) -> ControlFlow<()>,
+}
+
+impl Tally<'_> {
+    #[inline]
+    fn add(&mut self, plays: usize) -> ControlFlow<()> {
+        self.counts[plays] += 1;
+        self.until_look -= 1;
+        match self.until_look {
+            0 => self.look(),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    #[cold]
+    fn look(&mut self) -> ControlFlow<()> {
+        self.until_look = LOOK_EVERY;
+        self.looks += 1;
+        (self.watch)(self.looks * u128::from(LOOK_EVERY))
+    }
+
+    /// The counts up to the longest games.
+    fn finish(mut self) -> Vec<u128> {
+        while self.counts.last() == Some(&0) {
+            self.counts.pop();
+        }
+        self.counts.into_iter().map(u128::from).collect()
+    }
 }
 
 /// The error when games are to be counted under basic ko, which allows endless games.
@@ -51,24 +112,24 @@ impl fmt::Display for EndlessGames {
 
 impl std::error::Error for EndlessGames {}
 
-fn extend_game(position: &mut Position, plays: usize, max_plays: usize, counts: &mut Vec<u128>) {
+fn extend_game(position: &mut Position, plays: usize, max_plays: usize, tally: &mut Tally<'_>) -> ControlFlow<()> {
     if position.is_over() {
-        if counts.len() <= plays {
-            counts.resize(plays + 1, 0);
+        if tally.counts.len() <= plays {
+            tally.counts.resize(plays + 1, 0);
         }
-        counts[plays] += 1;
-        return;
+        return tally.add(plays);
     }
     if plays < max_plays {
         for point in position.legal_points() {
             position.play_unchecked(Move::Play(point));
-            extend_game(position, plays + 1, max_plays, counts);
+            extend_game(position, plays + 1, max_plays, tally)?;
             position.undo();
         }
     }
     position.play_unchecked(Move::Pass);
-    extend_game(position, plays, max_plays, counts);
+    extend_game(position, plays, max_plays, tally)?;
     position.undo();
+    ControlFlow::Continue(())
 }
 
 /// The graph of grids, with an edge for each play of either color that changes the grid.
@@ -115,25 +176,24 @@ impl Grids {
         (grids.len() <= 128).then_some(Grids { next })
     }
 
-    /// The number of paths from the empty grid that visit no grid twice, by length.
-    fn paths_by_length(&self, longest: usize) -> Vec<u128> {
-        let mut counts = vec![0u64; self.next.len()];
-        self.extend_path(0, 1, 0, longest, &mut counts);
-        while counts.last() == Some(&0) {
-            counts.pop();
-        }
-        counts.into_iter().map(u128::from).collect()
-    }
-
-    fn extend_path(&self, grid: u8, visited: u128, length: usize, longest: usize, counts: &mut [u64]) {
-        counts[length] += 1;
+    /// Counts the paths from a grid that visit no grid twice, by length.
+    fn extend_path(
+        &self,
+        grid: u8,
+        visited: u128,
+        length: usize,
+        longest: usize,
+        tally: &mut Tally<'_>,
+    ) -> ControlFlow<()> {
+        tally.add(length)?;
         if length == longest {
-            return;
+            return ControlFlow::Continue(());
         }
         for &next in &self.next[usize::from(grid)] {
             if visited >> next & 1 == 0 {
-                self.extend_path(next, visited | 1 << next, length + 1, longest, counts);
+                self.extend_path(next, visited | 1 << next, length + 1, longest, tally)?;
             }
         }
+        ControlFlow::Continue(())
     }
 }

@@ -46,7 +46,7 @@ mod zobrist;
 pub use area::Area;
 pub use benson::pass_alive_area;
 pub use color::Color;
-pub use count_games::{EndlessGames, count_games, count_games_by_plays};
+pub use count_games::{EndlessGames, count_games, count_games_by_plays, count_games_watched};
 pub use count_positions::{TooLarge, count_legal_positions};
 pub use handicap::{Handicap, fixed_handicap};
 pub use illegal_move::IllegalMove;

@@ -1,6 +1,7 @@
 //! Independent life under the Simplified Japanese Rules 2008, by exhaustive search.
 
 use crate::color::Color;
+use crate::judge::LIFE_NODES;
 use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::position::Position;
@@ -24,9 +25,34 @@ impl Position {
     /// first, without suicide, under fixed ko and ending after three successive passes, its owner can always force a
     /// two-eye-formation that has a point in common with the chain as it is now.
     ///
-    /// The search tries every sequence on the whole board, so it can decide only small or nearly filled boards; it
-    /// searches at most `max_nodes` positions. A point without a stone is not alive.
+    /// The search tries every sequence on the whole board up to positions that the shape of the board decides, so it
+    /// can decide only small or nearly filled boards; it searches at most `max_nodes` positions. A point without a
+    /// stone is not alive.
+    ///
+    /// Two shortcuts decide a position, at the root or below it:
+    ///
+    /// - To alive: a stone of the chain is part of a two-eye-formation or immortal (see below). The owner of immortal
+    ///   chains fills their liberties one by one. Each fill is legal, since the chain has another liberty and the grid
+    ///   never had so many of these stones. A fill keeps every region vital that it does not fill completely, and while
+    ///   there are more than two regions, there is one whose chains touch three regions between them, which can be
+    ///   filled completely. When no third liberty is left, the rest is a two-eye-formation. Below the root, fixed ko
+    ///   cannot forbid a fill either: the search goes no further where the stones are immortal, so no earlier play
+    ///   started from such a grid.
+    /// - To not alive: around immortal opposing stones, no part of the board with a point of the chain has two points
+    ///   that are adjacent neither to such a stone nor to each other. The two eyes of a formation are such points, and
+    ///   immortal opposing stones survive even if their owner only passes.
+    ///
+    /// A chain is immortal if it is pass-alive by Benson's analysis with a stricter definition: a region is vital to a
+    /// chain only if each of its points, not just each empty one, is adjacent to the chain.
     pub fn independent_life(&self, point: Point, max_nodes: u64) -> Life {
+        match self.life(point, max_nodes, true) {
+            // Games of version 0.1.0, which searched without shortcuts, must keep their scores.
+            Life::NotDecided => self.life(point, max_nodes.min(LIFE_NODES), false),
+            decided => decided,
+        }
+    }
+
+    fn life(&self, point: Point, max_nodes: u64, shortcuts: bool) -> Life {
         let Some(owner) = self.at(point) else {
             return Life::NotAlive;
         };
@@ -47,6 +73,7 @@ impl Position {
         let question = TwoEyes {
             owner,
             chain: self.chain(point),
+            shortcuts,
         };
         match Proof::new(&mut analysis, question, max_nodes).run() {
             Some((winner, _)) if winner == owner => Life::Alive,
@@ -55,21 +82,8 @@ impl Position {
         }
     }
 
-    /// The stones of all independently alive chains if every chain can be decided, by a shortcut from the shape of the
-    /// board or else by a search of at most `max_nodes` positions per chain.
-    ///
-    /// Shortcut to alive: a chain is alive if it belongs to a two-eye-formation or is immortal (see below). The owner
-    /// of immortal chains fills their liberties one by one. Each fill is legal, since the chain has another liberty and
-    /// the grid never had so many of these stones. A fill keeps every region vital that it does not fill completely,
-    /// and while there are more than two regions, there is one whose chains touch three regions between them, which can
-    /// be filled completely. When no third liberty is left, the rest is a two-eye-formation.
-    ///
-    /// Shortcut to not alive: a chain is not alive if one cannot reach from it, around immortal opposing stones, two
-    /// points that are adjacent neither to such a stone nor to each other. The two eyes of a formation are such points,
-    /// and immortal opposing stones survive even if their owner only passes.
-    ///
-    /// A chain is immortal if it is pass-alive by Benson's analysis with a stricter definition: a region is vital to a
-    /// chain only if each of its points, not just each empty one, is adjacent to the chain.
+    /// The stones of all independently alive chains if every chain can be decided, by a shortcut (see
+    /// [`Position::independent_life`]) or else by a search of at most `max_nodes` positions per chain.
     pub(crate) fn all_independently_alive(&self, max_nodes: u64) -> Option<PointSet> {
         let immortal = Color::ALL.map(|color| self.immortal_stones(color));
         let (mut alive, mut open) = (PointSet::new(), Vec::new());
@@ -93,14 +107,19 @@ impl Position {
         Some(alive)
     }
 
-    /// Whether there are two points on the chain's side of the walls that could be the eyes of a formation.
+    /// Whether some part of the board between the walls has a point of the chain and two points that could be the eyes
+    /// of a formation.
     fn has_room(&self, chain: &PointSet, walls: &PointSet) -> bool {
         let geometry = self.geometry();
-        let first = chain.next_from(0).expect("a chain has stones");
-        let room = geometry.component(first.index(), &(geometry.all - *walls)) - geometry.adjacent(walls);
-        room.iter().any(|eye| {
-            let adjacent = geometry.adjacent(&[eye].into_iter().collect());
-            !(room - adjacent - [eye].into_iter().collect()).is_empty()
+        let next_to_walls = geometry.adjacent(walls);
+        let mut parts = geometry.components(&(geometry.all - *walls));
+        parts.any(|part| {
+            let room = part - next_to_walls;
+            let has_two_eyes = |eye| {
+                let eye = [eye].into_iter().collect();
+                !(room - geometry.adjacent(&eye) - eye).is_empty()
+            };
+            part.intersects(chain) && room.iter().any(has_two_eyes)
         })
     }
 
@@ -162,14 +181,23 @@ impl Position {
 struct TwoEyes {
     owner: Color,
     chain: PointSet,
+    /// Whether the shape of the board may decide before a formation or three passes do.
+    shortcuts: bool,
 }
 
 impl Question for TwoEyes {
     fn winner(&self, position: &Position) -> Option<Color> {
+        let opponent = self.owner.opposite();
         if position.two_eye_formations(self.owner).intersects(&self.chain) {
             Some(self.owner)
         } else if position.consecutive_passes() >= 3 {
-            Some(self.owner.opposite())
+            Some(opponent)
+        } else if !self.shortcuts {
+            None
+        } else if position.immortal_stones(self.owner).intersects(&self.chain) {
+            Some(self.owner)
+        } else if !position.has_room(&self.chain, &position.immortal_stones(opponent)) {
+            Some(opponent)
         } else {
             None
         }
@@ -210,6 +238,32 @@ mod tests {
         position
     }
 
+    /// A search with shortcuts at every position gives the same answers as one without, and more of them.
+    #[test]
+    fn shortcuts_below_the_root_agree_with_the_search() {
+        let (mut decided, mut more) = ([0; 2], 0);
+        for seed in 1000..1500 {
+            let size = [(3, 3), (4, 3), (5, 2), (6, 2), (4, 4)][seed as usize % 5];
+            let position = random_board(Size::new(size.0, size.1).unwrap(), seed);
+            for chain in Color::ALL
+                .iter()
+                .flat_map(|&color| position.geometry().components(&position.stones(color)))
+            {
+                let point = chain.next_from(0).unwrap();
+                let (fast, plain) = (position.life(point, 3_000, true), position.life(point, 8_000, false));
+                match (fast, plain) {
+                    (Life::NotDecided, _) => {}
+                    (_, Life::NotDecided) => more += 1,
+                    _ => {
+                        assert_eq!(fast, plain, "{position:?}");
+                        decided[usize::from(fast == Life::Alive)] += 1;
+                    }
+                }
+            }
+        }
+        assert!(decided.iter().all(|&n| n > 50) && more > 5, "{decided:?} {more}");
+    }
+
     /// The shortcuts from the shape of the board give the same answers as the search.
     #[test]
     fn shortcuts_agree_with_the_search() {
@@ -221,7 +275,7 @@ mod tests {
                 let walls = position.immortal_stones(color.opposite());
                 let immortal = position.immortal_stones(color);
                 for chain in position.geometry().components(&position.stones(color)) {
-                    let life = || position.independent_life(chain.next_from(0).unwrap(), 20_000);
+                    let life = || position.life(chain.next_from(0).unwrap(), 20_000, false);
                     if chain.intersects(&immortal) {
                         assert_ne!(life(), Life::NotAlive, "{position:?}");
                         alive_at_once += usize::from(life() == Life::Alive);

@@ -1,7 +1,9 @@
 //! Exact counts of positions and games on grids that are not in `data/suites/tt-facts.json`.
 #![allow(missing_docs)]
 
-use tengen_rules::{Rules, Size, count_games, count_games_by_plays, count_legal_positions};
+use std::ops::ControlFlow;
+
+use tengen_rules::{Rules, Size, count_games, count_games_by_plays, count_games_watched, count_legal_positions};
 
 fn check_square(side: usize, expected: &str) {
     let size = Size::square(side).unwrap();
@@ -41,4 +43,24 @@ fn games_of_2x2_by_plays() {
         ..Rules::tromp_taylor()
     };
     assert_eq!(count_games_by_plays(size, unusual, 9).unwrap(), paths);
+}
+
+#[test]
+fn a_long_count_can_be_watched_and_stopped() {
+    let size = Size::new(1, 4).unwrap();
+    for rules in [Rules::tromp_taylor(), Rules::new_zealand()] {
+        let mut seen = Vec::new();
+        let counts = count_games_watched(size, rules, usize::MAX, &mut |games| {
+            seen.push(games);
+            match seen.len() {
+                3 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        });
+        assert_eq!(counts, Ok(None));
+        assert!(
+            seen[0] > 0 && seen[1] == 2 * seen[0] && seen[2] == 3 * seen[0],
+            "{seen:?}"
+        );
+    }
 }

@@ -47,7 +47,14 @@ fn life_of_small_groups() {
     check_life(&["....XO.", "XXXXXOO", "OOOOOO."], "A2", Life::Alive);
     // A group without any eye space.
     check_life(&[".XOO.", "OOO.O"], "B2", Life::NotAlive);
-    // Seki with one eye each.
+    // Seki without eyes, and with one eye each.
+    check_life(&["XXXOO", ".X.O.", "XXXOO"], "A1", Life::NotAlive);
+    check_life(&["XXXOO", ".X.O.", "XXXOO"], "E1", Life::NotAlive);
+    check_life(&[".XX.OO.", "XXX.OOO"], "B1", Life::NotAlive);
+    check_life(&[".XX.OO.", "XXX.OOO"], "F1", Life::NotAlive);
+    // Two walls on a board without stones inside.
+    check_life(&[".XO.", ".XO.", ".XO.", ".XO."], "B1", Life::Alive);
+    check_life(&[".X.O.", ".X.O.", ".X.O.", ".X.O.", ".X.O."], "B1", Life::Alive);
     check_life(&["XXXOO", ".X.O."], "A2", Life::NotAlive);
     check_life(&["XXXOO", ".X.O."], "E2", Life::NotAlive);
 }

@@ -4,6 +4,7 @@
 //! promotion. After a crash the gate therefore resumes where it left off, or the recorded verdict takes effect.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Context;
 use serde_json::Value;
@@ -14,8 +15,8 @@ use tengen_evaluator::{
 use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
 use tengen_model::{ModelId, Weights};
 use tengen_network::{PredictorOptions, TorchPredictor};
-use tengen_report::counted;
 use tengen_report::metrics::{Gate, Rating};
+use tengen_report::{counted, elo_estimate};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
@@ -61,12 +62,10 @@ impl Settled {
         });
         let estimate = &result.estimate;
         format!(
-            "{candidate} {verdict}: {} of {} against {champion}, Elo {:+.0} ({:+.0} to {:+.0}){}",
+            "{candidate} {verdict}: {} of {} against {champion}, Elo {}{}",
             result.a_points,
             counted_points(result.games as u64),
-            estimate.elo,
-            estimate.elo_low,
-            estimate.elo_high,
+            elo_estimate(estimate.elo, estimate.elo_low, estimate.elo_high),
             forgot.unwrap_or_default()
         )
     }
@@ -84,7 +83,9 @@ impl Settled {
             let estimate = &result.estimate;
             event.games = result.games as u64;
             event.points_share = result.a_points / result.games.max(1) as f64;
-            (event.elo, event.elo_low, event.elo_high) = (estimate.elo, estimate.elo_low, estimate.elo_high);
+            event.elo = estimate.elo;
+            event.elo_low = estimate.elo_low.unwrap_or(f64::NEG_INFINITY);
+            event.elo_high = estimate.elo_high.unwrap_or(f64::INFINITY);
             event.llr = result.sprt.map_or(f64::NAN, |sprt| sprt.llr);
         }
         event
@@ -211,7 +212,8 @@ impl<'a> Gating<'a> {
             _ => self.run.weights(&id.parse()?)?,
         };
         let predictor = TorchPredictor::new(&weights, self.options(settings))?.with_name(id);
-        let player = SearchPlayer::new(id.to_owned(), Box::new(predictor), settings.search.clone());
+        let player = SearchPlayer::new(id.to_owned(), Box::new(predictor), settings.search.clone())
+            .with_stop(Arc::clone(&self.run.stop));
         Ok(Box::new(player))
     }
 
@@ -328,8 +330,8 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
             Ok(Rating {
                 model_id,
                 elo: rating.rating,
-                low: rating.low,
-                high: rating.high,
+                low: rating.low.unwrap_or(f64::NEG_INFINITY),
+                high: rating.high.unwrap_or(f64::INFINITY),
                 evaluations: info.cost.evaluations,
                 cpu_seconds: info.cost.cpu_seconds,
             })

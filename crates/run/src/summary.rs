@@ -1,19 +1,20 @@
 //! The summary of a finished run: strength over cost, the first move, and results against simple players.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use tengen_evaluator::{
-    AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player, run_match,
+    AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player_until, run_match,
 };
 use tengen_model::{ModelId, Weights};
 use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
-use tengen_report::{counted, duration};
+use tengen_report::{counted, duration, elo, elo_interval};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
@@ -60,8 +61,8 @@ pub struct Summary {
 pub struct Rated {
     model: String,
     elo: f64,
-    low: f64,
-    high: f64,
+    low: Option<f64>,
+    high: Option<f64>,
     evaluations: u64,
     cpu_seconds: f64,
 }
@@ -193,11 +194,10 @@ impl Summary {
 impl Rated {
     fn in_words(&self) -> String {
         format!(
-            "    {}  {:+6.0}  ({:+.0} to {:+.0})  after {}, {} of CPU time",
+            "    {}  {:>6}  ({})  after {}, {} of CPU time",
             self.model,
-            self.elo,
-            self.low,
-            self.high,
+            elo(self.elo),
+            elo_interval(self.low, self.high),
             counted(self.evaluations, "evaluation"),
             duration(self.cpu_seconds)
         )
@@ -217,8 +217,8 @@ impl From<Rating> for Rated {
         Rated {
             model: model_id,
             elo,
-            low,
-            high,
+            low: Some(low).filter(|low| low.is_finite()),
+            high: Some(high).filter(|high| high.is_finite()),
             evaluations,
             cpu_seconds,
         }
@@ -338,8 +338,9 @@ impl Subject<'_> {
 
     fn meet(&self, opponent: &str, color: AColor, komi: Komi, games: usize) -> anyhow::Result<Option<Outcome>> {
         let predictor = Box::new(self.predictor()?);
-        let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS));
-        let mut other = build_player(&opponent.parse()?, &mut NoModels)?;
+        let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS))
+            .with_stop(Arc::clone(&self.run.stop));
+        let mut other = build_player_until(&opponent.parse()?, &mut NoModels, &self.run.stop)?;
         let config = MatchConfig {
             size: self.size,
             rules: self.run.config.rules,

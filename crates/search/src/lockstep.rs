@@ -184,12 +184,27 @@ impl Lockstep {
         predictor: &mut P,
         cache: &mut EvaluationCache,
     ) -> Result<LockstepStats, PredictError> {
+        self.run_while(|| true, searches, predictor, cache)
+    }
+
+    /// Like [`run`](Self::run), but ends early, between two rounds, once `goes_on` is false. The searches can then be
+    /// continued or restarted.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_while<S: AsMut<Search>, P: Predictor + ?Sized>(
+        &mut self,
+        goes_on: impl Fn() -> bool,
+        searches: &mut [S],
+        predictor: &mut P,
+        cache: &mut EvaluationCache,
+    ) -> Result<LockstepStats, PredictError> {
         let mut stats = LockstepStats::default();
         let hits_before = cache.hits();
         let Some(canvas) = canvas_of(searches.iter_mut().map(|search| search.as_mut().position().size())) else {
             return Ok(stats);
         };
-        loop {
+        while goes_on() {
             self.round.begin(canvas, predictor);
             for (number, search) in searches.iter_mut().enumerate() {
                 let search = search.as_mut();

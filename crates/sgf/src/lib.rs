@@ -22,7 +22,7 @@ pub use encoding::SgfText;
 pub use error::{SgfError, SgfPlace};
 pub use game::{SgfGame, SgfGames, read_sgf, read_sgf_bytes};
 pub use parse::{SgfTrees, no_game, parse_sgf};
-pub use record::{date_text, write_sgf, write_sgf_collection};
+pub use record::{Ruling, date_text, write_sgf, write_sgf_collection, write_sgf_ruled};
 pub use tengen_records::SgfResult;
 pub use tree::{SgfNode, SgfNodeId, SgfProperty, SgfTree};
 pub use value::{SgfPoint, SgfValue};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use tengen_records::{Comparison, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
+use tengen_records::{Comparison, EndReason, GameRecord, OPENING, Origin, PlyRecord, UNKNOWN_TIME};
 use tengen_rules::{Color, Komi, Move, Setup, Size};
 
 use crate::tree::{SgfNodeId, SgfTree};
@@ -14,9 +14,29 @@ use crate::value::SgfPoint;
 /// The result of an imported game (RE) is the counted one, or the resignation or forfeit that its file states. Other
 /// claims of the file are in the game comment (GC), with the file name and the outcome of the comparison. Ranks, event
 /// and date are copied from the file.
+///
+/// For our own games, GC says why a game ended if that was not by two passes or resignation.
 pub fn write_sgf(game: &GameRecord) -> String {
+    write(game, None)
+}
+
+/// What a referee decided about a game beyond its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// The result in SGF notation, such as `W+T` or `Void`.
+    pub result: String,
+    /// What happened, in one sentence.
+    pub reason: String,
+}
+
+/// Like [`write_sgf`], with the referee's result (RE) and reason (GC) instead of those of the record.
+pub fn write_sgf_ruled(game: &GameRecord, ruling: &Ruling) -> String {
+    write(game, Some(ruling))
+}
+
+fn write(game: &GameRecord, ruling: Option<&Ruling>) -> String {
     let mut tree = SgfTree::new();
-    write_header(&mut tree, game);
+    write_header(&mut tree, game, ruling);
     let mut node = tree.root().id();
     for (ply, record) in game.plies.iter().enumerate() {
         node = tree.add_turn(node, game.size, game.mover(ply), record.mv);
@@ -25,21 +45,29 @@ pub fn write_sgf(game: &GameRecord) -> String {
     tree.to_string()
 }
 
-fn write_header(tree: &mut SgfTree, game: &GameRecord) {
+fn write_header(tree: &mut SgfTree, game: &GameRecord, ruling: Option<&Ruling>) {
     tree.add_header(game.size, game.komi, &game.rules);
     let mut add = |name: &str, value: &str| tree.add(name, [plain(value).as_str()]);
     add("PB", &game.black_model);
     add("PW", &game.white_model);
-    add("RE", &game.result_text());
+    add(
+        "RE",
+        &ruling.map_or_else(|| game.result_text(), |ruling| ruling.result.clone()),
+    );
     let known = Some(game.start_time_ms).filter(|&time| time != UNKNOWN_TIME);
     let origin = game.origin.as_deref();
+    let comment = match (ruling, origin) {
+        (Some(ruling), _) => Some(ruling.reason.clone()),
+        (None, Some(origin)) => Some(claims_text(game, origin)),
+        (None, None) => ending_text(game),
+    };
     let word = |of: fn(&Origin) -> &Option<String>| origin.and_then(|origin| of(origin).clone());
     for (name, value) in [
         ("DT", word(|origin| &origin.date).or_else(|| known.and_then(date_text))),
         ("BR", word(|origin| &origin.black_rank)),
         ("WR", word(|origin| &origin.white_rank)),
         ("EV", word(|origin| &origin.event)),
-        ("GC", origin.map(|origin| claims_text(game, origin))),
+        ("GC", comment),
     ] {
         if let Some(value) = value {
             add(name, &value);
@@ -47,6 +75,28 @@ fn write_header(tree: &mut SgfTree, game: &GameRecord) {
     }
     add("GN", &game.game_id);
     tree.add_start(game.size, &game.setup);
+}
+
+/// Why a game of ours ended, where the moves and the result do not say it.
+fn ending_text(game: &GameRecord) -> Option<String> {
+    let plies = game.plies.len();
+    Some(match game.end_reason {
+        EndReason::TwoPasses | EndReason::Resign => return None,
+        EndReason::Settled => {
+            "Stopped before two passes because no point could change hands; the board is counted as it stands."
+                .to_owned()
+        }
+        EndReason::LongCycle => "A long cycle tied the game; the board is not counted.".to_owned(),
+        EndReason::UndecidedLife => {
+            "No result: the score depends on whether some chains are alive, which a search could not decide.".to_owned()
+        }
+        EndReason::PlyLimit => format!("No result: the game was stopped after {plies} plies, the limit."),
+        EndReason::Forfeit => {
+            let loser = game.mover(plies);
+            format!("{loser:?} forfeited the game after {plies} plies.")
+        }
+        EndReason::Unfinished => format!("No result: the moves end after {plies} plies, before the game is over."),
+    })
 }
 
 /// The source of an imported game, the claims of its file, and how they compare with the count.

@@ -1,8 +1,8 @@
 //! Writing and reading SGF.
 
-use tengen_records::GameRecord;
+use tengen_records::{EndReason, GameRecord};
 use tengen_rules::{Color, Komi, Move, Size};
-use tengen_sgf::{read_sgf, write_sgf, write_sgf_collection};
+use tengen_sgf::{Ruling, read_sgf, write_sgf, write_sgf_collection, write_sgf_ruled};
 use tengen_testing::{random_game, random_games};
 
 fn check_round_trip(game: &GameRecord) {
@@ -57,6 +57,54 @@ fn the_header_contains_what_programs_expect() {
     assert!(write_sgf(&random_game(Size::new(3, 4).unwrap(), 1, 5)).contains("SZ[3:4]"));
     game.start_time_ms = 0;
     assert!(!write_sgf(&game).contains("DT["), "the start time is unknown");
+}
+
+#[test]
+fn the_file_says_how_a_game_ended() {
+    let mut game = random_game(Size::square(9).unwrap(), 1, 20);
+    game.score_half_points = None;
+    let mut text_of = |reason| {
+        game.end_reason = reason;
+        write_sgf(&game)
+    };
+    for (reason, parts) in [
+        (
+            EndReason::PlyLimit,
+            [
+                "RE[Void]",
+                "GC[No result: the game was stopped after 20 plies, the limit.]",
+            ],
+        ),
+        (
+            EndReason::UndecidedLife,
+            ["RE[Void]", "GC[No result: the score depends on whether"],
+        ),
+        (EndReason::LongCycle, ["RE[0]", "GC[A long cycle tied the game"]),
+        (
+            EndReason::Forfeit,
+            ["RE[W+F]", "GC[Black forfeited the game after 20 plies.]"],
+        ),
+        (EndReason::Resign, ["RE[W+R]", "GN["]),
+        (
+            EndReason::Unfinished,
+            ["RE[Void]", "GC[No result: the moves end after 20 plies"],
+        ),
+    ] {
+        let text = text_of(reason);
+        assert!(parts.iter().all(|part| text.contains(part)), "{reason:?}: {text}");
+        assert_eq!(text.contains("GC["), reason != EndReason::Resign, "{text}");
+    }
+    let ruling = Ruling {
+        result: "Void".to_owned(),
+        reason: "White [X] refused a move.".to_owned(),
+    };
+    game.end_reason = EndReason::Forfeit;
+    let text = write_sgf_ruled(&game, &ruling);
+    assert!(
+        text.contains("RE[Void]") && text.contains("GC[White [X\\] refused a move.]"),
+        "{text}"
+    );
+    assert_eq!(read_sgf(&text).unwrap()[0].result.as_deref(), Some("Void"));
 }
 
 #[test]

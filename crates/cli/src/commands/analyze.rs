@@ -165,6 +165,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         identity.version, identity.model
     ));
     let mut worker = Worker::new(QueryQueue::new(identity, defaults), predictor, parallel);
-    worker.work(&read_lines()?, args.quit_without_waiting);
+    worker.work(&read_lines(|_| {})?, args.quit_without_waiting);
     Ok(())
 }

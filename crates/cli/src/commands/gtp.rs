@@ -3,6 +3,7 @@
 mod engine;
 mod game_search;
 mod play_options;
+mod quit;
 mod raw;
 mod sgf;
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use tengen_evaluator::PlayerSpec;
-use tengen_gtp::{Next, Pondered, Session};
+use tengen_gtp::{Next, Pondered, Request, Session};
 use tengen_rules::{Komi, Rules, Size};
 
 use crate::arguments;
@@ -20,13 +21,15 @@ use crate::lines::read_lines;
 use crate::players::{DeviceArgs, Loader};
 use engine::{MoveSource, TengenEngine};
 use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
+use quit::Quit;
 
 /// Play as a GTP engine, for any Go GUI or referee
 ///
 /// Speaks GTP 2 over standard input and output until `quit` or the end of input: any board from 1x1 to 19x19
 /// (boardsize, rectangular_boardsize), komi in half points, undo, handicap, files (loadsgf), clocks (time_settings,
 /// time_left, kgs-time_settings), and live analysis (lz-analyze, kata-analyze, ...-genmove_analyze) that improves until
-/// the next line arrives. The search tree is kept from move to move, and its visits count.
+/// the next line arrives. The search tree is kept from move to move, and its visits count. `quit` ends a search in
+/// progress, which answers with the best move so far.
 ///
 /// Plays strict rules, Tromp-Taylor by default (--rules, kata-set-rules): final_score counts the board as it stands.
 /// loadsgf adopts the file's komi and rules; if the file names unsupported rules, the session keeps its rules and says
@@ -115,10 +118,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     let (predictor, training) = loader.predictor_and_training(&args.model)?;
     let source = predictor.map_or(MoveSource::Random, MoveSource::Network);
-    let engine = TengenEngine::new(source, training, args.name, options, args.seed);
+    let quit = Quit::default();
+    let engine = TengenEngine::new(source, training, args.name, options, args.seed, quit.clone());
     let mut session = Session::new(engine, args.size, args.komi).under(args.rules);
     session.tell_conditions();
-    converse(session, &read_lines()?)
+    let note = move |line: &[u8]| {
+        let request = Request::parse(&String::from_utf8_lossy(line));
+        if request.is_some_and(|request| request.name == "quit") {
+            quit.arrives();
+        }
+    };
+    converse(session, &read_lines(note)?)
 }
 
 /// Answers every line until the controller sends quit, disconnects, or its input ends.

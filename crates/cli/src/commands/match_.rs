@@ -3,7 +3,7 @@
 mod progress;
 mod table;
 
-use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerSpec, SprtConfig};
+use tengen_evaluator::{AColor, GameScore, MatchConfig, PlayerError, PlayerSpec, SprtConfig};
 use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
@@ -152,12 +152,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device, config.rules)?;
     let interrupt = Interrupt::listen("Stopping the match after the games finished so far…")?;
+    let stop = interrupt.flag();
     let mut progress = Progress::new(&config);
     let job = Job {
         config: &config,
         spec: &spec,
         folder: folder.as_ref(),
-        players: &|| Ok([loader.player(&args.a)?, loader.player(&args.b)?]),
+        players: &|| {
+            Ok([
+                loader.player_until(&args.a, &stop)?,
+                loader.player_until(&args.b, &stop)?,
+            ])
+        },
         stop: &|| interrupt.requested(),
         say: &|line| output::say(line),
     };
@@ -166,7 +172,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let (Err(_), Some(folder)) = (&result, folder) {
         folder.forget()?;
     }
-    let result = result?;
+    let result = match result {
+        // The signal came before a game began.
+        Err(error) if matches!(error.downcast_ref(), Some(PlayerError::Stopped)) => return interrupt.outcome(),
+        result => result?,
+    };
     if let (true, Some(out)) = (result.stopped, args.out.as_ref().or(args.store.as_ref())) {
         output::say(format!(
             "stopped; run the same command again to continue after the {} in {out}",

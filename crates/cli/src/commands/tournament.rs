@@ -7,7 +7,7 @@ mod table;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
+use tengen_evaluator::{GameScore, MatchConfig, PlayerError, PlayerSpec};
 use tengen_matches::{Folder, Job, Spec};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
@@ -190,9 +190,10 @@ impl PairingRunner<'_> {
                 shown += 1;
                 bar.inc(1);
             };
-            let pairing = self
-                .meet(players, &mut count)
-                .with_context(|| format!("{a} against {b}"))?;
+            let pairing = match self.meet(players, &mut count) {
+                Err(error) if matches!(error.downcast_ref(), Some(PlayerError::Stopped)) => break,
+                met => met.with_context(|| format!("{a} against {b}"))?,
+            };
             if !output::interactive() && shown > 0 {
                 say(format!(
                     "{} of {}: {}",
@@ -217,11 +218,17 @@ impl PairingRunner<'_> {
         );
         let id = spec.id("rating");
         let folder = self.store.map(|store| Folder::inside(store, &id));
+        let stop = self.interrupt.flag();
         let job = Job {
             config: self.config,
             spec: &spec,
             folder: folder.as_ref(),
-            players: &|| Ok([self.loader.player(&a.spec)?, self.loader.player(&b.spec)?]),
+            players: &|| {
+                Ok([
+                    self.loader.player_until(&a.spec, &stop)?,
+                    self.loader.player_until(&b.spec, &stop)?,
+                ])
+            },
             stop: &|| self.interrupt.requested(),
             say: &|line| output::say(line),
         };

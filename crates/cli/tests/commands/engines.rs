@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use crate::common::{answer, command, runs, tengen, wait_until};
 
-/// An engine that never answers `genmove`, with a child that only a kill ends; both write their process ids to a file.
+/// An engine that never answers `genmove`, with a child that only a kill ends, and another with a session of its own
+/// and no environment. It writes all process ids to a file.
 struct Sleeper(TempDir);
 
 impl Sleeper {
@@ -16,7 +17,8 @@ impl Sleeper {
         let dir = tempfile::tempdir().unwrap();
         let script = "while read id command rest; do case \"$command\" in\n\
              protocol_version) printf '=%s 2\\n\\n' $id;;\n\
-             genmove) (trap '' TERM HUP INT; sleep 600) & echo $$ $! > \"$0.pids\"; sleep 600;;\n\
+             genmove) (trap '' TERM HUP INT; sleep 600) & child=$!; env -i setsid sleep 600 &\n\
+             echo $$ $child $! > \"$0.pids\"; sleep 600;;\n\
              *) printf '=%s\\n\\n' $id;;\n\
              esac; done\n";
         std::fs::write(dir.path().join("engine"), script).unwrap();
@@ -36,7 +38,7 @@ impl Sleeper {
         wait_until("the engine has started", || {
             let text = std::fs::read_to_string(self.path("engine.pids")).unwrap_or_default();
             numbers = text.split_whitespace().map(str::to_owned).collect();
-            numbers.len() == 2
+            numbers.len() == 3
         });
         (child, numbers)
     }
@@ -51,6 +53,89 @@ fn no_engine_keeps_running_after_tengen_is_killed() {
     tengen.kill().unwrap();
     tengen.wait().unwrap();
     wait_until("the engine and its child are gone", || !numbers.iter().any(runs));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_ctrl_c_stops_a_match_whose_engine_is_thinking() {
+    let sleeper = Sleeper::new();
+    let (tengen, numbers) = sleeper.play();
+    let pid = rustix::process::Pid::from_child(&tengen);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let answer = answer(tengen.wait_with_output().unwrap());
+    assert_eq!(answer.code, 130, "{}", answer.stderr);
+    assert!(
+        answer.stdout.contains("the match was stopped early"),
+        "{}",
+        answer.stdout
+    );
+    wait_until("the engine and its children are gone", || !numbers.iter().any(runs));
+}
+
+/// A fake engine with these cases of a shell `case` statement, as a player.
+fn fake(dir: &TempDir, cases: &str) -> String {
+    let path = dir.path().join("fake");
+    let script = format!(
+        "while read id command rest; do case \"$command\" in\n{cases}\n\
+         protocol_version) printf '=%s 2\\n\\n' $id;;\n\
+         genmove) printf '=%s pass\\n\\n' $id;;\n\
+         *) printf '=%s\\n\\n' $id;;\n\
+         esac; done\n"
+    );
+    std::fs::write(&path, script).unwrap();
+    format!("gtp:\"sh {}\",engines=1,name=fake,move_s=0.5", path.display())
+}
+
+/// `games.sgf` says how games ended that have no counted result.
+#[test]
+fn the_sgf_of_a_match_says_how_games_ended() {
+    for (cases, more, results, reason) in [
+        (
+            "play) printf '?%s illegal move\\n\\n' $id;;",
+            &["--refused-moves", "void"][..],
+            ["Void", "Void"],
+            "No result: the game does not count because of a fault by",
+        ),
+        (
+            "play) printf '?%s illegal move\\n\\n' $id;;",
+            &[],
+            ["W+F", "B+F"],
+            "Lost by a fault of",
+        ),
+        ("genmove) sleep 600;;", &[], ["W+T", "B+T"], "Lost on time by"),
+        ("genmove) exit 7;;", &[], ["W+F", "B+F"], "exited with code 7"),
+        (
+            "genmove) printf '=%s A1\\n\\n' $id;;",
+            &["--max-plies", "1"],
+            ["Void", "Void"],
+            "No result: the game was stopped after 1 plies, the limit.",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (player, out) = (fake(&dir, cases), dir.path().join("out"));
+        let words = [
+            "match",
+            "--a",
+            &player,
+            "--b",
+            "random",
+            "--size",
+            "5",
+            "--games",
+            "2",
+            "--openings",
+            "random:1",
+        ];
+        let words = [&words[..], &["--out", out.to_str().unwrap(), "--json"], more].concat();
+        let result = tengen(&words).json();
+        let sgf = std::fs::read_to_string(out.join("games.sgf")).unwrap();
+        let games: Vec<&str> = sgf.split("(;").skip(1).collect();
+        assert_eq!(games.len(), 2, "{result}");
+        for (game, expected) in games.iter().zip(results) {
+            assert!(game.contains(&format!("RE[{expected}]")), "{cases}: {sgf}");
+            assert!(game.contains("GC[") && game.contains(reason), "{cases}: {sgf}");
+        }
+    }
 }
 
 #[test]

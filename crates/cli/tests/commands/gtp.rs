@@ -1,6 +1,6 @@
 //! Runs `tengen gtp`.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 
 use crate::common::{Answer, answer, start, tengen};
 
@@ -168,4 +168,24 @@ fn usage_errors_are_one_sentence() {
     tengen(&["gtp", "--model", "uniform", "--komi", "7.3"]).refuses(2, "7.3");
     tengen(&["gtp", "--model", "store:/no/such/store"]).refuses(1, "/no/such/store");
     tengen(&["gtp", "--model", "model:/no/such/model"]).refuses(1, "/no/such/model");
+}
+
+/// `quit` during a search of more visits than can be made in a day. The first report comes half a second after the start
+/// of the search.
+#[test]
+fn quit_ends_a_search_in_progress() {
+    let mut child = start(&["gtp", "--model", "uniform", "--visits", "4000000000"]);
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"boardsize 1\nlz-genmove_analyze b 50\n").unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("info") {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "the engine has ended");
+    }
+    input.write_all(b"quit\n").unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("play pass\n\n= \n\n"), "{rest:?}");
+    assert!(child.wait().unwrap().success());
 }

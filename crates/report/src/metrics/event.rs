@@ -232,9 +232,10 @@ figures! {
         points_share: f64,
         /// The candidate's Elo relative to the champion.
         elo: f64,
-        /// Lower end of its 95% interval.
+        /// Lower end of its 95% interval; not finite (null in JSON) if there is none, because the candidate lost every
+        /// game.
         elo_low: f64,
-        /// Upper end of its 95% interval.
+        /// Upper end of its 95% interval; not finite (null in JSON) if there is none, because it won every game.
         elo_high: f64,
         /// The sequential test's log-likelihood ratio at the end.
         llr: f64,
@@ -270,9 +271,9 @@ figures! {
         model_id: String,
         /// The model's Elo.
         elo: f64,
-        /// Lower end of its 95% interval.
+        /// Lower end of its 95% interval; not finite (null in JSON) if the games do not bound it.
         low: f64,
-        /// Upper end of its 95% interval.
+        /// Upper end of its 95% interval; not finite (null in JSON) if the games do not bound it.
         high: f64,
         /// Network evaluations spent on making the model.
         evaluations: u64,

@@ -13,6 +13,7 @@ use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
 
 use super::game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
 use super::play_options::PlayOptions;
+use super::quit::Quit;
 use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
 use crate::output;
@@ -43,6 +44,7 @@ pub(super) struct TengenEngine {
     source: MoveSource,
     name: String,
     options: PlayOptions,
+    quit: Quit,
     seed: u64,
     rng: Rng,
     game_search: GameSearch,
@@ -60,6 +62,7 @@ impl TengenEngine {
         name: String,
         options: PlayOptions,
         seed: u64,
+        quit: Quit,
     ) -> TengenEngine {
         TengenEngine {
             source,
@@ -68,6 +71,7 @@ impl TengenEngine {
             hopeless: [(0, 0); 2],
             name,
             options,
+            quit,
             seed,
             rng: rng::stream(seed, &[]),
             game_search: GameSearch::new(),
@@ -122,9 +126,13 @@ impl TengenEngine {
                 (watcher.report)(&analysis_of(search, search.candidates()));
             }
         };
+        let quit = &self.quit;
         let search = self
             .game_search
-            .search(predictor.as_mut(), (turn.position, turn.komi), stop, &mut progress)?;
+            .search(predictor.as_mut(), (turn.position, turn.komi), stop, &mut |search| {
+                progress(search);
+                quit.interrupts(start)
+            })?;
         let best = search.result().best;
         let ply = turn.position.ply();
         let drawn = self
@@ -261,7 +269,9 @@ impl Engine for TengenEngine {
             at: None,
         };
         let about = (turn.position, turn.komi);
-        let search = self.game_search.search(predictor.as_mut(), about, stop, &mut |_| {})?;
+        let search = self
+            .game_search
+            .search(predictor.as_mut(), about, stop, &mut |_| false)?;
         let searched = search.result().ownership.unwrap_or_default();
         for (value, searched) in expected.iter_mut().zip(searched) {
             *value = (*value + sign * searched) / 2.0;

@@ -62,7 +62,7 @@ impl GameSearch {
             .filter(|search| search.is_at(position, komi) && search.has_result())
     }
 
-    /// Searches a position until `stop`; `progress` sees the search after every few visits.
+    /// Searches a position until `stop`, or until `look`, which sees the search after every few visits, returns true.
     ///
     /// Visits that the tree already has at the position count, but at least an eighth of the visits is new, so that the
     /// choice never rests solely on an earlier search for a different purpose.
@@ -71,7 +71,7 @@ impl GameSearch {
         predictor: &mut dyn Predictor,
         (position, komi): (&Position, Komi),
         stop: Stop,
-        progress: &mut dyn FnMut(&Search),
+        look: &mut dyn FnMut(&Search) -> bool,
     ) -> Result<&Search, EngineError> {
         let kept = self.follow(position, komi, None);
         let target = stop.visits.max(kept.saturating_add(stop.visits / 8));
@@ -80,8 +80,7 @@ impl GameSearch {
             // The first slice evaluates the root; a search with zero visits plays the network's first choice.
             visits = visits.saturating_add(SLICE).min(target);
             let search = self.run(predictor, visits)?;
-            progress(search);
-            let late = stop.at.is_some_and(|at| Instant::now() >= at);
+            let late = look(search) || stop.at.is_some_and(|at| Instant::now() >= at);
             if visits >= target || late || search.bytes() > TREE_BYTES {
                 break;
             }

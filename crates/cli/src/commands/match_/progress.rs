@@ -93,8 +93,10 @@ impl Tally {
         let estimate = EloEstimate::of(self.wins, self.ties, self.losses, &self.pairs);
         // A running match may be looked at anytime, so only the always-valid bounds apply.
         let bounds = ConfidenceSequence::of(&self.pairs);
-        let bound = |elo: Option<f64>, none: &str| elo.map_or(none.to_owned(), |elo| format!("{elo:+.0}"));
-        let (low, high) = (bound(bounds.elo_low, "−∞"), bound(bounds.elo_high, "+∞"));
-        format!("{a} : {b}, Elo {:+.0} ({low} to {high})", estimate.elo)
+        let bounds = match (bounds.elo_low, bounds.elo_high) {
+            (None, None) => "no bounds yet".to_owned(),
+            (low, high) => output::elo_interval(low, high),
+        };
+        format!("{a} : {b}, Elo {} ({bounds})", output::elo(estimate.elo))
     }
 }

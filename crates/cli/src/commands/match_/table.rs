@@ -1,9 +1,9 @@
 //! Formats a match as tables.
 
 use tengen_evaluator::{ConfidenceSequence, MatchResult, Side, SprtState, WinTieLoss};
+use tengen_report::{Align, Table};
 
 use crate::output;
-use crate::table::{Align, Table};
 
 /// Maximum number of faults listed individually.
 const FAULTS_SHOWN: usize = 5;
@@ -82,12 +82,10 @@ fn statistics(result: &MatchResult) -> Table {
     let mut row = |what: &str, value: String| table.row(vec![what.to_owned(), value]);
     row(
         "Elo difference, 95% interval",
-        format!(
-            "{} ({} to {})",
-            elo(estimate.elo),
-            elo(estimate.elo_low),
-            elo(estimate.elo_high)
-        ),
+        match result.games {
+            0 => "unknown: no game has a result".to_owned(),
+            _ => output::elo_estimate(estimate.elo, estimate.elo_low, estimate.elo_high),
+        },
     );
     row("95% always-valid bounds", bounds(&result.any_time));
     row("likelihood of superiority", format!("{:.3}", estimate.los));
@@ -112,17 +110,10 @@ fn statistics(result: &MatchResult) -> Table {
     table
 }
 
-fn elo(elo: f64) -> String {
-    format!("{:+.0}", elo.round() + 0.0)
-}
-
 fn bounds(bounds: &ConfidenceSequence) -> String {
     match (bounds.elo_low, bounds.elo_high) {
         (None, None) => "none yet".to_owned(),
-        (low, high) => {
-            let low = low.map_or("−∞".to_owned(), elo);
-            format!("{low} to {}", high.map_or("+∞".to_owned(), elo))
-        }
+        (low, high) => output::elo_interval(low, high),
     }
 }
 

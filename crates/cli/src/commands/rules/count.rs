@@ -1,9 +1,13 @@
 //! `tengen rules perft|positions|games`: exact counts that verify a rules core.
 
+use std::ops::ControlFlow;
+
 use serde_json::json;
 
-use tengen_rules::{Position, Rules, Size};
+use tengen_rules::{Position, Rules, Size, count_games_watched};
 
+use super::progress::{Heartbeat, bar, thousands};
+use crate::interrupt::Interrupt;
 use crate::{arguments, output};
 
 /// Count the legal turn sequences of every length from the empty board
@@ -31,18 +35,21 @@ pub(crate) struct Perft {
 
 pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
-    let counts: Vec<u64> = (0..=args.depth as usize)
-        .map(|depth| tengen_rules::perft(&mut position, depth))
-        .collect();
-    if args.json {
-        return output::json(
-            &json!({ "size": args.size.to_string(), "rules": args.rules.to_string(), "counts": counts }),
-        );
+    let mut counts = Vec::new();
+    for depth in 0..=args.depth as usize {
+        let count = tengen_rules::perft(&mut position, depth);
+        // At once, because the next length can take hours.
+        if !args.json {
+            output::result(format!("{depth:>3}  {:>20}", output::thousands(count)));
+        }
+        counts.push(count);
     }
-    for (depth, &count) in counts.iter().enumerate() {
-        output::result(format!("{depth:>3}  {:>20}", output::thousands(count)));
+    match args.json {
+        true => {
+            output::json(&json!({ "size": args.size.to_string(), "rules": args.rules.to_string(), "counts": counts }))
+        }
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// Count the legal positions of a board exactly
@@ -98,7 +105,24 @@ pub(crate) fn games(args: Games) -> anyhow::Result<()> {
         )));
     }
     let rules = args.rules.to_string();
-    let count = tengen_rules::count_games(args.size, args.rules)?.to_string();
+    let interrupt = Interrupt::listen("Stopping…")?;
+    let bar = bar(0, "{spinner} {msg}  {elapsed}");
+    let mut heartbeat = Heartbeat::new();
+    let counts = count_games_watched(args.size, args.rules, usize::MAX, &mut |games| {
+        let so_far = || format!("{} games so far", thousands(games));
+        bar.set_message(so_far());
+        bar.tick();
+        heartbeat.beat(so_far);
+        match interrupt.requested() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    bar.finish_and_clear();
+    let Some(counts) = counts else {
+        return interrupt.outcome();
+    };
+    let count = counts.iter().sum::<u128>().to_string();
     print_count(args.json, count, args.size, Some(&rules))
 }
 

@@ -8,6 +8,7 @@ use tengen_report::metrics::{self, Event, Measured, Metrics, Rating};
 use tengen_store::Store;
 
 use super::entrants::Entrant;
+use crate::output;
 
 /// The match of two players of a tournament.
 pub(super) struct Pairing {
@@ -25,8 +26,10 @@ impl Pairing {
         let result = &self.result;
         let estimate = &result.estimate;
         format!(
-            "{a} against {b} {} : {}, Elo {:+.0} ({:+.0} to {:+.0})",
-            result.a_points, result.b_points, estimate.elo, estimate.elo_low, estimate.elo_high
+            "{a} against {b} {} : {}, Elo {}",
+            result.a_points,
+            result.b_points,
+            output::elo_estimate(estimate.elo, estimate.elo_low, estimate.elo_high)
         )
     }
 }
@@ -61,9 +64,9 @@ pub(super) struct Row {
     pub(super) player: String,
     /// Elo above the first player; `None` if no chain of games links the two.
     pub(super) elo: Option<f64>,
-    /// Lower end of the 95% interval of that difference.
+    /// Lower end of the 95% interval of that difference; `None` if the games do not bound it.
     pub(super) elo_low: Option<f64>,
-    /// Upper end of the 95% interval.
+    /// Upper end of the 95% interval; `None` if the games do not bound it.
     pub(super) elo_high: Option<f64>,
     /// Games with a result.
     pub(super) games: u64,
@@ -105,10 +108,10 @@ pub(super) struct PairingRow {
     pub(super) b_points: f64,
     /// Elo of A relative to B from this match alone.
     pub(super) elo: f64,
-    /// Lower end of its 95% interval.
-    pub(super) elo_low: f64,
-    /// Upper end of its 95% interval.
-    pub(super) elo_high: f64,
+    /// Lower end of its 95% interval; `None` if A lost every game, which does not bound it.
+    pub(super) elo_low: Option<f64>,
+    /// Upper end of its 95% interval; `None` if A won every game.
+    pub(super) elo_high: Option<f64>,
     /// Games lost because of a fault.
     pub(super) faults: usize,
 }
@@ -149,8 +152,8 @@ impl Standing {
             }
             if let Some(rating) = rated.as_ref().map(|rated| rated.players[place]) {
                 player.elo = Some(rating.rating);
-                player.elo_low = Some(rating.low);
-                player.elo_high = Some(rating.high);
+                player.elo_low = rating.low;
+                player.elo_high = rating.high;
             }
         }
         Ok(Standing {
@@ -182,8 +185,8 @@ impl Standing {
             let rating = Rating {
                 model_id: model_id.clone(),
                 elo,
-                low: row.elo_low.unwrap_or(f64::NAN),
-                high: row.elo_high.unwrap_or(f64::NAN),
+                low: row.elo_low.unwrap_or(f64::NEG_INFINITY),
+                high: row.elo_high.unwrap_or(f64::INFINITY),
                 evaluations: row.evaluations.unwrap_or(0),
                 cpu_seconds: row.cpu_seconds.unwrap_or(0.0),
             };

@@ -1,8 +1,9 @@
 //! Formats a tournament as tables.
 
+use tengen_report::{Align, Table};
+
 use super::rating::{Row, Standing};
-use crate::output::{self, counted, duration, thousands};
-use crate::table::{Align, Table};
+use crate::output::{self, counted, duration, elo, elo_interval, thousands};
 
 /// Prints the ratings, the cross table and, for models of a run, their cost.
 pub(super) fn print(standing: &Standing, markdown: bool) {
@@ -65,11 +66,10 @@ fn ratings(standing: &Standing) -> Table {
 }
 
 fn rating_cells(number: usize, player: &Row) -> Vec<String> {
-    let elo = |elo: f64| format!("{:+.0}", elo.round() + 0.0);
-    let interval = match (player.elo_low, player.elo_high) {
-        (Some(low), Some(high)) if low < high => format!("{} to {}", elo(low), elo(high)),
-        (Some(_), Some(_)) => "fixed".to_owned(),
-        _ => String::new(),
+    let interval = match (player.elo, player.elo_low, player.elo_high) {
+        (None, _, _) => String::new(),
+        (_, Some(low), Some(high)) if low == high => "fixed".to_owned(),
+        (_, low, high) => elo_interval(low, high),
     };
     let score = 100.0 * player.points / player.games.max(1) as f64;
     vec![

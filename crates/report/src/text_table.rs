@@ -2,7 +2,7 @@
 
 /// How the cells of a column are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
     /// For words.
     Left,
     /// For numbers.
@@ -10,14 +10,14 @@ pub(crate) enum Align {
 }
 
 /// Rows under column headings.
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table whose first column is this one.
-    pub(crate) fn new(heading: &str, align: Align) -> Table {
+    pub fn new(heading: &str, align: Align) -> Table {
         Table {
             columns: vec![(heading.to_owned(), align)],
             rows: Vec::new(),
@@ -25,19 +25,19 @@ impl Table {
     }
 
     /// Appends a column.
-    pub(crate) fn column(mut self, heading: &str, align: Align) -> Table {
+    pub fn column(mut self, heading: &str, align: Align) -> Table {
         self.columns.push((heading.to_owned(), align));
         self
     }
 
     /// Adds a row, with one cell for each column.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
     /// The table as text without a trailing newline.
-    pub(crate) fn text(&self, markdown: bool) -> String {
+    pub fn text(&self, markdown: bool) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().map(|row| cell(&row[column], markdown));
             let heading = self.columns[column].0.chars().count();
