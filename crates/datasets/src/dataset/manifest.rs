@@ -12,7 +12,7 @@ use super::readme::{Section, readme};
 use super::writer::{DatasetFile, DatasetWriter, FileFormat, file_hash, sync_folders, write_file};
 
 /// Version of the dataset layout; the folder is named after its major part.
-const VERSION: &str = "1.0";
+const VERSION: &str = "1.1";
 
 /// The contents of MANIFEST.json. It contains no time and no location, so the same games give the same bytes.
 #[derive(Clone, Debug, Serialize)]
