@@ -89,7 +89,7 @@ pub enum StoreError {
         may_pass: bool,
     },
     /// A required file is missing.
-    #[error("expected {path} in the store at {location}, found nothing")]
+    #[error("expected {path} in the store at {location}, found nothing{}", way_back(path))]
     NotFound {
         /// Path in the store.
         path: String,

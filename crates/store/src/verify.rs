@@ -151,8 +151,8 @@ impl Store {
         if let Some((game, first)) = doubled.first() {
             report.doubled_games += doubled.len() as u64;
             let reason = format!(
-                "expected games that no earlier shard holds, found {}, such as {game}, which is in {first}; `tengen data \
-                 merge STORE --into NEW` makes a store with every game once",
+                "expected games that no earlier shard holds, found {}, such as {game}, which is in {first}; `tengen \
+                 data merge STORE --into NEW` makes a store with every game once",
                 doubled.len()
             );
             report.note(&shard.path, reason, quarantined);

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Worker threads [default: loop.workers of the configuration]
     #[arg(long, value_parser = crate::arguments::count)]
     threads: Option<u32>,
-    /// Separates the games of different starts [default: the time in milliseconds]
+    /// Separates the games of different starts [default: a number of its own, from the time and the process]
     #[arg(long)]
     session: Option<u64>,
     /// Write this start time (milliseconds since 1970) into every game, which makes the games byte-identical
@@ -85,7 +85,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let setup = GenerateSetup {
         run: identity,
-        session: args.session.unwrap_or_else(tengen_records::now_ms),
+        session: args.session.unwrap_or_else(own_session),
         games: args.games,
         threads: args
             .threads
@@ -179,6 +179,11 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
         done.model
     ));
     Ok(())
+}
+
+/// A session that no other process has: two may start in the same millisecond.
+fn own_session() -> u64 {
+    tengen_records::now_ms() << 22 | u64::from(std::process::id()) & 0x3f_ffff
 }
 
 /// The ids of all self-play games in the store.

@@ -1,5 +1,5 @@
-//! Recognizes positions that are mirror images of each other by a common key, and games by their ids; only the first one
-//! is kept.
+//! Recognizes positions that are mirror images of each other by a common key, and games by their ids; only the first
+//! one is kept.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -156,7 +156,8 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
     }
     if let Some(shares) = options.split {
         let body = format!(
-            "By game: all rows of a game are in one split. {} With u = the first 8 bytes, big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the \
+            "By game: all rows of a game are in one split. {} With u = the first 8 bytes, \
+             big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the \
              byte 10; numbers in decimal): `train` if u < {}, else `validation` if u < {}, else `test`.",
             same_positions(options),
             options.filter.seed,

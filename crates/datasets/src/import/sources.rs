@@ -103,9 +103,9 @@ fn has_extension(name: &str) -> bool {
 /// is used.
 ///
 /// # Errors
-/// [`SourceError`] if the file cannot be read or unpacked, is not a regular file, is an archive without games, or is too
-/// large: a file or the contents of an archive may have 2 GiB, and what is unpacked 64 MiB and 128 bytes for every byte
-/// of the archive.
+/// [`SourceError`] if the file cannot be read or unpacked, is not a regular file, is an archive without games, or is
+/// too large: a file or the contents of an archive may have 2 GiB, and what is unpacked 64 MiB and 128 bytes for every
+/// byte of the archive.
 pub fn read_source(path: &Path) -> Result<Vec<SgfSource>, SourceError> {
     let found = std::fs::metadata(path).map_err(|error| source_error(path, error))?;
     if !found.is_file() {

@@ -206,8 +206,8 @@ fn a_missing_merged_shard_is_reported() {
     assert!(!report.is_sound());
 }
 
-/// Flips every bit of a note, one at a time. A note that is not what was written must stop every reader: it decides which
-/// games count.
+/// Flips every bit of a note, one at a time. A note that is not what was written must stop every reader: it decides
+/// which games count.
 #[test]
 fn every_flipped_bit_of_a_note_is_detected() {
     let (_folder, store) = new_store();

@@ -11,8 +11,9 @@ use crate::output;
 ///
 /// Reads everything and changes nothing: games, change notes, models with their weights, promotions, matches,
 /// checkpoints, datasets, configurations, summaries, and unfinished games. Metrics, the report and locks hold nothing
-/// that a run depends on and are not checked. Prints what was checked, every bad file with the reason, and files that do
-/// not count. Exits with 1 if anything is wrong that is not already in quarantine, including games that two shards hold.
+/// that a run depends on and are not checked. Prints what was checked, every bad file with the reason, and files that
+/// do not count. Exits with 1 if anything is wrong that is not already in quarantine, including games that two shards
+/// hold.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data verify data/runs/demo
@@ -87,12 +88,13 @@ fn print(report: &VerifyReport) {
         let kind = if damage.quarantined { "in quarantine" } else { "WRONG" };
         output::result(format!("{kind}: {}: {}", damage.path, damage.reason));
     }
-    for path in &report.strangers {
+    let is_wrong = |path: &&String| report.damaged.iter().any(|damage| damage.path == **path);
+    for path in report.strangers.iter().filter(|path| !is_wrong(path)) {
         let uncounted = report.uncounted.iter().find(|shard| shard.path == *path);
         output::result(match uncounted {
             Some(shard) if shard.unique_games > 0 => format!(
-                "not counted: {path}: no note in changes/ names it, and {} of its games are in no other shard; the next \
-                 `tengen data import` into the store admits an imported shard",
+                "not counted: {path}: no note in changes/ names it, and {} of its games are in no other shard; the \
+                 next `tengen data import` into this store counts them",
                 output::thousands(shard.unique_games)
             ),
             Some(_) => format!("not counted: {path} is left over from a merge or an import"),
