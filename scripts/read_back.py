@@ -200,6 +200,13 @@ def read_parquet(folder):
         rows += [{key: plain(value) for key, value in row.items()} for row in pq.read_table(path).to_pylist()]
     frame = pd.read_parquet(paths)
     equal(len(frame), len(rows), f"{folder}: rows by pandas")
+    parts = sorted({os.path.dirname(path) for path in paths})
+    for name, length in {
+        "pandas": lambda part: len(pd.read_parquet(part)),
+        "pyarrow": lambda part: pq.read_table(part).num_rows,
+        "polars": lambda part: pl.scan_parquet(part).collect().height,
+    }.items():
+        equal(sum(map(length, parts)), len(rows), f"{folder}: rows of its folders by {name}")
     for name in frame.columns:
         for row, value in zip(rows, frame[name]):
             missing = row[name] is None or row[name] == "nan"

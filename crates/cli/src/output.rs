@@ -3,6 +3,7 @@
 pub(crate) use tengen_matches::{UsageError, usage};
 pub(crate) use tengen_report::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -51,7 +52,7 @@ pub(crate) fn start_logging(verbose: u8) {
 
 /// Prints one line on stderr without tearing the progress bars.
 pub(crate) fn say(line: impl AsRef<str>) {
-    let mut line = line.as_ref().to_owned();
+    let mut line = printable(line.as_ref()).into_owned();
     line.push('\n');
     // If stderr itself is gone, there is nowhere to report that.
     let _ = AroundBars.write_all(line.as_bytes());
@@ -60,14 +61,32 @@ pub(crate) fn say(line: impl AsRef<str>) {
 /// Prints the command's result on stdout. A closed pipe is not an error.
 pub(crate) fn result(text: impl AsRef<str>) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_ref().as_bytes());
+    let _ = stdout.write_all(printable(text.as_ref()).as_bytes());
     let _ = stdout.write_all(b"\n");
     let _ = stdout.flush();
 }
 
+/// The text with a replacement character for every control character except line breaks and tabs. Texts from a store,
+/// such as the names of players, must not control the terminal.
+fn printable(text: &str) -> Cow<'_, str> {
+    let controls = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    match text.contains(controls) {
+        true => Cow::Owned(text.replace(controls, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Prints one JSON object on stdout.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    result(serde_json::to_string_pretty(value)?);
+    let mut text = serde_json::to_string_pretty(value)?;
+    // Control characters that JSON may leave as they are, but that a terminal may obey.
+    for character in ('\u{7f}'..='\u{9f}')
+        .filter(|&character| text.contains(character))
+        .collect::<Vec<_>>()
+    {
+        text = text.replace(character, &format!("\\u{:04x}", u32::from(character)));
+    }
+    result(text);
     Ok(())
 }
 
@@ -84,4 +103,18 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         last = cause;
     }
     say(line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(printable("plain\n\ttext").as_ref(), "plain\n\ttext");
+        assert_eq!(
+            printable("\u{1b}[2J\u{9b}1m\u{7}").as_ref(),
+            "\u{fffd}[2J\u{fffd}1m\u{fffd}"
+        );
+    }
 }

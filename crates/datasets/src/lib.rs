@@ -12,6 +12,7 @@ pub use dataset::{
     Sampled, SolveOptions, SolveProgress, Split, SplitShares, What, export, export_kept, sample, solve_dataset,
 };
 pub use import::{
-    ImportReport, ImportRules, Importer, MissingTurns, Rejection, SgfSource, SourceError, find_sources, read_source,
+    ImportReport, ImportRules, Importer, MAX_REJECTIONS, MissingTurns, Rejection, SgfSource, SourceError, find_sources,
+    read_source,
 };
 pub use store_stats::{StoreStats, shards_of, stats};

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tengen_evaluator::{Decision, GameScore, GateConfig, GateVerdict, MatchConfig, MatchResult, Player, known_match};
 use tengen_records::now_ms;
 use tengen_search::SearchConfig;
-use tengen_store::{MatchFile, Store};
+use tengen_store::{MatchFile, Store, has_known_keys};
 
 use crate::folder::{Counted, Folder, Known, differ};
 use crate::play::{MatchRun, play_missing, set_spent};
@@ -93,6 +93,26 @@ pub fn verdicts(store: &Store) -> anyhow::Result<Vec<GateVerdict>> {
         }
     }
     Ok(verdicts)
+}
+
+/// The results of matches and gates in a store that cannot be read as such: their paths and what is wrong with them.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn wrong_results(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
+    let mut wrong = Vec::new();
+    for id in store.matches().list()? {
+        let Some(bytes) = store.matches().get(&id, MatchFile::Result)? else {
+            continue;
+        };
+        let path = format!("matches/{id}/result.json");
+        let checked = match id.starts_with(PREFIX) {
+            true => has_known_keys::<GateVerdict>(&path, &bytes),
+            false => has_known_keys::<MatchResult>(&path, &bytes),
+        };
+        wrong.extend(checked.err().map(|reason| (path, reason)));
+    }
+    Ok(wrong)
 }
 
 fn read_verdict(store: &Store, id: &str) -> anyhow::Result<Option<GateVerdict>> {

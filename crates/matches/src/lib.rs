@@ -14,6 +14,6 @@ mod usage;
 
 pub use book::read_book;
 pub use folder::{Counted, Folder, Spec};
-pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts};
+pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts, wrong_results};
 pub use play::{Job, play};
 pub use usage::{UsageError, usage};

@@ -447,6 +447,12 @@ fn ownership(size: Size, owners: &Area) -> Vec<i8> {
     size.points().map(owner).collect()
 }
 
+/// Largest expected margin in points; no board and no komi comes near it.
+const MAX_MARGIN: f32 = 100_000.0;
+
+/// Largest training weight; ours are at most 1.
+const MAX_WEIGHT: f32 = 65_536.0;
+
 fn check_numbers(ply: usize, record: &PlyRecord) -> Result<(), RecordError> {
     let unit = "a number from -1 to 1";
     let checks = [
@@ -465,14 +471,20 @@ fn check_numbers(ply: usize, record: &PlyRecord) -> Result<(), RecordError> {
         (
             "root_margin",
             record.root_margin,
-            "a finite number",
-            record.root_margin.is_finite(),
+            "a number from -100000 to 100000",
+            record.root_margin.abs() <= MAX_MARGIN,
         ),
         (
             "weight",
             record.weight,
-            "a finite number, 0 or more",
-            record.weight.is_finite() && record.weight >= 0.0,
+            "a number from 0 to 65536",
+            (0.0..=MAX_WEIGHT).contains(&record.weight),
+        ),
+        (
+            "flags",
+            record.flags.into(),
+            "a sum of 1, 2 and 4",
+            record.flags & !(FULL_SEARCH | OPENING | EXPLORED) == 0,
         ),
     ];
     match checks.into_iter().find(|check| !check.3) {

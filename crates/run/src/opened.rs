@@ -11,6 +11,7 @@ use tengen_model::{Model, ModelId, NetworkConfig, Weights};
 use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_report::duration;
+use tengen_samples::CachePlace;
 use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
 
 use crate::config::RunConfig;
@@ -108,14 +109,25 @@ impl Opened {
         Ok(run)
     }
 
-    /// Opens the run that a store contains, under the configuration of its `run.json`.
+    /// Opens the run that a store contains, under the configuration of its `run.json`. Somebody else may have made the
+    /// store, so a folder for the sample cache that its configuration names is used only if it exists.
     pub fn existing(location: &str, setup: &Setup) -> anyhow::Result<Opened> {
         let store = Store::open(location, Create::Never)?;
         let Some(stored) = store.run_info()? else {
             bail!("{location} has no run.json; start a run there with --config FILE or with `tengen run FILE`");
         };
-        let config: RunConfig = serde_json::from_value(stored.config)
+        let mut config: RunConfig = serde_json::from_value(stored.config)
             .with_context(|| format!("the configuration in {location}/run.json is from another version"))?;
+        if let CachePlace::Folder(folder) = &config.samples.cache
+            && !folder.is_dir()
+        {
+            setup.watch.say(&format!(
+                "samples.cache of {location}/run.json names {}, which is no folder here: using `auto`; give a \
+                 configuration to choose another place",
+                folder.display()
+            ));
+            config.samples.cache = CachePlace::Auto;
+        }
         Opened::open(&config, location, setup)
     }
 
@@ -156,13 +168,19 @@ impl Opened {
         }
     }
 
-    /// Locks the run. If the store is not a folder, this only excludes other processes on this machine.
+    /// Locks the run and removes what killed processes left in the store. If the store is not a folder, this only
+    /// excludes other processes on this machine.
     pub fn lock(&self) -> anyhow::Result<RunLock> {
-        if self.store.local_path().is_some() {
-            return Ok(self.store.lock_run()?);
+        let lock = match self.store.local_path() {
+            Some(_) => self.store.lock_run()?,
+            None => Store::open(&self.folder()?.display().to_string(), Create::Always)?.lock_run()?,
+        };
+        let kept = self.config.loop_config.checkpoints_kept;
+        let cleaned = self.store.remove_leftovers();
+        if let Err(error) = cleaned.and_then(|_| self.store.checkpoints().prune(kept).map(drop)) {
+            tracing::warn!("cannot remove what an earlier process left: {error}");
         }
-        let folder = Store::open(&self.folder()?.display().to_string(), Create::Always)?;
-        Ok(folder.lock_run()?)
+        Ok(lock)
     }
 
     /// The queue that publishes finished games to the store.

@@ -1,6 +1,6 @@
 //! Plays a fixed number of games reproducibly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use tengen_search::{PredictError, Predictor};
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
 use crate::error::GeneratorError;
-use crate::game::RunIdentity;
+use crate::game::{GameAddress, RunIdentity};
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::model::ModelUpdate;
 use crate::panic::catch_panic;
@@ -29,6 +29,9 @@ pub struct GenerateSetup {
     pub games: u64,
     /// The number of worker threads, which affects only the time taken.
     pub threads: usize,
+    /// Ids of games that exist already, for example from a call that was killed. They are not passed on, and a group of
+    /// which all games exist is not played.
+    pub known: BTreeSet<String>,
 }
 
 /// Plays a fixed number of games and passes them to `sink` in order of their addresses, group by group.
@@ -70,20 +73,26 @@ pub fn generate(
             })
             .collect();
         drop(sender);
+        let mut sink = |mut games: Vec<GameRecord>| {
+            games.retain(|game| !setup.known.contains(&game.game_id));
+            let count = games.len() as u64;
+            if count > 0 {
+                sink(games);
+            }
+            count
+        };
         let mut early: BTreeMap<u64, Vec<GameRecord>> = BTreeMap::new();
         let (mut next, mut handed_over) = (0, 0);
         for (group, games) in results {
             early.insert(group, games);
             while let Some(games) = early.remove(&next) {
-                handed_over += games.len() as u64;
-                sink(games);
+                handed_over += sink(games);
                 next += 1;
             }
         }
         // An earlier group was abandoned.
         for games in early.into_values() {
-            handed_over += games.len() as u64;
-            sink(games);
+            handed_over += sink(games);
         }
         let ends = workers
             .into_iter()
@@ -137,11 +146,25 @@ impl Job<'_> {
                 return Ok(());
             }
             let quota = self.games_per_group().min(self.setup.games - begun);
+            if self.is_known(number, quota) {
+                drop(results.send((number, Vec::new())));
+                continue;
+            }
             match self.play_group(number, quota, &mut predictor)? {
                 Some(games) => drop(results.send((number, games))),
                 None => return Ok(()),
             }
         }
+    }
+
+    /// Whether all games of a group exist already.
+    fn is_known(&self, group: u64, quota: u64) -> bool {
+        let session = self.setup.session;
+        let mut ids = (0..quota).map(|index| {
+            let address = GameAddress { session, group, index };
+            address.game_id(self.setup.run.seed)
+        });
+        ids.all(|id| self.setup.known.contains(&id))
     }
 
     /// All games of one group in order of their indices; `None` if stopped.

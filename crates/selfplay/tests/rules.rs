@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -32,6 +32,7 @@ fn generated(rules: Rules, threads: usize) -> Vec<GameRecord> {
         session: 0,
         games: 24,
         threads,
+        known: BTreeSet::new(),
     };
     let mut records = Vec::new();
     let (counters, stop) = (Arc::new(Counters::new()), AtomicBool::new(false));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +26,7 @@ fn generated(games: u64, threads: usize) -> Vec<GameRecord> {
         session: 0,
         games,
         threads,
+        known: BTreeSet::new(),
     };
     let mut records = Vec::new();
     let counters = Arc::new(Counters::new());
@@ -50,6 +51,32 @@ fn generated_games_are_byte_identical_for_any_number_of_threads() {
     }
 }
 
+/// A repeated call adds what is missing, also if it asks for another number of games, which gives other groups.
+#[test]
+fn games_that_exist_are_not_delivered_again() {
+    let all = generated(50, 2);
+    let known = |games: &[GameRecord]| games.iter().map(|game| game.game_id.clone()).collect::<BTreeSet<_>>();
+    let add = |known: BTreeSet<String>, games| {
+        let setup = GenerateSetup {
+            run: run(11),
+            session: 0,
+            games,
+            threads: 2,
+            known,
+        };
+        let (counters, stop, mut records) = (Arc::new(Counters::new()), AtomicBool::new(false), Vec::new());
+        let sink = |games: Vec<GameRecord>| records.extend(games);
+        let handed = generate(&config(&["4x4", "3x3"]), &setup, &scripted(1), &counters, &stop, sink).unwrap();
+        assert_eq!(handed, records.len() as u64);
+        (records, counters.values().evaluations)
+    };
+    assert_eq!(add(known(&all), 50), (Vec::new(), 0), "nothing is played");
+    assert_eq!(add(known(&all[..20]), 50).0, all[20..]);
+    let more = add(known(&all), 200).0;
+    assert_eq!(known(&all).intersection(&known(&more)).count(), 0);
+    assert!(!more.is_empty());
+}
+
 #[test]
 fn generate_reports_a_failing_worker_and_a_stop() {
     let counters = Arc::new(Counters::new());
@@ -58,6 +85,7 @@ fn generate_reports_a_failing_worker_and_a_stop() {
         session: 0,
         games: 20,
         threads: 2,
+        known: BTreeSet::new(),
     };
     let broken = ModelUpdate {
         predictor: Arc::new(|_| Err(PredictError::Failed("no weights".into()))),
@@ -295,6 +323,7 @@ fn generate_hands_over_every_finished_group_before_it_reports_a_failure() {
             session: 0,
             games: 400,
             threads: 2,
+            known: BTreeSet::new(),
         };
         let (stop, mut groups) = (AtomicBool::new(false), Vec::new());
         let sink = |games: Vec<GameRecord>| groups.push(games.len());
@@ -315,6 +344,7 @@ fn settled_games_end_if_configured() {
             session: 0,
             games: 64,
             threads,
+            known: BTreeSet::new(),
         };
         let config = SelfPlayConfig {
             end_when_settled: wanted,
@@ -365,6 +395,7 @@ fn territory_games_cannot_end_when_settled() {
         session: 0,
         games: 1,
         threads: 1,
+        known: BTreeSet::new(),
     };
     let config = SelfPlayConfig {
         end_when_settled: true,

@@ -9,6 +9,9 @@ use crate::parse::{SgfTrees, no_game};
 use crate::tree::{SgfNode, SgfProperty, SgfTree};
 use crate::value::{SgfPoint, SgfValue};
 
+/// Most stones set up and points cleared before the first turn. A file that lists a full board needs 361.
+const MAX_SETUP: usize = 1 << 14;
+
 /// The main line of one game of an SGF file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SgfGame {
@@ -82,6 +85,11 @@ impl<'a> SgfGames<'a> {
     pub fn bytes_read(&self) -> usize {
         self.0.bytes_read()
     }
+
+    /// After the last game: why the rest of the text was not read although it may hold games.
+    pub fn unread(&self) -> Option<&SgfError> {
+        self.0.unread()
+    }
 }
 
 impl Iterator for SgfGames<'_> {
@@ -89,7 +97,13 @@ impl Iterator for SgfGames<'_> {
 
     fn next(&mut self) -> Option<Result<SgfGame, SgfError>> {
         let tree = self.0.next()?;
-        Some(tree.and_then(|tree| SgfGame::of_tree(&tree)))
+        Some(tree.and_then(|tree| {
+            let game = SgfGame::of_tree(&tree);
+            if game.is_err() && has_two_games(&tree) {
+                self.0.split_last();
+            }
+            game
+        }))
     }
 }
 
@@ -296,6 +310,9 @@ impl SgfGame {
             if self.setup.is_empty() {
                 self.start_place = property.place();
             }
+            if self.setup.len() > MAX_SETUP {
+                return wrong(format!("expected at most {MAX_SETUP} stones set up, found more"));
+            }
             let points = (from.row..=to.row).flat_map(|row| (from.column..=to.column).map(move |column| (column, row)));
             let points = points.filter_map(|(column, row)| size.point(column.into(), row.into()));
             self.setup.extend(points.map(|point| (color, point)));
@@ -308,8 +325,15 @@ impl SgfGame {
     }
 }
 
-/// The board of a tree, after checking that it is a game of Go. A size or kind of game that is stated twice indicates
-/// that a missing `]` merged two games into one.
+/// Whether a tree states its size or kind of game twice, which indicates that a missing `]` merged two games into one.
+fn has_two_games(tree: &SgfTree) -> bool {
+    let names = || tree.main_line().flat_map(SgfNode::properties).map(SgfProperty::name);
+    ["SZ", "GM"]
+        .iter()
+        .any(|name| names().filter(|found| found == name).count() > 1)
+}
+
+/// The board of a tree, after checking that it is a game of Go whose size and kind are stated once.
 fn board(tree: &SgfTree) -> Result<Size, SgfError> {
     let mut size = None;
     let mut is_go = false;

@@ -8,6 +8,15 @@ use crate::tree::{ROOT_ONLY, SgfNodeId, SgfTree};
 /// After this many broken games that extend to the end of the text, the rest is not searched further.
 const MAX_UNTERMINATED: usize = 64;
 
+/// How many times the length of the text may be read again to split games that a missing bracket made one.
+const MAX_REREAD: usize = 8;
+
+/// Number of bytes of a node that are searched for a property of a first node.
+const ROOT_BYTES: usize = 512;
+
+/// Most nodes of a game, and most parentheses open at once; the largest collections of variations have a tenth of it.
+const MAX_NODES: usize = 1 << 20;
+
 /// Parses all games of a text into trees. Text between games (mail headers, signatures, a byte order mark) is skipped.
 ///
 /// # Errors
@@ -32,13 +41,19 @@ pub fn no_game(text: &str) -> SgfError {
     )
 }
 
-/// Iterates over the games of a text. After a broken game it continues at the next start of a game: `(;` with a
-/// property that belongs only in a first node (`GM`, `FF`, `CA`, `AP` or `SZ`).
+/// Iterates over the games of a text. After a broken game it continues where the game's parentheses close, if
+/// everything between brackets is ignored, or at the next unmistakable start of a game, whichever comes first: `(;` and
+/// a node with a property that belongs only in a first node (`GM`, `FF`, `CA`, `AP` or `SZ`).
 pub struct SgfTrees<'a> {
     text: &'a str,
     at: usize,
     mark: Mark,
+    /// Where the last game starts.
+    start: Mark,
     unended: usize,
+    /// Number of bytes read again by [`SgfTrees::split_last`].
+    reread: usize,
+    unread: Option<SgfError>,
 }
 
 /// A position in the text with known line and column.
@@ -59,8 +74,16 @@ impl<'a> SgfTrees<'a> {
             text,
             at: 0,
             mark,
+            start: mark,
             unended: 0,
+            reread: 0,
+            unread: None,
         }
+    }
+
+    /// After the last game: why the rest of the text was not read although it may hold games.
+    pub fn unread(&self) -> Option<&SgfError> {
+        self.unread.as_ref()
     }
 
     /// Number of bytes read so far.
@@ -113,16 +136,45 @@ impl<'a> SgfTrees<'a> {
         false
     }
 
-    /// Moves to the next unambiguous start of a game after a broken one.
-    fn skip_broken(&mut self, start: usize) {
-        let rest = start + 1;
-        let next = self.text[rest..]
-            .match_indices('(')
-            .find(|&(at, _)| begins_root(&self.text[rest + at..]));
-        self.at = match next {
-            Some((at, _)) if self.unended < MAX_UNTERMINATED => rest + at,
-            _ => self.text.len(),
+    /// Moves behind a broken game: to its end or to the next start of a game.
+    fn skip_broken(&mut self) {
+        let start = self.start.at;
+        let (next, unread) = match self.unended < MAX_UNTERMINATED {
+            true => (after_broken(&self.text[start..]), self.at),
+            false => (None, start + 1),
         };
+        self.mark = self.start;
+        self.at = start + next.unwrap_or(self.text.len() - start);
+        if next.is_none() {
+            self.note_unread(unread);
+        }
+    }
+
+    /// Notes that the text from here on is not read, if it may hold games.
+    fn note_unread(&mut self, from: usize) {
+        let rest = &self.text[from..];
+        if rest.match_indices('(').any(|(at, _)| begins_game(&rest[at..])) {
+            let problem = format!(
+                "expected the end of the broken game before this place, found none: the last {} bytes of the text were \
+                 not read, fix the game or remove it",
+                rest.len()
+            );
+            self.unread = Some(SgfError::new(self.place(from), problem));
+        }
+    }
+
+    /// Continues inside the last game, at the start of another one that a missing bracket made part of it.
+    pub(super) fn split_last(&mut self) {
+        let text = &self.text[self.start.at..self.at];
+        let mut starts = text.match_indices('(').skip(1).map(|(at, _)| at);
+        let Some(at) = starts.find(|&at| begins_root(&text[at..])) else {
+            return;
+        };
+        self.reread += text.len() - at;
+        if self.reread <= MAX_REREAD * self.text.len() {
+            self.mark = self.start;
+            self.at = self.start.at + at;
+        }
     }
 
     /// Parses from `(` to the matching `)`.
@@ -145,6 +197,7 @@ impl<'a> SgfTrees<'a> {
                 }
                 b';' => {
                     self.check_open(&line)?;
+                    self.check_size(&line)?;
                     self.at += 1;
                     line.add_node();
                 }
@@ -165,6 +218,7 @@ impl<'a> SgfTrees<'a> {
                 "expected ')' before the next game, found '(;' and properties of a new game",
             ));
         }
+        self.check_size(line)?;
         self.at += 1;
         line.open.push(line.last);
         line.is_fresh = true;
@@ -180,6 +234,18 @@ impl<'a> SgfTrees<'a> {
                 let found = self.found();
                 Err(self.error(self.at, format!("expected '(' or ')' after a variation, found {found}")))
             }
+        }
+    }
+
+    /// Rejects games that would take too much memory.
+    fn check_size(&mut self, line: &Line) -> Result<(), SgfError> {
+        let nodes = line.tree.as_ref().map_or(0, SgfTree::node_count);
+        match nodes.max(line.open.len()) < MAX_NODES {
+            true => Ok(()),
+            false => Err(self.error(
+                self.at,
+                format!("expected at most {MAX_NODES} nodes and open parentheses in a game, found more"),
+            )),
         }
     }
 
@@ -261,13 +327,11 @@ impl Iterator for SgfTrees<'_> {
         if !self.skip_to_game() {
             return None;
         }
-        let start = self.at;
-        self.place(start);
-        let mark = self.mark;
+        self.place(self.at);
+        self.start = self.mark;
         let tree = self.tree();
         if tree.is_err() {
-            self.mark = mark;
-            self.skip_broken(start);
+            self.skip_broken();
         }
         Some(tree)
     }
@@ -347,6 +411,28 @@ fn begins_game(text: &str) -> bool {
     rest.starts_with(';') || (after_name.len() < rest.len() && after_name.starts_with('['))
 }
 
+/// The offset behind a broken game in a text that starts with it: where its parentheses close, or where a node begins
+/// that can only be a first node. `None` if there is neither.
+fn after_broken(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth, mut in_value) = (0, 0, false);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'(' if at > 0 && begins_root_bytes(&bytes[at..]) => return Some(at),
+            b'\\' if in_value && !matches!(bytes.get(at + 1), Some(b'(')) => at += 1,
+            b']' => in_value = false,
+            _ if in_value => {}
+            b'[' => in_value = true,
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at + 1),
+            b')' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
 /// Whether a text that starts with `(` starts a node that can only be a first node.
 fn begins_root(text: &str) -> bool {
     begins_root_bytes(text.as_bytes())
@@ -354,14 +440,36 @@ fn begins_root(text: &str) -> bool {
 
 /// The same for bytes in any ASCII-compatible encoding; they start with `(`.
 pub(super) fn begins_root_bytes(bytes: &[u8]) -> bool {
-    let rest = bytes[1..].trim_ascii_start();
-    let rest = rest.strip_prefix(b";").unwrap_or(rest).trim_ascii_start();
-    let end = rest
-        .iter()
-        .position(|byte| !byte.is_ascii_alphanumeric())
-        .unwrap_or(rest.len());
-    let Ok(name) = std::str::from_utf8(&rest[..end]) else {
-        return false;
-    };
-    rest[end..].trim_ascii_start().starts_with(b"[") && ROOT_ONLY.contains(&&*normal_name(name))
+    let rest = bytes[1..bytes.len().min(ROOT_BYTES)].trim_ascii_start();
+    let mut rest = rest.strip_prefix(b";").unwrap_or(rest).trim_ascii_start();
+    loop {
+        let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric());
+        let (name, values) = rest.split_at(end.unwrap_or(rest.len()));
+        let Some(name) = std::str::from_utf8(name).ok().filter(|name| !name.is_empty()) else {
+            return false;
+        };
+        rest = values.trim_ascii_start();
+        if rest.first() != Some(&b'[') {
+            return false;
+        }
+        if ROOT_ONLY.contains(&&*normal_name(name)) {
+            return true;
+        }
+        while rest.first() == Some(&b'[') {
+            rest = after_value(rest).trim_ascii_start();
+        }
+    }
+}
+
+/// What follows a value at the start of a text; nothing if the value does not end.
+fn after_value(bytes: &[u8]) -> &[u8] {
+    let mut at = 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b']' => return &bytes[at + 1..],
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    &[]
 }

@@ -242,10 +242,7 @@ impl fmt::Display for SgfTree {
 
 /// The text that opens a variation so that it is not mistaken for the start of a game.
 fn opening(first: SgfNode<'_>) -> &'static str {
-    let looks_like_a_game = first
-        .properties()
-        .next()
-        .is_some_and(|property| ROOT_ONLY.contains(&property.name()));
+    let looks_like_a_game = first.properties().any(|property| ROOT_ONLY.contains(&property.name()));
     if looks_like_a_game { "( " } else { "(" }
 }
 

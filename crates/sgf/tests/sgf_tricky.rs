@@ -517,7 +517,7 @@ fn reading_continues_after_a_broken_game() {
         ("(;GM[1]SZ[9];B[zz])", 1, 14),
         ("(;GM[1]SZ[9];B[ee]!;W[aa])", 1, 19),
         ("(;GM[1]SZ[9];B;W[aa](;B[bb])(;B[cc]))", 1, 15),
-        // The missing bracket swallows the start of the next game: both count as one broken game.
+        // The missing bracket swallows the start of the next game.
         ("(;GM[1]SZ[9];B[ee)", 2, 1),
     ] {
         let text = format!("{broken}\n{good}\n{good}");
@@ -526,13 +526,65 @@ fn reading_continues_after_a_broken_game() {
         assert_eq!(errors.len(), 1, "{text}: {errors:?}");
         assert_eq!(games.iter().position(Result::is_err), Some(0), "{text}");
         assert!(
-            games.len() >= 2 && games[1..].iter().flatten().all(|game| turns(game) == "B E5"),
+            games.len() == 3 && games[1..].iter().flatten().all(|game| turns(game) == "B E5"),
             "{text}"
         );
         if line == 1 {
             assert_eq!((errors[0].line, errors[0].column), (line, column), "{}", errors[0]);
         }
     }
+}
+
+/// Games that begin with a player's name, or hold nothing that only a first node has, are found after a broken one too.
+#[test]
+fn games_after_a_broken_one_need_no_special_start() {
+    for (names, setup) in [
+        ("PB[a]", "SZ[9]"),
+        ("PB[a]PW[b]KM[0]", "SZ[9]"),
+        ("PB[a]C[(;B[x\\]) \\]]", ""),
+    ] {
+        let good = format!("(;{names}{setup};B[ee](;W[aa])(;W[bb]))");
+        for broken in [
+            format!("(;{names}{setup} 9 ;B[ee](;W[aa])(;W[bb]))"),
+            format!("(;{names}{setup};B;W[aa](;B[bb])(;B[cc]))"),
+            format!("(;{names}{setup};B[ee](;W[aa])x(;W[bb]))"),
+        ] {
+            let text = format!("{good}\n{broken}\n{good}{broken}{good}");
+            let mut games = SgfGames::new(&text);
+            let found: Vec<bool> = games.by_ref().map(|game| game.is_ok()).collect();
+            assert_eq!(found, [true, false, true, false, true], "{text}");
+            assert_eq!(games.unread(), None, "{text}");
+        }
+    }
+}
+
+/// What cannot be divided into games is not passed over in silence.
+#[test]
+fn text_that_is_not_read_is_reported() {
+    let mut games = SgfGames::new("(;PB[a];B[ee)\n(;B[aa]C;");
+    assert_eq!(games.by_ref().filter(Result::is_err).count(), 1);
+    assert_eq!(games.unread(), None, "there is only one game");
+    let text = "(;PB[a]C ;B[ee(;PB[b];B[aa]W[";
+    let mut games = SgfGames::new(text);
+    assert_eq!(games.by_ref().filter(Result::is_err).count(), 1);
+    let unread = games.unread().expect("a second game").to_string();
+    assert!(unread.contains("bytes of the text were not read"), "{unread}");
+    let text = "(;SZ[5];B[cc".repeat(1000);
+    let mut games = SgfGames::new(&text);
+    let broken = games.by_ref().filter(Result::is_err).count();
+    assert!(games.unread().is_some(), "{broken} of 1000");
+}
+
+/// A small file must not become a large game.
+#[test]
+fn games_that_would_take_too_much_memory_are_rejected() {
+    let reason = |text: String| SgfGames::new(&text).find_map(Result::err).expect("too large").problem;
+    let stones = format!("(;SZ[19]AB{})", "[aa:ss]".repeat(100_000));
+    assert!(reason(stones).contains("16384 stones"));
+    let nodes = format!("(;SZ[19]{})", ";".repeat(1 << 21));
+    assert!(reason(nodes).contains("1048576 nodes"));
+    let depth = format!("(;SZ[19]{}", "(".repeat(1 << 21));
+    assert!(reason(depth).contains("1048576 nodes and open parentheses"));
 }
 
 /// Malicious files must not take time quadratic in their length.
@@ -548,6 +600,9 @@ fn malicious_files_are_rejected_quickly() {
         "]",
         "(;GM[1])(",
         "(;B[aa]AB[",
+        "(;SZ[9]SZ[9]C[",
+        "(;SZ[9]C[(;SZ[9]",
+        "(;PB[a]C[(;PB[a]C[",
         "\\",
         ";",
     ] {

@@ -6,7 +6,6 @@ use std::sync::{Arc, PoisonError};
 use crate::changes::{CHANGES, Change, Changes, path_of};
 use crate::files::Put;
 use crate::games::Games;
-use crate::json::{check_version, parse_json};
 use crate::store_error::StoreError;
 
 impl Games {
@@ -27,9 +26,7 @@ impl Games {
         let mut changes = Changes::clone(&known);
         for number in known.last + 1..=newest {
             let path = path_of(number);
-            let change: Change = parse_json(&path, &self.files.require(&path)?)?;
-            check_version(&path, &change.format_version)?;
-            changes.apply(number, change)?;
+            changes.apply(number, Change::read(&path, &self.files.require(&path)?)?)?;
         }
         let changes = Arc::new(changes);
         *self.memory.changes.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&changes);
@@ -56,8 +53,7 @@ impl Games {
 
     /// Writes the note numbered `last + 1`; returns false if another process wrote it first.
     pub(crate) fn put_change_after(&self, last: u32, change: &Change) -> Result<bool, StoreError> {
-        let text = serde_json::to_vec(change).expect("strings and numbers serialize to JSON");
-        match self.files.put_same(&path_of(last + 1), text) {
+        match self.files.put_same(&path_of(last + 1), change.to_bytes()) {
             Ok(Put::Created | Put::Exists) => Ok(true),
             Err(StoreError::Taken { .. }) => Ok(false),
             Err(error) => Err(error),

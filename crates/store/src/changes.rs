@@ -7,13 +7,19 @@
 //! Files are deleted only after the note that hides them is in place, and a merged or imported shard counts only once a
 //! note names it. A reader lists the notes, the games, and the notes again: if no note was added, the listing contains
 //! every game exactly once.
+//!
+//! A note decides which games count, so a reader refuses one that it does not understand completely: unknown or missing
+//! keys are errors, and a note ends with the SHA-256 of everything before that hash. Notes written before hashes were
+//! added have none and are still read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use tengen_model::sha256_hex;
 use tengen_records::now_ms;
 
+use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
 use crate::shard_info::{IMPORTED, MERGED, ShardInfo};
 use crate::store_error::{StoreError, damaged};
@@ -21,8 +27,12 @@ use crate::store_error::{StoreError, damaged};
 /// The folder of the change notes.
 pub(crate) const CHANGES: &str = "changes";
 
+/// What stands between a note and the SHA-256 of the bytes before it.
+const SEAL: &str = ",\"sha256\":\"";
+
 /// Totals of a set of games.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GameTotals {
     /// Number of shards.
     pub shards: u64,
@@ -61,13 +71,12 @@ impl GameTotals {
 
 /// One change note, as stored in `changes/`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    pub(crate) format_version: String,
+    format_version: String,
     /// When the change was made, milliseconds since 1970-01-01 UTC.
-    pub(crate) changed_ms: u64,
-    #[serde(default)]
+    changed_ms: u64,
     pub(crate) merged: Vec<Merged>,
-    #[serde(default)]
     pub(crate) pruned: Vec<PrunedGeneration>,
     /// Paths of imported shards that count from this note on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,9 +84,37 @@ pub(crate) struct Change {
     /// Paths of imported shards that never count because they hold a game that another shard brought first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) refused: Vec<String>,
+    /// SHA-256 of the note up to this key, as it is in the file; absent in old notes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 impl Change {
+    /// Parses the note in the file at `path`.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for a note that is not exactly what was written; [`StoreError::Version`] for another
+    /// major version.
+    pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Change, StoreError> {
+        let change: Change = parse_json(path, bytes)?;
+        check_version(path, &change.format_version)?;
+        if let Some(expected) = &change.sha256 {
+            let seal = bytes.windows(SEAL.len()).rposition(|part| part == SEAL.as_bytes());
+            let found = sha256_hex(&bytes[..seal.unwrap_or(bytes.len())]);
+            if found != *expected {
+                return Err(damaged(path.to_owned(), format!("SHA-256 {expected}"), found));
+            }
+        }
+        Ok(change)
+    }
+
+    /// The bytes of the note's file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let text = serde_json::to_string(self).expect("strings and numbers serialize to JSON");
+        let text = text.strip_suffix('}').expect("an object ends with a brace");
+        format!("{text}{SEAL}{}\"}}", sha256_hex(text.as_bytes())).into_bytes()
+    }
+
     fn empty() -> Change {
         Change {
             format_version: FORMAT.to_string(),
@@ -86,6 +123,7 @@ impl Change {
             pruned: Vec::new(),
             admitted: Vec::new(),
             refused: Vec::new(),
+            sha256: None,
         }
     }
 
@@ -114,6 +152,7 @@ impl Change {
 
 /// A shard that replaces others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Merged {
     /// Path of the new shard. It holds the games of the replaced shards, in order.
     pub(crate) into: String,
@@ -123,6 +162,7 @@ pub(crate) struct Merged {
 
 /// A self-play generation that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PrunedGeneration {
     /// The generation number.
     pub generation: u32,
@@ -152,6 +192,8 @@ pub(crate) struct Changes {
     pub(crate) pruned: GameTotals,
     /// Shards that no longer count.
     fates: BTreeMap<String, Fate>,
+    /// Generations that were dropped as a whole.
+    pruned_generations: BTreeSet<u32>,
     /// Merged and imported shards that count or used to count.
     named: BTreeSet<String>,
 }
@@ -162,6 +204,16 @@ impl Changes {
     pub(crate) fn shows(&self, shard: &ShardInfo) -> bool {
         let needs_name = [MERGED, IMPORTED].contains(&shard.name.worker.as_str());
         !self.fates.contains_key(&shard.path) && (!needs_name || self.names(&shard.path))
+    }
+
+    /// Whether a shard needs a note to count and no note names it, neither as one that counts nor as one that is gone.
+    pub(crate) fn leaves_out(&self, shard: &ShardInfo) -> bool {
+        !self.shows(shard) && !self.fates.contains_key(&shard.path)
+    }
+
+    /// Whether a self-play generation was dropped.
+    pub(crate) fn dropped(&self, generation: u32) -> bool {
+        self.pruned_generations.contains(&generation)
     }
 
     /// Whether a note names a merged or imported shard as one that counts.
@@ -206,6 +258,7 @@ impl Changes {
             .extend(change.refused.into_iter().map(|path| (path, Fate::Pruned)));
         for pruned in change.pruned {
             self.pruned = self.pruned.plus(pruned.totals);
+            self.pruned_generations.insert(pruned.generation);
             self.fates
                 .extend(pruned.shards.into_iter().map(|path| (path, Fate::Pruned)));
         }

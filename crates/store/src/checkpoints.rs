@@ -16,7 +16,7 @@ const COMMIT: &str = "checkpoint.json";
 
 /// The commit mark: the files that belong to the checkpoint and their hashes.
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+pub(crate) struct Manifest {
     format_version: String,
     step: u64,
     sha256: BTreeMap<String, String>,
@@ -121,20 +121,31 @@ impl Checkpoints<'_> {
         Ok(None)
     }
 
-    /// Deletes all but the newest `keep` checkpoints, each starting with its commit mark; returns the deleted steps.
+    /// Deletes all but the newest `keep` checkpoints, each starting with its commit mark, and the files of unfinished
+    /// checkpoints older than the newest one; returns the steps of the deleted checkpoints. Only one process at a time
+    /// may write checkpoints, so an unfinished one that is older is a leftover.
     ///
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::Write`].
     pub fn prune(self, keep: usize) -> Result<Vec<u64>, StoreError> {
-        let mut old = self.list()?;
-        old.truncate(old.len().saturating_sub(keep));
+        let finished = self.list()?;
+        let old = finished[..finished.len().saturating_sub(keep)].to_vec();
         for &step in &old {
             self.0.delete(&format!("{}/{COMMIT}", folder(step)))?;
-            for (path, _) in self.0.list(&folder(step))? {
-                self.0.delete(&path)?;
+            self.delete_files(step)?;
+        }
+        for name in self.0.folders("checkpoints")? {
+            let unfinished = name.parse().ok().filter(|step| !finished.contains(step));
+            if let Some(step) = unfinished.filter(|step| finished.last().is_some_and(|newest| step < newest)) {
+                self.delete_files(step)?;
             }
         }
         Ok(old)
+    }
+
+    fn delete_files(self, step: u64) -> Result<(), StoreError> {
+        let files = self.0.list(&folder(step))?;
+        files.iter().try_for_each(|(path, _)| self.0.delete(path))
     }
 }
 

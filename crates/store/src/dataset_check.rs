@@ -1,5 +1,6 @@
 //! Checks the datasets in a store against their manifests.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use tengen_model::sha256_hex;
@@ -32,12 +33,9 @@ impl DatasetsChecked {
                 checked.unfinished.push(format!("datasets/{name}"));
                 continue;
             };
-            let wrong = match listed_files(&bytes) {
-                Some(listed) => wrong_files(files, &folder, &listed)?,
-                None => vec![(
-                    path,
-                    "expected a manifest that lists files, found something else".to_owned(),
-                )],
+            let wrong = match Manifest::read(&bytes) {
+                Ok(manifest) => wrong_files(files, &folder, &manifest)?,
+                Err(reason) => vec![(path, reason)],
             };
             checked.sound += u64::from(wrong.is_empty());
             checked.damaged.extend(wrong);
@@ -46,15 +44,20 @@ impl DatasetsChecked {
     }
 }
 
-fn wrong_files(files: &Files, folder: &str, listed: &[(String, String)]) -> Result<Vec<(String, String)>, StoreError> {
+fn wrong_files(files: &Files, folder: &str, manifest: &Manifest) -> Result<Vec<(String, String)>, StoreError> {
     let mut wrong = Vec::new();
-    for (path, sha256) in listed {
-        let path = format!("{folder}/{path}");
-        let reason = match files.get(&path)? {
-            None => "expected a file of the dataset, found nothing".to_owned(),
-            Some(bytes) => match sha256_hex(&bytes) {
-                found if found == *sha256 => continue,
-                found => format!("expected the SHA-256 {sha256}, found {found}"),
+    for file in manifest.files.iter().chain([&manifest.readme]) {
+        let path = format!("{folder}/{}", file.path);
+        let reason = match files.get(&path) {
+            Err(StoreError::BadName { .. }) => "expected a path inside the dataset".to_owned(),
+            Err(error) => return Err(error),
+            Ok(None) => "expected a file of the dataset, found nothing".to_owned(),
+            Ok(Some(bytes)) => match (bytes.len() as u64, sha256_hex(&bytes)) {
+                found if found == (file.bytes, file.sha256.clone()) => continue,
+                (bytes, sha256) => format!(
+                    "expected {} bytes with the SHA-256 {}, found {bytes} with {sha256}",
+                    file.bytes, file.sha256
+                ),
             },
         };
         wrong.push((path, reason));
@@ -62,12 +65,52 @@ fn wrong_files(files: &Files, folder: &str, listed: &[(String, String)]) -> Resu
     Ok(wrong)
 }
 
-/// Path and SHA-256 of every file listed in a manifest; `None` if it is not a manifest.
-fn listed_files(manifest: &[u8]) -> Option<Vec<(String, String)>> {
-    let manifest: Value = serde_json::from_slice(manifest).ok()?;
-    let entries = manifest["files"].as_array()?.iter().chain([&manifest["readme"]]);
-    let text = |value: &Value| Some(value.as_str()?.to_owned());
-    entries
-        .map(|entry| Some((text(&entry["path"])?, text(&entry["sha256"])?)))
-        .collect()
+/// The manifest of a dataset: all its keys, of which only some are looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "a manifest must have all of its keys")]
+struct Manifest {
+    dataset_version: String,
+    content: String,
+    format: String,
+    rows: u64,
+    games: u64,
+    bytes: u64,
+    files: Vec<Listed>,
+    readme: Listed,
+    selection: Value,
+    counts: Value,
+    shards: Vec<String>,
+    columns: Value,
+    made_by: String,
+}
+
+/// A file as a manifest lists it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "an entry must have all of its keys")]
+struct Listed {
+    path: String,
+    bytes: u64,
+    sha256: String,
+    rows: u64,
+    split: Option<String>,
+    size: Option<String>,
+}
+
+impl Manifest {
+    /// Parses a manifest and compares its totals with the files it lists.
+    fn read(bytes: &[u8]) -> Result<Manifest, String> {
+        let manifest: Manifest = serde_json::from_slice(bytes)
+            .map_err(|error| format!("expected the manifest of a dataset, found {error}"))?;
+        let total = |of: fn(&Listed) -> u64| manifest.files.iter().map(of).fold(0, u64::saturating_add);
+        let found = (total(|file| file.rows), total(|file| file.bytes));
+        match found == (manifest.rows, manifest.bytes) {
+            true => Ok(manifest),
+            false => Err(format!(
+                "expected {} rows in {} bytes, found files with {} rows in {} bytes",
+                manifest.rows, manifest.bytes, found.0, found.1
+            )),
+        }
+    }
 }

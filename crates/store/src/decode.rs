@@ -188,7 +188,7 @@ fn check_schema(found: &Schema) -> Result<(), ShardError> {
         };
         let mut columns = found.fields().iter().filter(|other| other.name() == field.name());
         match (columns.next(), columns.next()) {
-            (Some(column), None) if column.data_type() == field.data_type() => {}
+            (Some(column), None) if is_same_type(column.data_type(), field.data_type()) => {}
             (Some(column), None) => return Err(wrong(column.data_type().to_string())),
             (Some(_), Some(_)) => return Err(wrong("two columns with that name".to_owned())),
             (None, _) if LATER_COLUMNS.contains(&field.name().as_str()) => {}
@@ -196,6 +196,15 @@ fn check_schema(found: &Schema) -> Result<(), ShardError> {
         }
     }
     Ok(())
+}
+
+/// Whether two types are equal, whatever the items of a list are called and whether they may be null: other writers
+/// call them `element` and let them. Items that are null are found later.
+fn is_same_type(found: &DataType, expected: &DataType) -> bool {
+    match (found, expected) {
+        (DataType::List(found), DataType::List(expected)) => found.data_type() == expected.data_type(),
+        _ => found == expected,
+    }
 }
 
 fn check_footer(footer: &FileMetaData) -> Result<(), ShardError> {
@@ -225,7 +234,11 @@ impl<'a> Columns<'a> {
     fn check(batch: &'a RecordBatch) -> Result<Columns<'a>, ShardError> {
         for field in games_schema().fields() {
             let column = batch.column_by_name(field.name());
-            if !field.is_nullable() && column.is_some_and(|column| column.null_count() > 0) {
+            let items = column
+                .and_then(|column| column.as_list_opt::<i32>())
+                .map(ListArray::values);
+            let has_nulls = |values: Option<&Arc<dyn Array>>| values.is_some_and(|values| values.null_count() > 0);
+            if (!field.is_nullable() && has_nulls(column)) || has_nulls(items) {
                 return Err(ShardError::Schema {
                     column: field.name().clone(),
                     expected: field.data_type().to_string(),

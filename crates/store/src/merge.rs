@@ -42,6 +42,10 @@ pub struct CompactReport {
     pub merged: GameTotals,
     /// Number of deleted files, including leftovers of earlier merges and prunes.
     pub deleted_files: u64,
+    /// Merged shards that no note counted although no other shard holds their games; they count again now.
+    pub counted_again: Vec<String>,
+    /// Merged shards that no note counts and that hold some of their games alone. They are kept, but do not count.
+    pub uncounted: Vec<String>,
 }
 
 impl Games {
@@ -57,7 +61,7 @@ impl Games {
                 shards: runs.len() as u64,
                 ..GameTotals::default()
             },
-            deleted_files: 0,
+            ..CompactReport::default()
         })
     }
 
@@ -100,7 +104,7 @@ impl Games {
             }
         }
         if lock.is_some() {
-            self.drop_orphans()?;
+            self.resolve_orphans(&mut report)?;
         }
         Ok(report)
     }
@@ -170,16 +174,59 @@ impl Games {
         Ok(shard.info)
     }
 
-    /// Deletes merged shards that no note names: leftovers of an interrupted merge that is now planned differently.
-    fn drop_orphans(&self) -> Result<(), StoreError> {
-        let changes = self.changes()?;
-        for (path, bytes) in self.files.list("games")? {
-            let shard = ShardInfo::of_file(&path, bytes);
-            if shard.is_some_and(|shard| shard.name.worker == MERGED && !changes.shows(&shard)) {
-                self.files.delete(&path)?;
+    /// Deals with merged shards that no note names. An interrupted merge leaves them beside their sources, or beside
+    /// another shard merged from those, and such leftovers are deleted. But if the note is lost, an orphan may be all
+    /// that is left of its games.
+    fn resolve_orphans(&self, report: &mut CompactReport) -> Result<(), StoreError> {
+        for orphan in self.left_out()? {
+            if orphan.name.worker != MERGED {
+                continue;
+            }
+            let ids = match self.ids(&orphan) {
+                Ok(ids) => ids,
+                Err(ShardReadError::Store(error)) => return Err(error),
+                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {
+                    report.uncounted.push(orphan.path);
+                    continue;
+                }
+            };
+            let counted = self.counted_ids(&orphan)?;
+            let unique = ids.iter().filter(|id| !counted.contains(*id)).count();
+            if unique == 0 || self.changes()?.dropped(orphan.generation()) {
+                self.files.delete(&orphan.path)?;
+                report.deleted_files += 1;
+            } else if unique == ids.len() {
+                self.put_change(&*self.changes()?, &Change::admitting(&orphan.path))?;
+                report.counted_again.push(orphan.path);
+            } else {
+                report.uncounted.push(orphan.path);
             }
         }
         Ok(())
+    }
+
+    /// Merged and imported shards that no note names.
+    pub(crate) fn left_out(&self) -> Result<Vec<ShardInfo>, StoreError> {
+        let changes = self.changes()?;
+        let files = self.files.list("games")?;
+        let shards = files
+            .iter()
+            .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes));
+        Ok(shards.filter(|shard| changes.leaves_out(shard)).collect())
+    }
+
+    /// The ids of all games that count in the collection of `orphan`.
+    fn counted_ids(&self, orphan: &ShardInfo) -> Result<BTreeSet<String>, StoreError> {
+        let mut ids = BTreeSet::new();
+        let shards = self.list_shards(&GamesOf::All)?;
+        for shard in shards.iter().filter(|shard| shard.collection == orphan.collection) {
+            match self.ids(shard) {
+                Ok(more) => ids.extend(more),
+                Err(ShardReadError::Store(error)) => return Err(error),
+                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
+            }
+        }
+        Ok(ids)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::store_error::{StoreError, damaged};
 
 /// `model.json` as a store writes it: the description with what the store adds.
 #[derive(Serialize, Deserialize)]
-struct StoredInfo {
+pub(crate) struct StoredInfo {
     store_format: String,
     model_id: ModelId,
     generation: u32,

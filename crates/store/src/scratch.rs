@@ -4,9 +4,20 @@ use std::path::{Path, PathBuf};
 
 use tengen_model::sha256_hex;
 
+use crate::changes::GameTotals;
+use crate::spool::waiting_in;
+
 /// This machine's folder for the store at `location`: under `$XDG_STATE_HOME` or `~/.local/state`, otherwise under the
 /// folder for temporary files. Does not create it.
 pub fn scratch_folder(location: &str) -> PathBuf {
+    let name = Path::new(location)
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    scratch_folders().join(format!("{name}-{}", &sha256_hex(location.as_bytes())[..12]))
+}
+
+/// The folder that holds the scratch folders of all stores.
+fn scratch_folders() -> PathBuf {
     let variable = |name| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -16,11 +27,33 @@ pub fn scratch_folder(location: &str) -> PathBuf {
     let base = variable("XDG_STATE_HOME")
         .or_else(home)
         .unwrap_or_else(std::env::temp_dir);
-    let name = Path::new(location)
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     base.join("tengen")
-        .join(format!("{name}-{}", &sha256_hex(location.as_bytes())[..12]))
+}
+
+/// A scratch folder whose store is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    /// The scratch folder.
+    pub folder: PathBuf,
+    /// The folder in which the store was.
+    pub store: String,
+    /// Totals of the games that wait in it to be published.
+    pub waiting: GameTotals,
+}
+
+/// This machine's scratch folders with a spool for a local store that is not there: it was deleted or moved, or its
+/// disk is not connected.
+pub fn orphaned_scratch_folders() -> Vec<Orphan> {
+    let entries = std::fs::read_dir(scratch_folders()).into_iter().flatten().flatten();
+    let mut orphans: Vec<_> = entries.filter_map(|entry| orphan(entry.path())).collect();
+    orphans.sort_by(|a, b| a.folder.cmp(&b.folder));
+    orphans
+}
+
+fn orphan(folder: PathBuf) -> Option<Orphan> {
+    let (store, waiting) = waiting_in(&folder.join("spool"))?;
+    let is_gone = Path::new(&store).is_absolute() && !Path::new(&store).exists();
+    is_gone.then_some(Orphan { folder, store, waiting })
 }
 
 #[cfg(test)]

@@ -30,6 +30,15 @@ pub struct Spool {
     max_bytes: u64,
 }
 
+/// The store that the spool in a folder belongs to, and the totals of the shards waiting in it; `None` if it is no
+/// spool.
+pub(crate) fn waiting_in(folder: &Path) -> Option<(String, GameTotals)> {
+    let owner: Owner = serde_json::from_slice(&std::fs::read(folder.join(OWNER)).ok()?).ok()?;
+    let spool = Store::open(&folder.display().to_string(), Create::Always).ok()?;
+    let shards = spool.games().list_all(&GamesOf::All).ok()?;
+    Some((owner.store, GameTotals::of(&shards)))
+}
+
 /// The result of publishing from a spool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpoolReport {

@@ -89,7 +89,7 @@ pub enum StoreError {
         may_pass: bool,
     },
     /// A required file is missing.
-    #[error("expected {path} in the store at {location}, found nothing")]
+    #[error("expected {path} in the store at {location}, found nothing{}", way_back(path))]
     NotFound {
         /// Path in the store.
         path: String,
@@ -97,7 +97,7 @@ pub enum StoreError {
         location: String,
     },
     /// The contents of a published file are invalid.
-    #[error("{path}: expected {expected}, found {found}")]
+    #[error("{path}: expected {expected}, found {found}{}", way_back(path))]
     Damaged {
         /// Path in the store.
         path: String,
@@ -193,6 +193,27 @@ fn reason(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// What to do about a damaged file, as the end of a sentence; empty where the message says it all.
+fn way_back(path: &str) -> &'static str {
+    let parts: Vec<&str> = path.rsplit('/').collect();
+    match parts.as_slice() {
+        ["run.json", ..] => {
+            "; restore the file from a copy of the store, or delete it and start `tengen run` with the run's \
+             configuration from configs/ in the store and --store, which writes it anew"
+        }
+        [_, "promotions", ..] => {
+            "; restore the file from a copy of the store, or delete it: the champion is then the model of the \
+             promotion with the highest remaining number"
+        }
+        [_, "changes", ..] => {
+            "; restore the file from a copy of the store; without a copy, put \
+             {\"format_version\":\"1.1\",\"changed_ms\":0,\"merged\":[],\"pruned\":[]} in its place and run \
+             `tengen data merge STORE --yes`, which counts the shards again that only this note counted"
+        }
+        _ => "",
+    }
 }
 
 pub(crate) fn damaged(path: String, expected: String, found: String) -> StoreError {

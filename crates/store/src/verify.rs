@@ -1,13 +1,18 @@
 //! Verifies a whole store from scratch: every shard, model, promotion, match, checkpoint and dataset.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
+
+use tengen_model::WEIGHTS_FILE;
 
 use crate::changes::GameTotals;
 use crate::dataset_check::DatasetsChecked;
 use crate::match_files::MatchFile;
-use crate::shard_info::{GamesOf, ShardInfo};
+use crate::shard_info::{GamesOf, MERGED, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
+use crate::verify_documents::wrong_documents;
 
 /// A damaged file and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,6 +23,16 @@ pub struct Damage {
     pub reason: String,
     /// Whether it is a shard that is already quarantined and therefore harmless.
     pub quarantined: bool,
+}
+
+/// A merged or imported shard that does not count because no note in `changes/` names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uncounted {
+    /// Path in the store.
+    pub path: String,
+    /// How many of its games no shard that counts holds. An interrupted import leaves such games, and the next import
+    /// admits them; a merge never does.
+    pub unique_games: u64,
 }
 
 /// The result of checking a whole store.
@@ -45,6 +60,10 @@ pub struct VerifyReport {
     pub datasets: u64,
     /// Everything that is wrong, sorted by path within each kind.
     pub damaged: Vec<Damage>,
+    /// Games beyond the first of each id; ids are unique in a store.
+    pub doubled_games: u64,
+    /// Merged and imported shards that do not count because no note in `changes/` names them.
+    pub uncounted: Vec<Uncounted>,
     /// Harmless leftovers: files under `games/` that are not shards, and unfinished models, matches, checkpoints and
     /// datasets.
     pub strangers: Vec<String>,
@@ -80,11 +99,14 @@ impl Store {
             .into_iter()
             .map(|note| note.shard)
             .collect();
+        let mut ids = BTreeMap::new();
         for (done, shard) in shards.iter().enumerate() {
-            self.verify_shard(shard, quarantined.contains(&shard.path), &mut report)?;
+            self.verify_shard(shard, quarantined.contains(&shard.path), &mut ids, &mut report)?;
             progress(done + 1, shards.len());
         }
+        self.verify_left_out(&ids, &mut report)?;
         self.find_leftovers(&shards, &mut report)?;
+        report.strangers.extend(self.leftovers()?);
         self.verify_changes(&shards, &mut report)?;
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
@@ -95,27 +117,77 @@ impl Store {
         for (path, reason) in datasets.damaged {
             report.note(&path, reason, false);
         }
-        if let Err(error) = self.run_info() {
-            report.note("run.json", error.to_string(), false);
+        for (path, reason) in wrong_documents(self.files())? {
+            report.note(&path, reason, false);
         }
         Ok(report)
     }
 
-    fn verify_shard(&self, shard: &ShardInfo, quarantined: bool, report: &mut VerifyReport) -> Result<(), StoreError> {
+    fn verify_shard<'a>(
+        &self,
+        shard: &'a ShardInfo,
+        quarantined: bool,
+        ids: &mut BTreeMap<String, &'a str>,
+        report: &mut VerifyReport,
+    ) -> Result<(), StoreError> {
         report.shards += 1;
         report.bytes += shard.bytes;
-        match self.games().inspect(shard)? {
-            Ok(games) => {
-                report.games += games.len() as u64;
-                report.positions += shard.positions();
+        let games = match self.games().inspect(shard)? {
+            Ok(games) => games,
+            Err(reason) => {
+                report.note(&shard.path, reason, quarantined);
+                return Ok(());
             }
-            Err(reason) => report.note(&shard.path, reason, quarantined),
+        };
+        report.games += games.len() as u64;
+        report.positions += shard.positions();
+        let mut doubled = Vec::new();
+        for game in games {
+            match ids.get(&game.game_id) {
+                Some(first) => doubled.push((game.game_id, *first)),
+                None => drop(ids.insert(game.game_id, &shard.path)),
+            }
+        }
+        if let Some((game, first)) = doubled.first() {
+            report.doubled_games += doubled.len() as u64;
+            let reason = format!(
+                "expected games that no earlier shard holds, found {}, such as {game}, which is in {first}; `tengen \
+                 data merge STORE --into NEW` makes a store with every game once",
+                doubled.len()
+            );
+            report.note(&shard.path, reason, quarantined);
+        }
+        Ok(())
+    }
+
+    /// Merged and imported shards without a note: what an interrupted command leaves, or a sign that a note is lost.
+    fn verify_left_out(&self, ids: &BTreeMap<String, &str>, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let changes = self.games().changes()?;
+        for shard in self.games().left_out()? {
+            let games = match self.games().inspect(&shard)? {
+                Ok(games) => games,
+                Err(reason) => {
+                    report.note(&shard.path, reason, false);
+                    continue;
+                }
+            };
+            let unique_games = games.iter().filter(|game| !ids.contains_key(&game.game_id)).count() as u64;
+            if shard.name.worker == MERGED && unique_games > 0 && !changes.dropped(shard.generation()) {
+                let reason = format!(
+                    "expected a note in changes/ that counts this shard, found none, and {unique_games} of its games \
+                     are in no other shard: restore the missing note from a copy of the store, or run `tengen data \
+                     merge STORE --yes`, which counts the shard again if all its games are missing"
+                );
+                report.note(&shard.path, reason, false);
+            }
+            let path = shard.path;
+            report.uncounted.push(Uncounted { path, unique_games });
         }
         Ok(())
     }
 
     fn find_leftovers(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
-        let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
+        let known: BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
         for (path, _) in self.files().list("games")? {
             if !known.contains(path.as_str()) {
                 report.strangers.push(path);
@@ -134,7 +206,7 @@ impl Store {
     fn verify_changes(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
         let changes = self.games().changes()?;
         report.pruned = changes.pruned;
-        let known: std::collections::BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
+        let known: BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
         for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
             report.note(
                 path,
@@ -148,11 +220,18 @@ impl Store {
     fn verify_models(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
         for model in self.models().list()? {
             match self.models().load(&model) {
-                Ok(_) => report.models += 1,
+                Ok(model) if model.weights.all_finite() => report.models += 1,
+                Ok(_) => report.note(
+                    &format!("models/{model}/{WEIGHTS_FILE}"),
+                    "expected finite weights, found NaN or infinity".to_owned(),
+                    false,
+                ),
                 Err(error) => report.note(&format!("models/{model}"), error.to_string(), false),
             }
         }
         match self.models().promotions() {
+            // Named below.
+            Err(StoreError::Damaged { .. }) => {}
             Err(error) => report.note("promotions", error.to_string(), false),
             Ok(promotions) => {
                 for (number, promotion) in promotions {

@@ -39,6 +39,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     #[cfg(not(feature = "torch"))]
     advice.push("This tengen was built without libtorch: it can neither train nor run networks.".to_owned());
+    advice.extend(tengen_store::orphaned_scratch_folders().iter().map(|orphan| {
+        format!(
+            "{} holds {} for the store {}, which is not there: if you moved the store, move it back once to publish \
+             them; if you deleted it for good, delete the folder.",
+            orphan.folder.display(),
+            output::counted(orphan.waiting.games, "game"),
+            orphan.store
+        )
+    }));
     report["advice"] = json!(advice);
     if args.json {
         return output::json(&report);

@@ -1,5 +1,6 @@
 //! `tengen selfplay`: plays games of a store's champion against itself.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use serde::Serialize;
 use tengen_records::GameRecord;
 use tengen_run::{Failures, Opened, Outbox, selfplay};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
-use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo};
+use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo, ShardReadError};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
@@ -20,7 +21,8 @@ use crate::output::{bars, counted, say, thousands};
 /// Play self-play games with the store's champion and publish them in the store
 ///
 /// The games depend only on the run's seed, --session and the model; any number of threads gives the same games.
-/// Several processes may play into one store at once, each with its own --session.
+/// Several processes may play into one store at once, each with its own --session. Games of the session that are
+/// already in the store are not played again, so the same command with the same --session resumes one that was killed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen selfplay --store data/runs/five --games 1000
@@ -35,7 +37,7 @@ pub(crate) struct Args {
     /// Worker threads [default: loop.workers of the configuration]
     #[arg(long, value_parser = crate::arguments::count)]
     threads: Option<u32>,
-    /// Separates the games of different starts [default: the time in milliseconds]
+    /// Separates the games of different starts [default: a number of its own, from the time and the process]
     #[arg(long)]
     session: Option<u64>,
     /// Write this start time (milliseconds since 1970) into every game, which makes the games byte-identical
@@ -50,6 +52,8 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Done {
     games: u64,
+    /// Games of the session that were in the store before.
+    already_present: u64,
     finished: u64,
     unfinished: u64,
     positions: u64,
@@ -69,14 +73,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(ms) = args.fixed_time {
         identity.clock = Clock::Fixed(ms);
     }
-    let setup = GenerateSetup {
-        run: identity,
-        session: args.session.unwrap_or_else(tengen_records::now_ms),
-        games: args.games,
-        threads: args
-            .threads
-            .map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
-    };
     let counters = Arc::new(Counters::new());
     let began = Instant::now();
     let mut outbox = run.outbox()?;
@@ -87,6 +83,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             counted(left_over.len() as u64, "shard")
         ));
     }
+    let setup = GenerateSetup {
+        run: identity,
+        session: args.session.unwrap_or_else(own_session),
+        games: args.games,
+        threads: args
+            .threads
+            .map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
+        known: match args.session {
+            Some(_) => known_games(&run)?,
+            None => BTreeSet::new(),
+        },
+    };
     let mut sink = Sink {
         interrupt: &interrupt,
         outbox,
@@ -128,8 +136,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     failures.into_result(&*run.watch)?;
     let counts = counters.values();
+    let games = games.unwrap_or_default();
+    let already_present = match interrupt.requested() {
+        true => 0,
+        false => args.games - games,
+    };
     let done = Done {
-        games: games.unwrap_or_default(),
+        games,
+        already_present,
         finished: counts.games,
         unfinished: counts.unfinished,
         positions: sink.shards.iter().map(ShardInfo::positions).sum(),
@@ -139,7 +153,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
     };
     print(&done, args.json)?;
-    match done.games < args.games {
+    match done.games + done.already_present < args.games {
         true => interrupt.outcome(),
         false => Ok(()),
     }
@@ -148,6 +162,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return crate::output::json(done);
+    }
+    if done.already_present > 0 {
+        crate::output::result(format!(
+            "already in the store: {} of this session; another --session gives other games",
+            counted(done.already_present, "game")
+        ));
     }
     crate::output::result(format!(
         "{} ({} unfinished), {}, {} in {:.1} s with {}",
@@ -159,6 +179,24 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
         done.model
     ));
     Ok(())
+}
+
+/// A session that no other process has: two may start in the same millisecond.
+fn own_session() -> u64 {
+    tengen_records::now_ms() << 22 | u64::from(std::process::id()) & 0x3f_ffff
+}
+
+/// The ids of all self-play games in the store.
+fn known_games(run: &Opened) -> anyhow::Result<BTreeSet<String>> {
+    let mut known = BTreeSet::new();
+    for shard in run.store.games().list_shards(&GamesOf::SelfPlay)? {
+        match run.store.games().ids(&shard) {
+            Ok(ids) => known.extend(ids),
+            Err(ShardReadError::Store(error)) => return Err(error.into()),
+            Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
+        }
+    }
+    Ok(known)
 }
 
 /// The champion, with the komi it considers fair.

@@ -56,6 +56,57 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     assert!(!contents(&one).is_empty());
 }
 
+/// A command that was killed is repeated: it adds the games that are missing, and no game is in the store twice.
+#[test]
+fn a_session_is_played_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let whole = begin(&folder.path().join("whole"), "40", "2");
+    begin(&store, "40", "2");
+    let shards = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("a store");
+    let shards = shards.games().list_shards(&GamesOf::SelfPlay).expect("readable");
+    assert!(shards.len() > 1);
+    std::fs::remove_file(store.join(&shards[0].path)).expect("a file");
+    let again = begin(&store, "40", "2");
+    assert_eq!(again["games"], shards[0].games());
+    assert_eq!(again["already_present"], 40 - shards[0].games());
+    assert_eq!(contents(&again), contents(&whole)[..1]);
+    let third = begin(&store, "40", "2");
+    assert_eq!((&third["games"], &third["already_present"]), (&0.into(), &40.into()));
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_tengen"));
+    let verified = json(
+        &verify
+            .args(["data", "verify", "--json"])
+            .arg(&store)
+            .output()
+            .expect("runs"),
+    );
+    assert_eq!(
+        (&verified["games"], &verified["doubled_games"]),
+        (&40.into(), &0.into())
+    );
+    assert_eq!(verified["sound"], true);
+}
+
+/// A store from somewhere else does not decide where files are written.
+#[test]
+fn a_foreign_store_creates_no_folder_elsewhere() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    begin(&store, "40", "2");
+    let run = store.join("run.json");
+    let text = std::fs::read_to_string(&run).expect("a run");
+    let elsewhere = folder.path().join("elsewhere");
+    let changed = text.replace("\"cache\": \"auto\"", &format!("\"cache\": {:?}", elsewhere));
+    assert_ne!(changed, text);
+    std::fs::write(&run, changed).expect("writable");
+    let trained = tengen("train", &store, &["--steps", "2"]);
+    let said = String::from_utf8_lossy(&trained.stderr).into_owned();
+    assert_eq!(json(&trained)["steps_made"], 2);
+    assert!(said.contains("samples.cache"), "{said}");
+    assert!(!elsewhere.exists());
+}
+
 #[test]
 fn games_become_a_model_that_the_gate_decides_on() {
     let folder = tempfile::tempdir().expect("a temporary folder");

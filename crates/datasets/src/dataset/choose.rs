@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use tengen_records::{FULL_SEARCH, GameRecord};
 use tengen_store::{ShardInfo, Store};
 
+use super::distinct::{Seen, game_key};
 use super::error::DatasetError;
 use super::filter::{DatasetFilter, draw};
 use super::options::What;
@@ -34,8 +35,16 @@ pub(crate) fn choose(
     };
     let all: Vec<_> = shards.iter().enumerate().collect();
     let mut positions = 0;
-    let read = scan(store, &all, |shard, games| {
-        for (number, game) in games.iter().enumerate().filter(|(_, game)| filter.takes_game(game)) {
+    let (mut seen, mut doubled) = (Seen::default(), 0);
+    let mut read = scan(store, &all, |shard, games| {
+        for (number, game) in games.iter().enumerate() {
+            if !seen.insert(game_key(&game.game_id)) {
+                doubled += 1;
+                continue;
+            }
+            if !filter.takes_game(game) {
+                continue;
+            }
             match what {
                 What::Games if filter.draws(&game.game_id, None) => {
                     offer((draw("choose", filter.seed, &game.game_id, None), shard, number, None));
@@ -54,6 +63,7 @@ pub(crate) fn choose(
             Err(DatasetError::Stopped)
         }
     })?;
+    read.doubled = doubled;
     let mut chosen = Chosen::new();
     for (_, shard, number, ply) in heap {
         let plies = chosen.entry(shard).or_default().entry(number).or_default();

@@ -1,4 +1,5 @@
-//! Recognizes positions that are mirror images of each other by a common key; only the first one is kept.
+//! Recognizes positions that are mirror images of each other by a common key, and games by their ids; only the first
+//! one is kept.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,6 +42,14 @@ pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128
     u128::from_le_bytes(bytes)
 }
 
+/// The key of a game: the first 16 bytes of the SHA-256 of its id.
+pub(crate) fn game_key(game_id: &str) -> u128 {
+    let bytes: [u8; 16] = Sha256::digest(game_id)[..16]
+        .try_into()
+        .expect("a SHA-256 has 32 bytes");
+    u128::from_le_bytes(bytes)
+}
+
 /// The keys seen so far.
 #[derive(Default)]
 pub(crate) struct Seen(HashSet<u128, BuildHasherDefault<LowHalf>>);
@@ -67,7 +76,7 @@ impl Hasher for LowHalf {
     }
 
     fn write(&mut self, _: &[u8]) {
-        unreachable!("positions have keys of 128 bits");
+        unreachable!("all keys have 128 bits");
     }
 
     fn write_u128(&mut self, key: u128) {

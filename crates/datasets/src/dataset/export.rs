@@ -13,7 +13,7 @@ use tengen_store::{ShardInfo, Store};
 use super::choose::{Chosen, choose, taken_plies};
 use super::column::Field;
 use super::complete::{About, complete};
-use super::distinct::{Seen, position_key};
+use super::distinct::{Seen, game_key, position_key};
 use super::error::DatasetError;
 use super::games::{GameRow, game_fields, push_game};
 use super::manifest::DatasetManifest;
@@ -47,8 +47,8 @@ pub struct Dataset {
 /// whether to continue.
 ///
 /// Memory is bounded regardless of the size of the store: a few shards, one block of rows, and one row group
-/// (Parquet) or part (npz) for each split and, for npz, board size. Leaving out mirror images takes 19 to 39
-/// additional bytes per position kept.
+/// (Parquet) or part (npz) for each split and, for npz, board size. Recognizing games takes 19 to 39 additional bytes
+/// per game, and leaving out mirror images as many per position kept.
 ///
 /// # Errors
 /// [`DatasetError`]; nothing is then left in the folder.
@@ -100,6 +100,9 @@ struct Export<'a> {
     fields: Vec<Field>,
     writer: DatasetWriter,
     seen: Option<Seen>,
+    /// The games read so far, and how many more had the id of one of them.
+    games_seen: Seen,
+    doubled: u64,
     shards: Vec<String>,
     games: u64,
     rows: u64,
@@ -129,6 +132,8 @@ impl<'a> Export<'a> {
             cleaned: writer.cleaned(),
             writer,
             seen: options.distinct.then(Seen::default),
+            games_seen: Seen::default(),
+            doubled: 0,
             shards: Vec::new(),
             games: 0,
             rows: 0,
@@ -146,7 +151,14 @@ impl<'a> Export<'a> {
     ) -> Result<(), DatasetError> {
         let source = ShardSource::of(shard);
         let taken: Vec<(&GameRecord, Option<&[usize]>)> = match chosen.map(|chosen| chosen.get(&number)) {
-            None => games.iter().map(|game| (game, None)).collect(),
+            None => {
+                let first = games
+                    .iter()
+                    .filter(|game| self.games_seen.insert(game_key(&game.game_id)));
+                let first: Vec<_> = first.map(|game| (game, None)).collect();
+                self.doubled += (games.len() - first.len()) as u64;
+                first
+            }
             Some(these) => {
                 let these = these.into_iter().flatten();
                 these
@@ -270,6 +282,7 @@ impl<'a> Export<'a> {
                 "games_read": read.games,
                 "positions_read": read.positions,
                 "mirror_images_left_out": self.duplicates,
+                "doubled_games_left_out": self.doubled + read.doubled,
                 "shards_left_out": read.damaged.len(),
             }),
             shards: self.shards,

@@ -160,7 +160,8 @@ const GAME_COLUMNS: &[Column<Put>] = &[
             Float32,
             Many,
             "probability, 0 to 1",
-            "The search's improved policy; the entries of a turn sum to 1.",
+            "The search's improved policy without its smallest probabilities (see how the labels were made); the \
+             entries of a turn sum to 1.",
         ),
         |row, out| out.floats(row.policies().map(|entry| entry.1)),
     ),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::writer::{DatasetFile, FileFormat};
 
 /// Version of the dataset layout; the folder is named after its major part.
-pub(crate) const VERSION: &str = "1.0";
+pub(crate) const VERSION: &str = "1.1";
 
 /// The contents of MANIFEST.json. It contains no time and no location, so the same games give the same bytes.
 #[derive(Clone, Debug, Serialize)]

@@ -87,7 +87,8 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
             Float32,
             Moves,
             "probability, 0 to 1, sums to 1, over the mover's moves",
-            "Policy target: the search's improved policy; illegal moves have 0.",
+            "Policy target: the search's improved policy without its smallest probabilities (see how the labels were \
+             made); illegal moves have 0.",
         )
         .null("there was no policy target"),
         put_policy,

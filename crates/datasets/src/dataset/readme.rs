@@ -156,9 +156,10 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
     }
     if let Some(shares) = options.split {
         let body = format!(
-            "By game: all rows of a game are in one split, so no position of a test game was trained on. With u = the \
-             first 8 bytes, big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the \
+            "By game: all rows of a game are in one split. {} With u = the first 8 bytes, \
+             big-endian, of SHA-256(\"split\" LF seed LF game_id), divided by 2^64 (seed {}; LF is the \
              byte 10; numbers in decimal): `train` if u < {}, else `validation` if u < {}, else `test`.",
+            same_positions(options),
             options.filter.seed,
             shares.train,
             shares.train + shares.validation
@@ -169,6 +170,18 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
         sections.push(("Mirror images", MIRRORS.to_owned()));
     }
     sections
+}
+
+/// Whether the splits share positions.
+fn same_positions(options: &ExportOptions) -> &'static str {
+    match (options.what, options.distinct) {
+        (What::Games, _) => "Different games may still share positions, most of all at their start.",
+        (What::Positions, false) => {
+            "Different games share positions, most of all at their start, so many positions of one split are also in \
+             another, as they are or as mirror images: export with `--distinct` to have each in one split only."
+        }
+        (What::Positions, true) => "No position of one split is in another, not even as a mirror image.",
+    }
 }
 
 fn sampling(options: &ExportOptions) -> String {
@@ -209,6 +222,9 @@ turn, and games whose stated score or owners differ from the count on the final 
   A resigned or forfeited game has an outcome but no score and no owners.
 - Values, expected scores and policies come from the search that chose the move, with the model of that time. They are
   estimates, from the mover's view; outcome, score and owners are facts, from Black's view.
+- Policies are stored without their smallest probabilities: as many as together have at most `selfplay.policy_cut` of
+  the run's configuration (usually 0.005) are dropped, and the others are scaled to sum to 1. So the move that was
+  played, which may be chosen at random, can have probability 0.
 ";
 
 const SGF: &str = "\

@@ -35,6 +35,8 @@ pub struct ExportProgress {
 pub(crate) struct Read {
     pub(crate) games: u64,
     pub(crate) positions: u64,
+    /// Games left out because an earlier shard holds a game with the same id.
+    pub(crate) doubled: u64,
     /// Paths of skipped shards with the reasons.
     pub(crate) damaged: Vec<(String, String)>,
     held: Held,

@@ -28,6 +28,9 @@ const NPZ_ROWS: u64 = 1 << 15;
 /// Default number of games in an SGF collection.
 const SGF_GAMES: u64 = 1000;
 
+/// Folder of the parts of a dataset that is not split. Nothing else is in it, so that readers can open it as a whole.
+const WHOLE: &str = "data";
+
 /// The file format of a dataset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -241,12 +244,9 @@ impl Parts {
 
     /// Path of the next part inside the dataset; creates its folder.
     fn next_path(&self) -> Result<String, DatasetError> {
-        let mut folder = String::new();
-        for part in [
-            self.split.map(|split| split.name().to_owned()),
-            self.size.map(|size| size.to_string()),
-        ] {
-            part.iter().for_each(|part| folder.push_str(&format!("{part}/")));
+        let mut folder = format!("{}/", self.split.map_or(WHOLE, Split::name));
+        if let Some(size) = self.size {
+            folder.push_str(&format!("{size}/"));
         }
         let path = self.root.join(&folder);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;

@@ -16,6 +16,9 @@ const SHARD_GAMES: usize = 2048;
 /// Number of plies after which a shard is closed.
 const SHARD_PLIES: usize = 500_000;
 
+/// Maximum number of rejected games that are listed; the others are counted.
+pub const MAX_REJECTIONS: usize = 100_000;
+
 /// A game that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
@@ -52,6 +55,8 @@ pub struct ImportReport {
     pub duplicates: u64,
     /// Games and files that cannot be parsed.
     pub broken: u64,
+    /// Files whose rest was not read after a broken game, with the reason.
+    pub unread: Vec<String>,
     /// Games that break a rule.
     pub illegal: u64,
     /// Games that break a rule, by rule.
@@ -64,9 +69,11 @@ pub struct ImportReport {
     pub dropped_passes: u64,
     /// Paths of the published shards.
     pub shards: Vec<String>,
-    /// The rejected games, in file order.
+    /// The rejected games, in file order; at most [`MAX_REJECTIONS`].
     #[serde(skip)]
     pub rejections: Vec<Rejection>,
+    /// Rejected games beyond those listed.
+    pub unlisted: u64,
 }
 
 /// Imports external games and publishes those that are legal.
@@ -157,6 +164,9 @@ impl Importer {
         if number == 0 {
             self.reject(source, 0, Refusal::broken(no_game(&decoded.text)));
         }
+        if let Some(error) = games.unread() {
+            self.report.unread.push(format!("{}, {error}", source.name));
+        }
         Ok(())
     }
 
@@ -232,6 +242,10 @@ impl Importer {
                 self.report.illegal += 1;
                 *self.report.illegal_by_rule.entry(rule).or_default() += 1;
             }
+        }
+        if self.report.rejections.len() >= MAX_REJECTIONS {
+            self.report.unlisted += 1;
+            return;
         }
         let SgfError {
             line,

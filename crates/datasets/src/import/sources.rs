@@ -6,8 +6,18 @@ use std::path::{Path, PathBuf};
 /// File name endings considered when searching folders.
 const EXTENSIONS: [&str; 6] = [".sgf", ".gz", ".tgz", ".tar", ".zip", ".mgt"];
 
-/// Maximum size of a file or of an archive's contents; anything larger is taken for a decompression bomb.
+/// Maximum size of a file or of an archive's contents.
 const MAX_BYTES: u64 = 2 << 30;
+
+/// Size in bytes up to which anything may be unpacked.
+const FREE_BYTES: u64 = 64 << 20;
+
+/// Beyond [`FREE_BYTES`], maximum number of bytes unpacked for each packed byte; anything larger is taken for a
+/// decompression bomb. Games compress to about a fifth, the same game over and over to a hundredth.
+const MAX_RATIO: u64 = 128;
+
+/// Maximum number of files in an archive.
+const MAX_FILES: usize = 1 << 20;
 
 /// Block size of a tar archive in bytes. A complete archive ends with empty blocks.
 const TAR_BLOCK: usize = 512;
@@ -93,10 +103,18 @@ fn has_extension(name: &str) -> bool {
 /// is used.
 ///
 /// # Errors
-/// [`SourceError`] if the file cannot be read or unpacked, is larger than 2 GiB, or is an archive without games.
+/// [`SourceError`] if the file cannot be read or unpacked, is not a regular file, is an archive without games, or is
+/// too large: a file or the contents of an archive may have 2 GiB, and what is unpacked 64 MiB and 128 bytes for every
+/// byte of the archive.
 pub fn read_source(path: &Path) -> Result<Vec<SgfSource>, SourceError> {
+    let found = std::fs::metadata(path).map_err(|error| source_error(path, error))?;
+    if !found.is_file() {
+        // Opening a pipe would wait for somebody to write into it.
+        let problem = "expected a regular file, found a pipe, a device or a socket: write its contents into a file";
+        return Err(source_error(path, problem));
+    }
     let file = std::fs::File::open(path).map_err(|error| source_error(path, error))?;
-    let bytes = read_limited(file).map_err(|problem| source_error(path, problem))?;
+    let bytes = read_limited(file, MAX_BYTES).map_err(|problem| source_error(path, problem))?;
     let name = path.display().to_string();
     let archive = |kind: &str, problem: String| {
         source_error(path, format!("{kind} cannot be unpacked, is it truncated? {problem}"))
@@ -108,8 +126,11 @@ pub fn read_source(path: &Path) -> Result<Vec<SgfSource>, SourceError> {
     if !bytes.starts_with(b"\x1f\x8b") {
         return unpacked(path, name, bytes);
     }
-    let plain = read_limited(flate2::read::MultiGzDecoder::new(bytes.as_slice()))
-        .map_err(|problem| archive("this gzip file", problem))?;
+    let plain = read_limited(
+        flate2::read::MultiGzDecoder::new(bytes.as_slice()),
+        limit_unpacked(&bytes),
+    )
+    .map_err(|problem| archive("this gzip file", problem))?;
     unpacked(path, name, plain)
 }
 
@@ -138,14 +159,26 @@ fn require_games(path: &Path, sources: Vec<SgfSource>) -> Result<Vec<SgfSource>,
     }
 }
 
-fn read_limited(reader: impl Read) -> Result<Vec<u8>, String> {
+/// Maximum number of bytes that an archive may be unpacked to.
+fn limit_unpacked(packed: &[u8]) -> u64 {
+    (FREE_BYTES + MAX_RATIO * packed.len() as u64).min(MAX_BYTES)
+}
+
+fn read_limited(reader: impl Read, limit: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let mut reader = reader.take(MAX_BYTES + 1);
+    let mut reader = reader.take(limit + 1);
     reader.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    match bytes.len() as u64 > MAX_BYTES {
-        true => Err("expected at most 2 GiB: split the file".to_owned()),
+    match bytes.len() as u64 > limit {
+        true => Err(too_large(limit)),
         false => Ok(bytes),
     }
+}
+
+fn too_large(limit: u64) -> String {
+    format!(
+        "expected at most {} MiB of games, found more: split the file",
+        limit >> 20
+    )
 }
 
 /// Whether a name inside an archive is that of a game file.
@@ -155,10 +188,16 @@ fn is_game_file(name: &str) -> bool {
 }
 
 fn unzip(archive: &str, bytes: Vec<u8>) -> Result<Vec<SgfSource>, String> {
+    let packed = bytes.len() as u64;
+    let mut sources = Sources::new(archive, limit_unpacked(&bytes));
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
-    let mut sources = Sources::new(archive);
+    let mut data = 0;
     for index in 0..zip.len() {
         let file = zip.by_index(index).map_err(|error| error.to_string())?;
+        data += file.compressed_size();
+        if data > packed {
+            return Err("expected files with data of their own, found some that share it".to_owned());
+        }
         let name = file.name().map_err(|error| error.to_string())?.into_owned();
         if file.is_file() {
             sources.add(&name, file)?;
@@ -173,7 +212,7 @@ fn untar(archive: &str, bytes: &[u8]) -> Result<Vec<SgfSource>, String> {
         return Err("it does not end with the empty block of a complete archive".to_owned());
     }
     let mut tar = tar::Archive::new(bytes);
-    let mut sources = Sources::new(archive);
+    let mut sources = Sources::new(archive, MAX_BYTES);
     for entry in tar.entries().map_err(|error| error.to_string())? {
         let entry = entry.map_err(|error| error.to_string())?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -192,15 +231,17 @@ fn untar(archive: &str, bytes: &[u8]) -> Result<Vec<SgfSource>, String> {
 struct Sources<'a> {
     archive: &'a str,
     found: Vec<SgfSource>,
+    limit: u64,
     left: u64,
 }
 
 impl<'a> Sources<'a> {
-    fn new(archive: &'a str) -> Sources<'a> {
+    fn new(archive: &'a str, limit: u64) -> Sources<'a> {
         Sources {
             archive,
             found: Vec::new(),
-            left: MAX_BYTES,
+            limit,
+            left: limit,
         }
     }
 
@@ -213,7 +254,12 @@ impl<'a> Sources<'a> {
         let read = reader.take(self.left + 1).read_to_end(&mut bytes);
         let read = read.map_err(|error| format!("{name}: {error}"))? as u64;
         if read > self.left {
-            return Err("expected at most 2 GiB of games in one archive: split it".to_owned());
+            return Err(too_large(self.limit));
+        }
+        if self.found.len() >= MAX_FILES {
+            return Err(format!(
+                "expected at most {MAX_FILES} files in one archive, found more: split it"
+            ));
         }
         self.left -= read;
         let name = format!("{}/{name}", self.archive);

@@ -8,7 +8,7 @@ use tengen_datasets::{DatasetFilter, ExportOptions, FileFormat, What, export_kep
 use tengen_store::{CompactSettings, GamesOf, MatchFile, Store};
 
 /// Files that are read as text.
-pub(crate) const FILES: [&str; 9] = [
+pub(crate) const FILES: [&str; 12] = [
     "run.json",
     "models/g000001-0123456789ab/model.json",
     "promotions/000001.json",
@@ -17,6 +17,9 @@ pub(crate) const FILES: [&str; 9] = [
     "quarantine/1790000000123-w-0-4g-40p-0123456789abcdef.json",
     "datasets/d/v1/MANIFEST.json",
     "matches/m/result.json",
+    "in_flight.json",
+    "configs/0123456789ab.toml",
+    "summaries/000000005-g000001-0123456789ab.json",
     "games/v1/kind=selfplay/gen=g000001/1790000000123-w-0-4g-40p-0123456789abcdef.parquet",
 ];
 

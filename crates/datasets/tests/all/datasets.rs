@@ -384,6 +384,30 @@ fn mirror_images_are_kept_once() {
     );
 }
 
+/// A game that two shards hold is exported once, and the folder of the parts holds nothing else.
+#[test]
+fn doubled_games_are_exported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = games();
+    let store = store(folder.path(), &games);
+    store
+        .games()
+        .publish_games(&Collection::SelfPlay { generation: 40 }, "w", 0, &games[..3])
+        .unwrap();
+    for (number, count) in [None, Some(1_000_000)].into_iter().enumerate() {
+        let wanted = ExportOptions {
+            count,
+            ..options(What::Games, FileFormat::Parquet)
+        };
+        let dataset = export(&store, &folder.path().join(number.to_string()), &wanted).unwrap();
+        let selfplay = games.len() as u64;
+        assert_eq!(dataset.manifest.rows, selfplay);
+        assert_eq!(dataset.manifest.counts["doubled_games_left_out"], 3);
+        let parts: Vec<_> = fs::read_dir(dataset.folder.join("data")).unwrap().collect();
+        assert_eq!(parts.len(), dataset.manifest.files.len());
+    }
+}
+
 #[test]
 fn nothing_is_overwritten_and_nothing_partial_is_left() {
     let folder = tempfile::tempdir().unwrap();
@@ -496,7 +520,7 @@ fn a_damaged_shard_is_skipped_and_reported() {
     assert_eq!((dataset.manifest.games, dataset.damaged.len()), (20, 1));
     assert!(dataset.damaged[0].0.contains(&shard.name.to_string()));
     assert!(!dataset.manifest.shards.contains(&shard.path));
-    let text = fs::read_to_string(dataset.folder.join("part-00000.sgf")).unwrap();
+    let text = fs::read_to_string(dataset.folder.join("data/part-00000.sgf")).unwrap();
     assert_eq!(text.matches("(;").count(), 20);
 }
 

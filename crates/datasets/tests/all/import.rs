@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource, find_sources, read_source};
+use tengen_datasets::{
+    ImportReport, ImportRules, Importer, MAX_REJECTIONS, MissingTurns, SgfSource, find_sources, read_source,
+};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Handicap, Komi, Outcome, Rules, Size};
 use tengen_sgf::{write_sgf, write_sgf_collection};
@@ -461,4 +463,84 @@ fn files_folders_and_archives_are_read() {
             .contains("found none in this folder")
     );
     assert!(find_sources(&[path("nowhere")]).is_err());
+}
+
+/// A pipe has no end to read to, and a device may have none either: they are named, and nothing waits for them.
+#[test]
+fn only_regular_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.sgf");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let link = folder.path().join("zeros.sgf");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    for path in find_sources(&[folder.path().to_owned(), pipe]).unwrap() {
+        let error = read_source(&path).unwrap_err().to_string();
+        assert!(error.contains("expected a regular file"), "{error}");
+    }
+}
+
+/// What is unpacked stays in proportion to the archive.
+#[test]
+fn decompression_bombs_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        read_source(&path).expect_err(name).to_string()
+    };
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    (0..100).for_each(|_| packer.write_all(&[b' '; 1 << 20]).unwrap());
+    assert!(refused("large.sgf.gz", &packer.finish().unwrap()).contains("MiB of games"));
+    // Forty names for the data of one file.
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    zip.start_file("00.sgf", stored).unwrap();
+    zip.write_all(&[b' '; 4000]).unwrap();
+    let zip = zip.finish().unwrap().into_inner();
+    let (rest, end) = zip.split_at(zip.len() - 22);
+    let start = u32::from_le_bytes(end[16..20].try_into().unwrap()) as usize;
+    let (data, entry) = rest.split_at(start);
+    let mut overlapping = data.to_vec();
+    for number in 0..40 {
+        let mut entry = entry.to_vec();
+        entry[46..48].copy_from_slice(format!("{number:02}").as_bytes());
+        overlapping.extend(entry);
+    }
+    let size = (overlapping.len() - start) as u32;
+    overlapping.extend(&end[..8]);
+    overlapping.extend([40, 0, 40, 0]);
+    overlapping.extend(size.to_le_bytes());
+    overlapping.extend(&end[16..]);
+    let reason = refused("overlapping.zip", &overlapping);
+    assert!(reason.contains("data of their own"), "{reason}");
+}
+
+#[test]
+fn rejected_games_are_counted_beyond_those_listed() {
+    let text = "(;SZ[5];B[zz])".repeat(MAX_REJECTIONS + 3);
+    let mut importer = Importer::new(None, "test", how("tromp_taylor")).unwrap();
+    let source = SgfSource {
+        name: "test.sgf".to_owned(),
+        bytes: text.into_bytes(),
+    };
+    importer.take(&source, |_| true).unwrap();
+    let report = importer.finish().unwrap();
+    assert_eq!(report.broken, MAX_REJECTIONS as u64 + 3);
+    assert_eq!((report.rejections.len(), report.unlisted), (MAX_REJECTIONS, 3));
+}
+
+/// No game disappears after a broken one, and a file that is not read to its end is named.
+#[test]
+fn every_game_is_kept_or_rejected() {
+    let game = |name: &str, middle: &str| format!("(;PB[{name}]SZ[5]KM[0]{middle};B[cc];W[bb];B[];W[])\n");
+    let text = [("a", ""), ("b", " 9 "), ("c", ""), ("d", "")].map(|(name, middle)| game(name, middle));
+    let folder = tempfile::tempdir().unwrap();
+    let store = new_store(folder.path());
+    let report = import(&store, &text.concat(), how("tromp_taylor"));
+    assert_eq!((report.games, report.kept, report.broken), (4, 3, 1));
+    assert_eq!(report.unread, Vec::<String>::new());
+    let report = import(&store, "(;PB[a]C ;B[ee(;PB[b];B[aa]W[", how("tromp_taylor"));
+    assert_eq!(report.unread.len(), 1);
+    assert!(report.unread[0].starts_with("test.sgf, line 1"), "{}", report.unread[0]);
 }

@@ -26,9 +26,13 @@ fn endless_writer() {
     let generation = std::process::id();
     for sequence in 0.. {
         let count = 1 + sequence as usize % games.len();
+        let mut games = games[..count].to_vec();
+        for (number, game) in games.iter_mut().enumerate() {
+            game.game_id = format!("{generation}-{sequence}-{number}");
+        }
         store
             .games()
-            .publish_games(&Collection::SelfPlay { generation }, "child", sequence, &games[..count])
+            .publish_games(&Collection::SelfPlay { generation }, "child", sequence, &games)
             .unwrap();
         let weights = vec![sequence as u8; 20_000];
         store.models().publish(generation, &random_model(sequence)).unwrap();

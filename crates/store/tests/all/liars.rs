@@ -61,8 +61,8 @@ fn shard(batch: &RecordBatch) -> Vec<u8> {
 }
 
 /// Lists with another item type or with other items.
-fn lists<T: ArrowPrimitiveType>(lists: &[Vec<T::Native>], nullable_items: bool) -> ArrayRef {
-    let item = Field::new("item", T::DATA_TYPE, nullable_items);
+fn lists<T: ArrowPrimitiveType>(lists: &[Vec<T::Native>]) -> ArrayRef {
+    let item = Field::new("item", T::DATA_TYPE, false);
     let mut builder = ListBuilder::new(PrimitiveBuilder::<T>::new()).with_field(item);
     for list in lists {
         builder.values().append_slice(list);
@@ -95,6 +95,23 @@ fn reason(bytes: Vec<u8>, games: &[GameRecord]) -> String {
     message
 }
 
+/// Other writers name the items of a list `element` and let them be null, which is no difference if none is.
+#[test]
+fn lists_of_other_writers_are_read() {
+    let games = random_games(3, 3);
+    let mut batch = table(&games);
+    for nullable in [false, true] {
+        let item = Field::new("element", Int16Type::DATA_TYPE, nullable);
+        let mut builder = ListBuilder::new(PrimitiveBuilder::<Int16Type>::new()).with_field(item);
+        for list in items::<Int16Type>(&batch, "moves") {
+            builder.values().append_slice(&list);
+            builder.append(true);
+        }
+        batch = with(&batch, "moves", Arc::new(builder.finish()), true);
+        assert_eq!(decode(&shard(&batch)).unwrap(), games);
+    }
+}
+
 /// Checks that a changed shard of three valid games is quarantined with a reason that contains `words`.
 fn check(change: impl Fn(&RecordBatch) -> RecordBatch, words: &str) {
     let games = random_games(3, 3);
@@ -112,7 +129,7 @@ fn check_list<T: ArrowPrimitiveType>(name: &str, change: fn(&mut Vec<T::Native>)
     let lie = |batch: &RecordBatch| {
         let mut all = items::<T>(batch, name);
         change(&mut all[1]);
-        with(batch, name, lists::<T>(&all, false), false)
+        with(batch, name, lists::<T>(&all), false)
     };
     check(lie, words);
 }
@@ -147,26 +164,25 @@ fn wrong_column_types_are_reported() {
         "column game_id: expected Utf8, found null values",
     );
     check_column("setup", UInt8Array::from(vec![0, 0, 0]), "column setup: expected List");
-    let moves = |nullable| {
-        move |batch: &RecordBatch| {
-            let wide = items::<Int16Type>(batch, "moves");
-            let wide: Vec<Vec<i32>> = wide
-                .into_iter()
-                .map(|list| list.into_iter().map(i32::from).collect())
-                .collect();
-            match nullable {
-                true => with(
-                    batch,
-                    "moves",
-                    lists::<Int16Type>(&items::<Int16Type>(batch, "moves"), true),
-                    false,
-                ),
-                false => with(batch, "moves", lists::<Int32Type>(&wide, false), false),
-            }
-        }
+    let wide = |batch: &RecordBatch| {
+        let wide = items::<Int16Type>(batch, "moves");
+        let wide: Vec<Vec<i32>> = wide
+            .into_iter()
+            .map(|list| list.into_iter().map(i32::from).collect())
+            .collect();
+        with(batch, "moves", lists::<Int32Type>(&wide), false)
     };
-    check(moves(false), "column moves: expected List(non-null Int16");
-    check(moves(true), "column moves: expected List(non-null Int16");
+    check(wide, "column moves: expected List(non-null Int16");
+    let null_items = |batch: &RecordBatch| {
+        let mut builder = ListBuilder::new(PrimitiveBuilder::<Int16Type>::new());
+        for list in items::<Int16Type>(batch, "moves") {
+            builder.values().append_slice(&list[1..]);
+            builder.values().append_null();
+            builder.append(true);
+        }
+        with(batch, "moves", Arc::new(builder.finish()), false)
+    };
+    check(null_items, "found null values");
     check(
         |batch| batch.project(&(1..batch.num_columns()).collect::<Vec<_>>()).unwrap(),
         "column game_id: expected Utf8, found nothing",
@@ -221,13 +237,20 @@ fn invalid_numbers_are_reported() {
     check_list::<Float32Type>(
         "root_score",
         |list| list[1] = f32::NEG_INFINITY,
-        "ply 1: root_margin must be a finite",
+        "ply 1: root_margin must be a number from -100000 to 100000",
     );
     check_list::<Float32Type>("network_value", |list| list[0] = 1.5, "ply 0: network_value must be");
     check_list::<Float32Type>(
         "weight",
         |list| list[0] = f32::INFINITY,
-        "ply 0: weight must be a finite number",
+        "ply 0: weight must be a number from 0 to 65536",
+    );
+    check_list::<Float32Type>("root_score", |list| list[0] = 1e30, "ply 0: root_margin must be");
+    check_list::<Float32Type>("weight", |list| list[0] = 1e38, "ply 0: weight must be");
+    check_list::<UInt8Type>(
+        "flags",
+        |list| list[0] = 255,
+        "ply 0: flags must be a sum of 1, 2 and 4, but is 255",
     );
     check_list::<Float32Type>(
         "policy_probabilities",

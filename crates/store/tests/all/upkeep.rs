@@ -206,6 +206,126 @@ fn a_missing_merged_shard_is_reported() {
     assert!(!report.is_sound());
 }
 
+/// Flips every bit of a note, one at a time. A note that is not what was written must stop every reader: it decides
+/// which games count.
+#[test]
+fn every_flipped_bit_of_a_note_is_detected() {
+    let (_folder, store) = new_store();
+    fill(&store, 2, 3);
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    let path = store.local_path().unwrap().join("changes/000001.json");
+    let note = std::fs::read(&path).unwrap();
+    for bit in 0..8 * note.len() {
+        let mut flipped = note.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, flipped).unwrap();
+        let fresh = Store::open(store.location(), Create::Never).unwrap();
+        let error = fresh.games().list(&GamesOf::All).expect_err(&format!("bit {bit}"));
+        assert!(error.to_string().contains("changes/000001.json"), "bit {bit}: {error}");
+    }
+}
+
+/// The notes of earlier versions have no hash. They still count, but not with other keys or without one.
+#[test]
+fn notes_without_a_hash_are_read_if_they_are_complete() {
+    let (_folder, store) = new_store();
+    fill(&store, 2, 3);
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    let expected = ids(&store);
+    let path = store.local_path().unwrap().join("changes/000001.json");
+    let note = std::fs::read_to_string(&path).unwrap();
+    let (old, _) = note.split_once(",\"sha256\"").unwrap();
+    let old = format!("{old}}}");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let fresh = Store::open(store.location(), Create::Never).unwrap();
+        let listed = fresh.games().list(&GamesOf::All);
+        listed.map(|_| ids(&fresh)).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&old), Ok(expected));
+    for (from, to) in [("merged", "mergfd"), ("pruned", "qruned"), ("into", "intn")] {
+        let error = read(&old.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains("changes/000001.json") && error.contains(to), "{error}");
+        assert!(error.contains("tengen data merge STORE --yes"), "{error}");
+    }
+}
+
+/// If a note is lost, the shards that only it counted are named, kept, and counted again by the next merge.
+#[test]
+fn merged_shards_survive_the_loss_of_their_note() {
+    let (_folder, store) = new_store();
+    let games = fill(&store, 3, 3);
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    assert_eq!(ids(&store), all_ids(&games));
+    let note = store.local_path().unwrap().join("changes/000001.json");
+    let empty = r#"{"format_version":"1.1","changed_ms":0,"merged":[],"pruned":[]}"#;
+    for lost in [None, Some(empty)] {
+        match lost {
+            None => std::fs::remove_file(&note).unwrap(),
+            Some(text) => std::fs::write(&note, text).unwrap(),
+        }
+        let store = Store::open(store.location(), Create::Never).unwrap();
+        assert_eq!(ids(&store).len(), 6, "the newest generation was not merged");
+        let report = store.verify(|_, _| {}).unwrap();
+        let unique: Vec<u64> = report.uncounted.iter().map(|shard| shard.unique_games).collect();
+        assert_eq!((unique.as_slice(), report.damaged.len()), (&[6, 6][..], 2));
+        assert!(
+            report.damaged[0]
+                .reason
+                .contains("6 of its games are in no other shard"),
+            "{:?}",
+            report.damaged
+        );
+        let merged = store.games().compact(SMALL, |_, _| {}).unwrap();
+        assert_eq!((merged.counted_again.len(), merged.deleted_files), (2, 0));
+        assert_eq!(ids(&store), all_ids(&games));
+        assert!(store.verify(|_, _| {}).unwrap().is_sound());
+        // The second round begins with a single note again.
+        for number in 2..=3 {
+            let _ = std::fs::remove_file(note.with_file_name(format!("{number:06}.json")));
+        }
+    }
+}
+
+/// A shard that holds some games alone and others beside a shard that counts can neither count nor be deleted.
+#[test]
+fn a_merge_keeps_a_shard_with_games_of_its_own() {
+    let (_folder, store) = new_store();
+    let games = fill(&store, 2, 3);
+    let first = store.games().list_shards(&GamesOf::SelfPlay).unwrap().remove(0);
+    let bytes = store.files().require(&first.path).unwrap();
+    store.games().compact(SMALL, |_, _| {}).unwrap();
+    store.files().delete("changes/000001.json").unwrap();
+    store.files().put_new(&first.path, bytes).unwrap();
+    let store = Store::open(store.location(), Create::Never).unwrap();
+    let merged = store.games().compact(SMALL, |_, _| {}).unwrap();
+    assert_eq!((merged.uncounted.len(), merged.deleted_files), (1, 0));
+    assert!(store.files().size_of(&merged.uncounted[0]).unwrap().is_some());
+    assert_eq!(ids(&store).len(), games.len() - 4);
+    assert!(!store.verify(|_, _| {}).unwrap().is_sound());
+}
+
+/// Two shards with the same game are both counted; whoever checks the store learns of it.
+#[test]
+fn games_that_two_shards_hold_are_named() {
+    let (_folder, store) = new_store();
+    let games = fill(&store, 1, 3);
+    let again = &games[1..3];
+    store
+        .games()
+        .publish_games(&Collection::SelfPlay { generation: 7 }, "w", 9, again)
+        .unwrap();
+    let report = store.verify(|_, _| {}).unwrap();
+    assert_eq!(report.doubled_games, 2);
+    let [shard] = report.damaged.as_slice() else {
+        panic!("{:?}", report.damaged);
+    };
+    assert!(shard.path.contains("gen=g000007"), "{}", shard.path);
+    for part in ["found 2", &games[1].game_id, "gen=g000000", "--into"] {
+        assert!(shard.reason.contains(part), "{}", shard.reason);
+    }
+}
+
 #[test]
 fn stores_are_gathered_game_by_game() {
     let (_folder, target) = new_store();

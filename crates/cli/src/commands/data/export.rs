@@ -181,6 +181,13 @@ pub(super) fn report(dataset: &Dataset, as_json: bool) -> anyhow::Result<()> {
         counts,
         ..
     } = &dataset.manifest;
+    let doubled = counts["doubled_games_left_out"].as_u64().unwrap_or_default();
+    if doubled > 0 {
+        output::say(format!(
+            "skipped {} whose ids the store has twice; `tengen data verify` names the shards",
+            output::counted(doubled, "game")
+        ));
+    }
     if as_json {
         return output::json(&json!({
             "folder": dataset.folder.display().to_string(),

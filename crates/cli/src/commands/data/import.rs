@@ -34,7 +34,7 @@ const SHOWN: usize = 10;
 /// Games are identified by their content, so importing a file again adds nothing, and an import that was stopped or
 /// killed resumes when you run the same command again. Any number of imports may write to one store at the same time:
 /// each game is stored once, and every other import counts it as already present. The exit code is 1 if no game was
-/// kept or already present, or if a file could not be read.
+/// kept or already present, or if a file could not be read to its end.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data import games.sgf --store data/imported
@@ -238,6 +238,10 @@ fn verdict(done: &Done<'_>) -> anyhow::Result<()> {
             counted(done.unreadable.len() as u64, "file")
         );
     }
+    if let Some(first) = report.unread.first() {
+        let files = counted(report.unread.len() as u64, "file");
+        bail!("cannot read all of {files}; games found were imported; the first: {first}");
+    }
     if report.kept + report.duplicates > 0 || !done.complete {
         return Ok(());
     }
@@ -317,6 +321,15 @@ fn print(done: &Done<'_>) {
             "and {} more; use --report FILE to list them",
             thousands((report.rejections.len() - SHOWN) as u64)
         ));
+    }
+    if report.unlisted > 0 {
+        result(format!(
+            "{} more are counted, but not listed",
+            thousands(report.unlisted)
+        ));
+    }
+    for file in report.unread.iter().take(SHOWN) {
+        result(format!("not read to its end: {file}"));
     }
 }
 

@@ -60,12 +60,23 @@ fn compact(args: &Args, location: &str) -> anyhow::Result<()> {
     };
     let report = if args.yes {
         let bar = bars().add(ProgressBar::new(0).with_message("merged shards"));
-        let report = store.games().compact(settings, |done, all| show(&bar, done, all))?;
+        let mut report = store.games().compact(settings, |done, all| show(&bar, done, all))?;
         bar.finish_and_clear();
+        report.deleted_files += store.remove_leftovers()?;
         report
     } else {
         store.games().plan_compact(settings)?
     };
+    for path in &report.counted_again {
+        output::say(format!(
+            "{path} counts again: no note in changes/ named it, and it alone holds its games"
+        ));
+    }
+    for path in &report.uncounted {
+        output::say(format!(
+            "kept {path}, which does not count: no note in changes/ names it, and it alone holds some of its games"
+        ));
+    }
     if args.json {
         let mut object = serde_json::to_value(&report)?;
         object["done"] = args.yes.into();

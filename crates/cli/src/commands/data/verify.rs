@@ -2,14 +2,18 @@
 
 use anyhow::bail;
 
-use tengen_store::{Create, Store, VerifyReport};
+use tengen_selfplay::Snapshot;
+use tengen_store::{Create, Damage, Store, VerifyReport};
 
 use crate::output;
 
 /// Check every file of a store: hashes, schema, and every game replayed under its rules
 ///
-/// Reads everything and changes nothing. Prints what was checked, and every bad file with the reason. Exits with 1 if
-/// anything is wrong that is not already in quarantine.
+/// Reads everything and changes nothing: games, change notes, models with their weights, promotions, matches,
+/// checkpoints, datasets, configurations, summaries, and unfinished games. Metrics, the report and locks hold nothing
+/// that a run depends on and are not checked. Prints what was checked, every bad file with the reason, and files that
+/// do not count. Exits with 1 if anything is wrong that is not already in quarantine, including games that two shards
+/// hold.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data verify data/runs/demo
@@ -25,11 +29,20 @@ pub(crate) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
     let bar = output::bars().add(indicatif::ProgressBar::new(0).with_message("shards"));
-    let report = store.verify(|done, all| {
+    let mut report = store.verify(|done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     })?;
     bar.finish_and_clear();
+    for (path, reason) in wrong_contents(&store)? {
+        if report.damaged.iter().all(|damage| damage.path != path) {
+            report.damaged.push(Damage {
+                path,
+                reason,
+                quarantined: false,
+            });
+        }
+    }
     match args.json {
         true => {
             let mut object = serde_json::to_value(&report)?;
@@ -45,6 +58,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             bail!("the store at {} is damaged; bad files: {wrong}", args.store)
         }
     }
+}
+
+/// What is wrong with the files whose contents the store itself does not know.
+fn wrong_contents(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
+    let mut wrong = tengen_matches::wrong_results(store)?;
+    let in_flight = store.files().get("in_flight.json")?;
+    let snapshot = in_flight.map(|bytes| Snapshot::from_bytes(&bytes));
+    if let Some(Err(error)) = snapshot {
+        wrong.push(("in_flight.json".to_owned(), error.to_string()));
+    }
+    Ok(wrong)
 }
 
 fn print(report: &VerifyReport) {
@@ -64,8 +88,18 @@ fn print(report: &VerifyReport) {
         let kind = if damage.quarantined { "in quarantine" } else { "WRONG" };
         output::result(format!("{kind}: {}: {}", damage.path, damage.reason));
     }
-    for path in &report.strangers {
-        output::result(format!("not counted: {path} is unfinished or not part of a store"));
+    let is_wrong = |path: &&String| report.damaged.iter().any(|damage| damage.path == **path);
+    for path in report.strangers.iter().filter(|path| !is_wrong(path)) {
+        let uncounted = report.uncounted.iter().find(|shard| shard.path == *path);
+        output::result(match uncounted {
+            Some(shard) if shard.unique_games > 0 => format!(
+                "not counted: {path}: no note in changes/ names it, and {} of its games are in no other shard; the \
+                 next `tengen data import` into this store counts them",
+                output::thousands(shard.unique_games)
+            ),
+            Some(_) => format!("not counted: {path} is left over from a merge or an import"),
+            None => format!("not counted: {path} is unfinished or not part of a store"),
+        });
     }
     if report.is_sound() {
         output::result("everything else is intact");

@@ -102,7 +102,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let text = SgfText::decode(&bytes).text;
     let mut scored = Vec::new();
     let mut broken = Vec::new();
-    for (number, game) in SgfGames::new(&text).enumerate().map(|(index, game)| (index + 1, game)) {
+    let mut games = SgfGames::new(&text);
+    for (number, game) in games.by_ref().enumerate().map(|(index, game)| (index + 1, game)) {
         if number > 1 && args.count.names_stones() {
             return Err(output::usage(format!(
                 "--dead names the stones of one board, but {} contains more than one game",
@@ -129,12 +130,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let all = scored.len() + broken.len();
     match broken.first() {
         None => Ok(()),
-        Some(_) => bail!(cannot_read(&args, &broken, all)),
+        Some(_) => bail!(cannot_read(&args, &broken, all, games.unread())),
     }
 }
 
 /// Lists every unreadable game with its place.
-fn cannot_read(args: &Args, broken: &[Broken], all: usize) -> String {
+fn cannot_read(args: &Args, broken: &[Broken], all: usize, unread: Option<&SgfError>) -> String {
     let mut text = format!(
         "cannot read {} of {} in {}",
         broken.len(),
@@ -149,6 +150,9 @@ fn cannot_read(args: &Args, broken: &[Broken], all: usize) -> String {
     } in broken
     {
         text.push_str(&format!("\n  game {game}: line {line}, column {column}: {reason}"));
+    }
+    if let Some(unread) = unread {
+        text.push_str(&format!("\n  {unread}"));
     }
     text
 }
