@@ -16,6 +16,7 @@ mod players;
 mod screen;
 mod table;
 mod theory;
+mod training;
 
 use std::process::ExitCode;
 

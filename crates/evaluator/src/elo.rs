@@ -6,10 +6,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::pentanomial::Pentanomial;
 use crate::text;
 
-/// Quantile of the normal distribution for a 95 % interval.
+/// Quantile of the normal distribution for a 95% interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
-/// Player A's strength over player B with its 95 % interval. All numbers are finite.
+/// Player A's strength over player B with its 95% interval. All numbers are finite.
 ///
 /// - `elo` is the logistic Elo difference of the mean score. The score is kept half a point away from both 0 and the
 ///   maximum, counted over one more game than was played: a match of 100 games, all won, gives +920, not infinity.
@@ -23,10 +23,10 @@ pub struct EloEstimate {
     /// Elo difference, positive when A is stronger.
     #[serde(deserialize_with = "text::number")]
     pub elo: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95% interval.
     #[serde(deserialize_with = "text::number")]
     pub elo_low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95% interval.
     #[serde(deserialize_with = "text::number")]
     pub elo_high: f64,
     /// Likelihood of superiority, 0 to 1.

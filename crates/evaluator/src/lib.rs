@@ -1,7 +1,7 @@
 //! Who is stronger, by how much, and how certain is it?
 //!
 //! - [`PlayerSpec`] describes a player in one line of text, and [`build_player`] turns it into a [`Player`]: a network
-//!   with a search, the random player, a search without a network, or any engine that speaks GTP.
+//!   with a search, a tree search over random games, the random player, or any engine that speaks GTP.
 //! - [`run_match`] plays two players against each other from paired openings with colors swapped, many games in
 //!   parallel, under our own referee.
 //! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts,
@@ -18,6 +18,7 @@ mod game;
 mod gate;
 mod gtp_player;
 mod linear;
+mod mcts_player;
 mod openings;
 mod pentanomial;
 mod play;
@@ -38,6 +39,7 @@ pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo
 pub use game::{FinishedGame, GameScore};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};
 pub use gtp_player::GtpPlayer;
+pub use mcts_player::MctsPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
 pub use play::{MatchContext, MatchError, MatchEvent, Observer, continue_match, known_match, run_match};

@@ -63,9 +63,9 @@ pub struct PoolRatings {
 pub struct PoolRating {
     /// The rating in Elo, relative to the anchor's rating.
     pub rating: f64,
-    /// Lower end of the 95 % interval of the difference from the anchor; the anchor's own is its rating.
+    /// Lower end of the 95% interval of the difference from the anchor; the anchor's own is its rating.
     pub low: f64,
-    /// Upper end of the 95 % interval of the difference from the anchor.
+    /// Upper end of the 95% interval of the difference from the anchor.
     pub high: f64,
     /// Number of games with a result that the player took part in.
     pub games: u64,
