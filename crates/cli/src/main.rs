@@ -44,7 +44,9 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
     output::start_logging(cli.verbose);
-    match cli.command.run() {
+    let outcome = cli.command.run();
+    output::restore_terminal();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {

@@ -463,12 +463,17 @@ fn listens(child: &Child) -> bool {
 fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
     let place = Place::new();
     let settings = ["selfplay.boards=[{size=\"5x5\"}]", "budget.steps=5"];
+    let command = || {
+        let mut command = place.command("run", &settings);
+        command.args(["--closing-games", "100"]);
+        command
+    };
     // After the budget is spent, the gate runs, then the closing matches.
-    let run = Running::start(place.command("run", &settings)).until("gate ended");
+    let run = Running::start(command()).until("gate ended");
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
     for number in 0..12 {
-        let run = Running::start(place.command("run", &settings));
+        let run = Running::start(command());
         wait_until("it listens", || listens(&run.child));
         std::thread::sleep(Duration::from_millis(500 + 50 * number));
         run.signal(Signal::INT);
@@ -485,4 +490,75 @@ fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
         );
         assert!(!said.contains("panicked"), "{said}");
     }
+}
+
+#[test]
+fn a_copied_store_prints_where_it_is_now_and_what_changed() {
+    let place = Place::new();
+    let command = |more: &[&str], settings: &[&str]| {
+        let mut command = place.command("run", settings);
+        let output = command.args(more).output().expect("starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        output
+    };
+    let output = command(&["--closing-games", "0"], &["budget.steps=40"]);
+    assert!(!text(&output.stderr).contains("closing matches"), "none are played");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["results"], serde_json::json!([]));
+
+    let output = command(&["--closing-games", "2"], &["budget.steps=40"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("Measuring the champion in 8 games"), "{said}");
+    assert!(
+        said.contains("closing matches: "),
+        "the lines are printed without a terminal: {said}"
+    );
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let opponents: Vec<&str> = (0..4)
+        .map(|number| summary["results"][number]["opponent"].as_str().expect("an opponent"))
+        .collect();
+    assert_eq!(
+        opponents,
+        ["random", "random", "mcts,playouts=1000", "mcts,playouts=1000"]
+    );
+
+    let birthplace = place.0.path().display().to_string();
+    for entry in std::fs::read_dir(place.path("summaries")).expect("summaries") {
+        let summary = std::fs::read_to_string(entry.expect("a file").path()).expect("text");
+        assert!(!summary.contains(&birthplace), "{summary}");
+    }
+    let report = std::fs::read_to_string(place.path("report.html")).expect("a report");
+    assert!(!report.contains(&birthplace), "the report does not name its birthplace");
+    let other = Place::new();
+    std::fs::rename(place.0.path().join("store"), other.0.path().join("store")).expect("moves");
+    let output = other.command("run", &["budget.steps=40"]).output().expect("starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let again: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(again["store"], other.path("").display().to_string());
+    assert_eq!(again["results"], summary["results"]);
+}
+
+#[test]
+fn a_start_with_other_settings_names_them() {
+    let place = Place::new();
+    place.run_to(20);
+    let settings = ["budget.steps=150", "training.learning_rate=0.001"];
+    let first = place.command("run", &settings).output().expect("starts");
+    let said = text(&first.stderr);
+    assert!(
+        said.contains(
+            "settings changed since the last start: budget.steps 20 -> 150, training.learning_rate 0.003 -> 0.001"
+        ),
+        "{said}"
+    );
+    // Without the setting, the run returns to the value of the file, and says that as well.
+    let second = place.command("run", &["budget.steps=400"]).output().expect("starts");
+    let said = text(&second.stderr);
+    assert!(said.contains("training.learning_rate 0.001 -> 0.003"), "{said}");
+    let third = place.command("run", &["budget.steps=400"]).output().expect("starts");
+    assert!(
+        !text(&third.stderr).contains("changed since"),
+        "{}",
+        text(&third.stderr)
+    );
 }

@@ -5,6 +5,7 @@ mod fault;
 pub mod keys;
 mod overrides;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -216,6 +217,18 @@ impl LoopConfig {
     }
 }
 
+/// Collects the values of all keys of a section, whose own key is `prefix`; lists count as values.
+fn flatten(prefix: &str, section: &toml::Table, all: &mut BTreeMap<String, String>) {
+    for (name, value) in section {
+        match value {
+            toml::Value::Table(section) => flatten(&format!("{prefix}{name}."), section, all),
+            value => {
+                all.insert(format!("{prefix}{name}"), value.to_string());
+            }
+        }
+    }
+}
+
 impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.
     ///
@@ -298,6 +311,20 @@ impl RunConfig {
     /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
     pub fn id(&self) -> anyhow::Result<String> {
         Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
+    }
+
+    /// The keys whose values differ from those of an earlier configuration, such as `budget.minutes 1.0 -> 2.5`.
+    pub(crate) fn changes_since(&self, earlier: &RunConfig) -> anyhow::Result<Vec<String>> {
+        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+        flatten("", &earlier.table()?, &mut before);
+        flatten("", &self.table()?, &mut after);
+        let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let text = |values: &BTreeMap<String, String>, key| values.get(key).cloned().unwrap_or("unset".to_owned());
+        Ok(keys
+            .into_iter()
+            .filter(|&key| before.get(key) != after.get(key))
+            .map(|key| format!("{key} {} -> {}", text(&before, key), text(&after, key)))
+            .collect())
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -5,7 +5,6 @@ mod rating;
 mod table;
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use tengen_evaluator::{GameScore, MatchConfig, PlayerSpec};
 use tengen_matches::{Folder, Job, Spec};
@@ -181,10 +180,11 @@ struct PairingRunner<'a> {
 impl PairingRunner<'_> {
     /// Plays all pairings one after the other, or reads those already played.
     fn play(&self, schedule: &[[usize; 2]]) -> anyhow::Result<Vec<Pairing>> {
-        let style = "{bar:24} {human_pos}/{human_len} games  {msg}  {elapsed} (left {eta})";
-        let bar = ProgressBar::new((schedule.len() * self.config.games) as u64);
-        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = output::bars().add(bar.with_style(style));
+        let games = (schedule.len() * self.config.games) as u64;
+        let bar = output::bar(
+            games,
+            "[{bar:16}] {human_pos}/{human_len} games, {eta} left, {wide_msg}",
+        );
         let mut played = Vec::new();
         for (number, &players) in schedule.iter().enumerate() {
             if self.interrupt.requested() {
