@@ -28,7 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Train Go networks from zero by self-play under strict Tromp-Taylor rules.
 #[derive(Parser)]
-#[command(name = "tengen", version, max_term_width = 110)]
+#[command(name = "tengen", version = env!("TENGEN_VERSION"), max_term_width = 110)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by a signal before it was done: 130 after \
 Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. The first signal ends a command cleanly, a second one at once."
