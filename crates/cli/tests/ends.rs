@@ -562,3 +562,49 @@ fn a_start_with_other_settings_names_them() {
         text(&third.stderr)
     );
 }
+
+/// What a command writes to a terminal with 80 columns; `None` without the program `script`.
+fn on_a_terminal(command: &Command, variables: &[(&str, &str)]) -> Option<String> {
+    let words: Vec<&str> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_str().expect("UTF-8"))
+        .collect();
+    let line = format!("stty cols 80; {}", shlex::try_join(words).expect("no NUL"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
+    terminal.env_remove("NO_COLOR").envs(variables.iter().copied());
+    match terminal.output() {
+        Ok(output) => Some(text(&output.stdout)),
+        Err(error) => {
+            eprintln!("skipped: there is no terminal without the program script: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_narrow_terminal_a_dumb_one_and_one_without_colors_are_respected() {
+    let place = Place::new();
+    let colors = |said: &str| said.contains("\u{1b}[32m");
+    let run = |steps: u64, variables: &[(&str, &str)]| {
+        let mut command = place.command("run", &[&format!("budget.steps={steps}")]);
+        command.args(["--closing-games", "0"]);
+        on_a_terminal(&command, variables)
+    };
+    let Some(said) = run(40, &[("TERM", "xterm")]) else {
+        return;
+    };
+    assert!(colors(&said), "the log has colors: {said:?}");
+    // All lines are drawn in one go, each filled up to the width: one for each of the four parts and the budget.
+    for drawn in said
+        .split(['\u{1b}', '\r', '\n'])
+        .filter(|drawn| drawn.contains("losses"))
+    {
+        assert!(drawn.chars().count() <= 5 * 80 + "[2K".len(), "{drawn:?}");
+    }
+    assert!(said.contains("losses    policy"), "{said}");
+    let said = run(80, &[("TERM", "xterm"), ("NO_COLOR", "1")]).expect("a terminal");
+    assert!(!colors(&said), "{said:?}");
+    let said = run(120, &[("TERM", "dumb")]).expect("a terminal");
+    assert!(said.contains("self-play  ") && !said.contains('\u{1b}'), "{said:?}");
+}
