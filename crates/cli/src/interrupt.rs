@@ -41,6 +41,7 @@ impl Interrupt {
     /// Listens for Ctrl-C, SIGTERM and SIGHUP. The first signal prints `message` on stderr and sets the flag; the next
     /// one ends the process, which is safe for everything already published.
     pub(crate) fn listen(message: &'static str) -> anyhow::Result<Interrupt> {
+        crate::output::hide_control_characters();
         let interrupt = Interrupt::default();
         let listener = interrupt.clone();
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
@@ -62,12 +63,17 @@ impl Interrupt {
                     // On its own thread, so that a blocked terminal cannot keep the next signal from ending the
                     // process.
                     std::thread::spawn(move || {
-                        crate::output::say(format!("\n{message} (press again to stop at once)"))
+                        // Otherwise, the terminal has just shown ^C.
+                        let above = if crate::output::interactive() { "" } else { "\n" };
+                        crate::output::say(format!("{above}{message}\nPress Ctrl-C again to stop at once."))
                     });
                 }
                 Some(at) if at.elapsed() < SAME_SIGNAL => {}
                 // Skips destructors and exit handlers: those of libtorch would crash threads that are still computing.
-                Some(_) => signal_hook::low_level::exit(128 + signal),
+                Some(_) => {
+                    crate::output::restore_terminal();
+                    signal_hook::low_level::exit(128 + signal)
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ mod players;
 #[cfg(feature = "torch")]
 mod screen;
 mod theory;
+mod training;
 
 use std::process::ExitCode;
 
@@ -26,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Train Go networks from zero by self-play under strict Tromp-Taylor rules.
 #[derive(Parser)]
-#[command(name = "tengen", version, max_term_width = 110)]
+#[command(name = "tengen", version = env!("TENGEN_VERSION"), max_term_width = 110)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by a signal before it was done: 130 after \
 Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. The first signal ends a command cleanly, a second one at once."
@@ -42,7 +43,9 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
     output::start_logging(cli.verbose);
-    match cli.command.run() {
+    let outcome = cli.command.run();
+    output::restore_terminal();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {

@@ -2,17 +2,18 @@
 
 use tengen_evaluator::{MatchConfig, Openings, Refusal};
 use tengen_matches::read_book;
-use tengen_rules::{Komi, Rules, Size};
+use tengen_rules::Rules;
 
 use crate::arguments;
+use crate::training::Conditions;
 
 /// Openings, seed and limits of the games.
 #[derive(clap::Args)]
 pub(crate) struct GameArgs {
     /// The rules, such as tromp_taylor, aga or japanese2008, or settings such as aga,suicide=allowed; under all of them
-    /// two passes end a game (see docs/rules.md)
-    #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
-    rules: Rules,
+    /// two passes end a game (see docs/rules.md) [default: those of the first network, otherwise tromp_taylor]
+    #[arg(long, value_name = "NAME", value_parser = arguments::rules)]
+    pub(crate) rules: Option<Rules>,
     /// How pairs of games start: none, first-moves (each distinct first move), random:PLIES, book:PATH (a folder of SGF
     /// files, an SGF file, or a text file with one line of moves per opening); +random:PLIES may follow
     #[arg(long, default_value = "random:4")]
@@ -44,12 +45,13 @@ enum Refused {
 }
 
 impl GameArgs {
-    /// Match settings for this board, with the opening book loaded.
-    pub(crate) fn config(&self, size: Size, komi: Komi, games: usize) -> anyhow::Result<MatchConfig> {
+    /// Match settings for these conditions, with the opening book loaded.
+    pub(crate) fn config(&self, conditions: Conditions, games: usize) -> anyhow::Result<MatchConfig> {
+        let Conditions { size, komi, rules } = conditions;
         let plies = self.book_plies.map(|plies| plies as usize);
         Ok(MatchConfig {
             size,
-            rules: self.rules,
+            rules,
             komi,
             games,
             openings: read_book(self.openings.clone(), size, plies)?,

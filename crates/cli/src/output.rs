@@ -4,21 +4,71 @@ pub(crate) use tengen_matches::{UsageError, usage};
 pub(crate) use tengen_report::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::OnceLock;
 
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use serde::Serialize;
 
-static BARS: OnceLock<indicatif::MultiProgress> = OnceLock::new();
+static BARS: OnceLock<MultiProgress> = OnceLock::new();
 
-/// The shared set of progress bars, hidden when stderr is not a terminal.
-pub(crate) fn bars() -> &'static indicatif::MultiProgress {
-    BARS.get_or_init(indicatif::MultiProgress::new)
+/// The terminal's settings before [`hide_control_characters`].
+static TERMINAL: OnceLock<Termios> = OnceLock::new();
+
+/// The shared set of progress bars, hidden unless stderr is a terminal that can redraw lines.
+pub(crate) fn bars() -> &'static MultiProgress {
+    BARS.get_or_init(MultiProgress::new)
 }
 
-/// Whether stderr is a terminal.
+/// A progress bar among the shared ones. Text of any length belongs into `{wide_msg}`, which is cut to the width of the
+/// terminal: a line that wraps cannot be redrawn.
+pub(crate) fn bar(length: u64, template: &str) -> ProgressBar {
+    add(ProgressBar::new(length), template)
+}
+
+/// A line of text with a spinner among the shared progress bars.
+pub(crate) fn spinner(template: &str) -> ProgressBar {
+    add(ProgressBar::new_spinner(), template)
+}
+
+fn add(bar: ProgressBar, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bars().add(bar.with_style(style.progress_chars("=> ")))
+}
+
+/// Whether progress bars are visible: stderr is a terminal, and `TERM` is neither `dumb` nor unset.
 pub(crate) fn interactive() -> bool {
-    std::io::stderr().is_terminal()
+    !bars().is_hidden()
+}
+
+/// Keeps the terminal from showing `^C` until [`restore_terminal`]. The progress bars leave the cursor at the right edge,
+/// so the two characters would wrap to the next line, and the first line of the bars would never be erased.
+pub(crate) fn hide_control_characters() {
+    let stderr = std::io::stderr();
+    // A process in the background would be stopped for changing the terminal.
+    if !interactive() || termios::tcgetpgrp(&stderr) != Ok(rustix::process::getpgrp()) {
+        return;
+    }
+    if let Ok(before) = termios::tcgetattr(&stderr) {
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHOCTL);
+        if termios::tcsetattr(&stderr, OptionalActions::Now, &quiet).is_ok() {
+            let _ = TERMINAL.set(before);
+        }
+    }
+}
+
+/// Undoes [`hide_control_characters`]. The program must call it however it ends.
+pub(crate) fn restore_terminal() {
+    if let Some(before) = TERMINAL.get() {
+        let _ = termios::tcsetattr(std::io::stderr(), OptionalActions::Now, before);
+    }
+}
+
+/// Whether text on stderr may have colors (<https://no-color.org>).
+fn colored() -> bool {
+    interactive() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes log lines to stderr without tearing the progress bars.
@@ -42,7 +92,7 @@ pub(crate) fn start_logging(verbose: u8) {
     };
     tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_ansi(interactive())
+        .with_ansi(colored())
         .with_target(false)
         .with_writer(|| AroundBars)
         // It would report that stderr is gone on stderr, and panic over that.

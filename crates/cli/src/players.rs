@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, bail};
 
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
-use tengen_model::{Model, ModelId, ModelInfo};
-use tengen_rules::{Komi, Rules, Size};
+use tengen_model::{Model, ModelId};
+use tengen_rules::Rules;
 use tengen_search::{Predictor, UniformPredictor};
-use tengen_store::{Create, Store};
+use tengen_store::{Create, RunInfo, Store};
 
 use crate::output;
+use crate::training::Training;
 
 /// The device and the number format that networks run with.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -123,56 +124,37 @@ impl Loader {
 
     /// The network of a source and what its description says about its training.
     pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, Training)> {
-        let (name, model) = match source {
-            ModelSource::Path(path) => {
-                let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
-                (name_of(Path::new(path)), model)
-            }
-            ModelSource::Store { location, generation } => {
-                let store = Store::open(location, Create::Never)?;
-                let id = find_model(&store, *generation)?;
-                (id.to_string(), store.models().load(&id)?)
-            }
-        };
-        let training = Training::of(&name, &model.info);
+        let (name, model, run) = read_model(source)?;
+        let training = Training::of(&name, &model.info, run.as_ref());
         let predictor = self
             .build(&name, &model)
             .with_context(|| format!("cannot use the model {name}"))?;
         Ok((LoadedModel { predictor, name }, training))
     }
 
-    /// The predictor behind a MODEL, which takes no options; `None` for the random player, which needs no predictor.
-    /// Warns on stderr if it was trained under other rules.
-    pub(crate) fn predictor(&self, model: &PlayerSpec) -> anyhow::Result<Option<Box<dyn Predictor>>> {
+    /// The predictor behind a MODEL, which takes no options. Warns on stderr if it was trained under other rules.
+    pub(crate) fn predictor(&self, model: &PlayerSpec) -> anyhow::Result<Box<dyn Predictor>> {
         let (predictor, training) = self.predictor_and_training(model)?;
         self.warn_about_rules(&training);
         Ok(predictor)
     }
 
     /// The same, with what is known about its training; prints no warning.
-    pub(crate) fn predictor_and_training(
-        &self,
-        model: &PlayerSpec,
-    ) -> anyhow::Result<(Option<Box<dyn Predictor>>, Training)> {
+    pub(crate) fn predictor_and_training(&self, model: &PlayerSpec) -> anyhow::Result<(Box<dyn Predictor>, Training)> {
         if model.options != PlayerOptions::default() {
             return Err(output::usage("--model takes no options here; use --visits instead"));
         }
-        let source = match &model.kind {
-            PlayerKind::Random => return Ok((None, Training::default())),
-            PlayerKind::Uniform => return Ok((Some(Box::new(UniformPredictor)), Training::default())),
-            PlayerKind::Model(path) => ModelSource::Path(path.clone()),
-            PlayerKind::Store { location, generation } => ModelSource::Store {
-                location: location.clone(),
-                generation: *generation,
-            },
-            PlayerKind::Gtp(_) => {
-                return Err(output::usage(
-                    "--model must be a network, uniform or random, not another engine",
-                ));
-            }
+        if model.kind == PlayerKind::Uniform {
+            return Ok((Box::new(UniformPredictor), Training::default()));
+        }
+        let Some(source) = source_of(&model.kind) else {
+            return Err(output::usage(match model.kind {
+                PlayerKind::Gtp(_) => "--model must be a network or uniform, not another engine".to_owned(),
+                _ => format!("{model} cannot analyze positions; --model must be a network or uniform"),
+            }));
         };
         let (model, training) = self.model_and_training(&source)?;
-        Ok((Some(model.predictor), training))
+        Ok((model.predictor, training))
     }
 
     /// The player that a PLAYER text describes.
@@ -204,6 +186,43 @@ impl PredictorLoader for Loader {
     }
 }
 
+/// A model with its name and, if it is in a store, the run that trained it.
+fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<RunInfo>)> {
+    match source {
+        ModelSource::Path(path) => {
+            let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
+            Ok((name_of(Path::new(path)), model, None))
+        }
+        ModelSource::Store { location, generation } => {
+            let store = Store::open(location, Create::Never)?;
+            let id = find_model(&store, *generation)?;
+            Ok((id.to_string(), store.models().load(&id)?, store.run_info()?))
+        }
+    }
+}
+
+/// What the first of these players that is a network was trained on; nothing if none is a network.
+pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>) -> anyhow::Result<Training> {
+    let source = players.into_iter().find_map(|player| source_of(&player.kind));
+    let Some(source) = source else {
+        return Ok(Training::default());
+    };
+    let (name, model, run) = read_model(&source)?;
+    Ok(Training::of(&name, &model.info, run.as_ref()))
+}
+
+/// Where a player's network is; `None` for players without one.
+fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
+    match kind {
+        PlayerKind::Model(path) => Some(ModelSource::Path(path.clone())),
+        PlayerKind::Store { location, generation } => Some(ModelSource::Store {
+            location: location.clone(),
+            generation: *generation,
+        }),
+        PlayerKind::Random | PlayerKind::Mcts | PlayerKind::Uniform | PlayerKind::Gtp(_) => None,
+    }
+}
+
 /// The id of the champion, or of the model of this generation.
 fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<ModelId> {
     let location = store.location();
@@ -222,63 +241,6 @@ fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<ModelId>
             });
             bail!("the store at {location} has no model of generation {generation}; {last}")
         }
-    }
-}
-
-/// What a model was trained on, as far as its description says.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Training {
-    name: String,
-    rules: Option<String>,
-    /// The boards it trained on; empty if unknown.
-    boards: Vec<Size>,
-}
-
-impl Training {
-    fn of(name: &str, info: &ModelInfo) -> Training {
-        Training {
-            name: name.to_owned(),
-            rules: info.rules.clone(),
-            boards: info
-                .fair_komi_half_points
-                .keys()
-                .filter_map(|board| board.parse().ok())
-                .collect(),
-        }
-    }
-
-    /// A warning if the model was never trained under these rules.
-    fn about_rules(&self, rules: Rules) -> Option<String> {
-        let trained = self.rules.as_ref().filter(|trained| trained.parse() != Ok(rules))?;
-        let name = &self.name;
-        Some(format!(
-            "the model {name} was trained under {trained} but plays under {rules} here"
-        ))
-    }
-
-    /// A warning for everything here that the model was not trained on.
-    pub(crate) fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
-        let name = &self.name;
-        let unseen = !self.boards.is_empty() && !self.boards.contains(&size);
-        let about_board = unseen.then(|| {
-            let boards: Vec<_> = self.boards.iter().map(Size::to_string).collect();
-            format!(
-                "the model {name} was trained on {} but plays on {size} here",
-                boards.join(", ")
-            )
-        });
-        // Training never draws a komi larger than the number of points of the board.
-        let beyond = usize::from(komi.half_points().unsigned_abs()) > 2 * size.area();
-        let about_komi = beyond.then(|| {
-            format!(
-                "komi {komi} exceeds the points of {size}: the side it favors cannot lose, and no model was \
-                             trained for that"
-            )
-        });
-        [about_board, self.about_rules(rules), about_komi]
-            .into_iter()
-            .flatten()
-            .collect()
     }
 }
 
@@ -308,32 +270,6 @@ mod tests {
                 text.split(',').next().unwrap()
             );
         }
-    }
-
-    #[test]
-    fn warns_when_play_differs_from_training() {
-        let mut info = tengen_testing::random_model(1).info;
-        info.rules = Some("aga".to_owned());
-        info.fair_komi_half_points = [("5x5".to_owned(), 49), ("7x7".to_owned(), 18)].into();
-        let training = Training::of("m", &info);
-        let warnings = |size: &str, rules: &str, komi: &str| {
-            training.warnings(size.parse().unwrap(), rules.parse().unwrap(), komi.parse().unwrap())
-        };
-        assert_eq!(warnings("7x7", "aga", "49"), Vec::<String>::new());
-        let all = warnings("9x9", "tromp_taylor", "-81.5");
-        assert!(all[0].contains("trained on 5x5, 7x7 but plays on 9x9"), "{all:?}");
-        assert!(
-            all[1].contains("trained under aga but plays under tromp_taylor"),
-            "{all:?}"
-        );
-        assert!(all[2].contains("komi -81.5 exceeds the points of 9x9"), "{all:?}");
-        let unknown = Training::of("m", &tengen_testing::random_model(1).info);
-        let komi = Komi::from_half_points(15);
-        assert!(
-            unknown
-                .warnings(Size::square(9).unwrap(), Rules::aga(), komi)
-                .is_empty()
-        );
     }
 
     #[test]

@@ -1,21 +1,22 @@
-//! The screen of a run: a line each for self-play, training and the gate, and a progress bar for the budget. If stderr
-//! is not a terminal, the same lines are printed every few seconds.
+//! The screen of a run: lines for self-play, training and the gate, and a progress bar for the budget. If stderr is not
+//! a terminal that can redraw lines, the same lines are printed every few seconds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use tengen_run::{View, Watch};
 
-use crate::output::{bars, duration, interactive, say};
+use crate::output::{bar, bars, counted, duration, interactive, say, spinner, thousands};
 
 /// How often to print the lines when stderr is not a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Draws each [`View`] on the terminal, or prints it.
 struct Screen {
-    lines: [ProgressBar; 3],
+    /// Self-play, training, the parts of the loss, and the gate.
+    lines: [ProgressBar; 4],
     /// Only shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
@@ -28,18 +29,17 @@ impl Screen {
     /// Opens the screen under a title.
     fn open(title: &str) -> Screen {
         say(title);
-        let line = |name: &str| {
-            let bar = bars().add(ProgressBar::new_spinner());
-            bar.set_style(style(&format!("{{spinner}} {name:<9} {{msg}}")));
-            bar
-        };
-        let lines = [line("self-play"), line("training"), line("gate")];
-        let budget = bars().add(ProgressBar::new(1000));
-        budget.set_style(style("  [{bar:40}] {percent:>3}%  {msg}"));
+        let line = |name: &str| spinner(&format!("{{spinner}} {name:<9} {{wide_msg}}"));
+        let lines = [
+            line("self-play"),
+            line("training"),
+            spinner("  losses    {wide_msg}"),
+            line("gate"),
+        ];
         Screen {
             lines,
             waiting: None,
-            budget,
+            budget: bar(1000, "  [{bar:40}] {percent:>3}%  {wide_msg}"),
             printed: None,
             printed_waiting: false,
         }
@@ -47,15 +47,17 @@ impl Screen {
 
     /// Updates the screen, or prints the lines if they are due.
     fn show(&mut self, view: &View) {
-        let left = match view.seconds_left {
-            Some(seconds) => format!("{} left", duration(seconds)),
-            None => "no budget set; Ctrl-C stops cleanly".to_owned(),
+        let left = match (view.seconds_left, view.spent) {
+            (Some(seconds), _) => format!("{} left", duration(seconds)),
+            (None, Some(_)) => "of the budget spent".to_owned(),
+            (None, None) => "no budget set; Ctrl-C stops cleanly".to_owned(),
         };
         if !interactive() {
             self.print(view, &left);
             return;
         }
-        for (line, text) in self.lines.iter().zip([&view.selfplay, &view.training, &view.gate]) {
+        let texts = [&view.selfplay, &view.training, &view.losses, &view.gate];
+        for (line, text) in self.lines.iter().zip(texts) {
             line.set_message(text.clone());
             line.tick();
         }
@@ -67,16 +69,15 @@ impl Screen {
     fn show_waiting(&mut self, text: Option<&str>) {
         let Some(text) = text else {
             if let Some(line) = self.waiting.take() {
-                line.finish_and_clear();
-                bars().remove(&line);
+                remove(&line);
             }
             return;
         };
         let budget = &self.budget;
         let line = self.waiting.get_or_insert_with(|| {
-            let line = bars().insert_before(budget, ProgressBar::new_spinner());
-            line.set_style(style("{spinner} waiting   {msg}"));
-            line
+            let line = spinner("{spinner} waiting   {wide_msg}");
+            bars().remove(&line);
+            bars().insert_before(budget, line)
         });
         line.set_message(text.to_owned());
         line.tick();
@@ -97,34 +98,100 @@ impl Screen {
         let spent = view
             .spent
             .map_or(String::new(), |spent| format!("{:3.0}%, ", spent * 100.0));
+        let losses = match view.losses.as_str() {
+            "" => String::new(),
+            losses => format!("losses     {losses}\n"),
+        };
         say(format!(
-            "self-play  {}\ntraining   {}\ngate       {}\n{waiting}           {spent}{left}",
+            "self-play  {}\ntraining   {}\n{losses}gate       {}\n{waiting}           {spent}{left}",
             view.selfplay, view.training, view.gate
         ));
     }
 
     /// Removes the lines from the terminal.
     fn close(&self) {
-        for line in self.lines.iter().chain(&self.waiting) {
-            line.finish_and_clear();
-        }
-        self.budget.finish_and_clear();
+        self.lines
+            .iter()
+            .chain(&self.waiting)
+            .chain([&self.budget])
+            .for_each(remove);
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("=> ")
+/// Removes a line from the terminal and from the shared bars, which would otherwise still count it when they redraw.
+fn remove(line: &ProgressBar) {
+    line.finish_and_clear();
+    bars().remove(line);
+}
+
+/// A step at the end of a run, on a line of its own, or printed now and then.
+#[derive(Default)]
+struct Step {
+    line: Option<ProgressBar>,
+    printed: Option<Instant>,
+}
+
+impl Step {
+    fn show(&mut self, text: &str) {
+        if interactive() {
+            let line = self.line.get_or_insert_with(|| {
+                let line = spinner("{spinner} {wide_msg}");
+                line.enable_steady_tick(Duration::from_millis(200));
+                line
+            });
+            line.set_message(text.to_owned());
+        } else if self.printed.is_none_or(|at| at.elapsed() >= PLAIN_EVERY) {
+            self.printed = Some(Instant::now());
+            say(text);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(line) = self.line.take() {
+            remove(&line);
+        }
+        self.printed = None;
+    }
+}
+
+/// A count of things done, as a bar, or printed now and then.
+#[derive(Default)]
+struct Count {
+    bar: Option<ProgressBar>,
+    printed: Option<Instant>,
+}
+
+impl Count {
+    /// Shows `done` of `all`, for example of `positions`; `what` says what is being done.
+    fn show(&mut self, what: &str, unit: &str, done: u64, all: u64) {
+        if interactive() {
+            let template = format!("{what} [{{bar:24}}] {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
+            let bar = self.bar.get_or_insert_with(|| bar(all, &template));
+            bar.set_position(done);
+        } else if self.printed.is_none_or(|at| at.elapsed() >= PLAIN_EVERY) {
+            self.printed = Some(Instant::now());
+            say(format!("{what}: {} of {} {unit}", thousands(done), thousands(all)));
+        }
+        if done >= all {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            remove(&bar);
+        }
+        self.printed = None;
+    }
 }
 
 /// Shows a run on the terminal.
 #[derive(Default)]
 pub(crate) struct Terminal {
     screen: Mutex<Option<Screen>>,
-    /// The line of the current closing step, and the bar of games being read.
-    step: Mutex<Option<ProgressBar>>,
-    reading: Mutex<Option<ProgressBar>>,
+    step: Mutex<Step>,
+    closing: Mutex<Count>,
+    reading: Mutex<Count>,
 }
 
 impl Watch for Terminal {
@@ -150,34 +217,25 @@ impl Watch for Terminal {
 
     fn closing_step(&self, text: Option<&str>) {
         let mut step = lock(&self.step);
-        let Some(text) = text else {
-            if let Some(line) = step.take() {
-                line.finish_and_clear();
-            }
+        match text {
+            Some(text) => step.show(text),
+            None => step.end(),
+        }
+    }
+
+    fn closing_games(&self, done: u64, all: u64) {
+        if done == 0 {
+            say(format!(
+                "Measuring the champion in {} (--closing-games 0 skips them)",
+                counted(all, "game")
+            ));
             return;
-        };
-        let line = step.get_or_insert_with(|| {
-            let line = bars().add(ProgressBar::new_spinner());
-            line.enable_steady_tick(Duration::from_millis(200));
-            line
-        });
-        line.set_message(text.to_owned());
+        }
+        lock(&self.closing).show("closing matches", "games", done, all);
     }
 
     fn reading(&self, done: u64, all: u64) {
-        let mut reading = lock(&self.reading);
-        let bar = reading.get_or_insert_with(|| {
-            let bar = bars().add(ProgressBar::new(all));
-            bar.set_style(style(
-                "reading games [{bar:40}] {human_pos}/{human_len} positions, {eta} left",
-            ));
-            bar
-        });
-        bar.set_position(done);
-        if done >= all {
-            bar.finish_and_clear();
-            *reading = None;
-        }
+        lock(&self.reading).show("reading games", "positions", done, all);
     }
 }
 

@@ -16,8 +16,8 @@ use tengen_rules::{Color, Komi, Move, Position, Size};
 
 use crate::players::Loader;
 
-/// The opponent that searches without a network.
-const UNIFORM: &str = "uniform,visits=256";
+/// The opponents, which know nothing but the rules, the stronger one first.
+const OPPONENTS: [&str; 2] = ["mcts,playouts=1000", "random"];
 
 /// The share of games that must confirm the theory against opponents that leave no room for doubt.
 const SHARE: f64 = 0.95;
@@ -97,7 +97,7 @@ pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, se
     };
     let mut report = opening_position(&theory, model, loader, seed)?;
     report.checks.push(every_reply(&theory, model, loader, seed)?);
-    for opponent in [UNIFORM, "random"] {
+    for opponent in OPPONENTS {
         let result = as_black(&theory, model, opponent, loader, games, seed)?;
         let (found, played) = (result.a_full_board_wins, result.games + result.unfinished);
         report
@@ -117,7 +117,7 @@ pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, 
         proved: false,
     };
     let mut report = opening_position(&theory, model, loader, seed)?;
-    for opponent in [UNIFORM, "random"] {
+    for opponent in OPPONENTS {
         let result = as_black(&theory, model, opponent, loader, games, seed)?;
         let (found, played) = (result.a_total.wins as usize, result.games + result.unfinished);
         report.checks.push(share_check(
@@ -240,10 +240,10 @@ fn every_reply(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) 
     })
 }
 
-/// Whether a player runs a search, where noise can be switched on.
+/// Whether a player runs a search with noise that can be switched on.
 fn searches(model: &PlayerSpec) -> bool {
-    use tengen_evaluator::PlayerKind::{Gtp, Random};
-    !matches!(model.kind, Gtp(_) | Random)
+    use tengen_evaluator::PlayerKind::{Gtp, Mcts, Random};
+    !matches!(model.kind, Gtp(_) | Random | Mcts)
 }
 
 fn after(position: &Position, mv: Move) -> Position {

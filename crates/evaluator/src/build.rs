@@ -8,6 +8,7 @@ use tengen_gtp::{ControllerError, Timeouts};
 use tengen_search::{Predictor, SearchConfig, SearchMethod, UniformPredictor};
 
 use crate::gtp_player::GtpPlayer;
+use crate::mcts_player::{MctsPlayer, USUAL_PLAYOUTS};
 use crate::player::{Player, PlayerError};
 use crate::random_player::RandomPlayer;
 use crate::search_player::{MOST_VISITS, SearchPlayer, Temperature};
@@ -62,7 +63,7 @@ impl PredictorLoader for NoModels {
 /// Makes the player that `spec` describes; networks come from `loader`.
 ///
 /// By default, a search with a network uses 64 visits without noise. `uniform` uses 64 visits with noise, because
-/// without noise it would always play the same game. An engine gets as many processes as the machine has threads.
+/// without noise it would always play the same game; `mcts` plays 1,000 random games for each move. An engine gets as many processes as the machine has threads.
 ///
 /// # Errors
 /// [`PlayerError::Load`] when a model cannot be loaded, [`PlayerError::Start`] when an engine does not start, and
@@ -91,6 +92,10 @@ pub fn build_player_until(
     };
     match &spec.kind {
         PlayerKind::Random => Ok(Box::new(RandomPlayer::new(options.name.clone()))),
+        PlayerKind::Mcts => {
+            let playouts = options.playouts.unwrap_or(USUAL_PLAYOUTS);
+            Ok(Box::new(MctsPlayer::new(options.name.clone(), playouts)))
+        }
         PlayerKind::Uniform => search_player(spec, "uniform".to_owned(), Box::new(UniformPredictor), true, stop),
         PlayerKind::Model(path) => load(ModelSource::Path(path.clone())),
         PlayerKind::Store { location, generation } => load(ModelSource::Store {
@@ -188,6 +193,7 @@ mod tests {
     #[test]
     fn players_are_built_from_descriptions() {
         assert_eq!(build("random").expect("a player").name(), "random");
+        assert_eq!(build("mcts,playouts=9").expect("a player").name(), "mcts");
         assert_eq!(build("uniform,visits=9,name=nine").expect("a player").name(), "nine");
         assert_eq!(build("uniform,time=1s").expect("a player").name(), "uniform");
         let error = build("uniform,time=1,method=gumbel")

@@ -6,10 +6,10 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal};
 use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::Pentanomial;
 
-/// Quantile of the normal distribution for a 95 % interval.
+/// Quantile of the normal distribution for a 95% interval.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
-/// Player A's strength over player B with its 95 % interval.
+/// Player A's strength over player B with its 95% interval.
 ///
 /// - `elo` is the logistic Elo difference of the mean score. The score is kept half a point away from both 0 and the
 ///   maximum, counted over one more game than was played: a match of 100 games, all won, gives +920, not infinity.
@@ -25,9 +25,9 @@ pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 pub struct EloEstimate {
     /// Elo difference, positive when A is stronger. Always finite.
     pub elo: f64,
-    /// Lower end of the 95 % interval; `None` if there is none, because A has not scored at all.
+    /// Lower end of the 95% interval; `None` if there is none, because A has not scored at all.
     pub elo_low: Option<f64>,
-    /// Upper end of the 95 % interval; `None` if there is none, because B has not scored at all.
+    /// Upper end of the 95% interval; `None` if there is none, because B has not scored at all.
     pub elo_high: Option<f64>,
     /// Likelihood of superiority, 0 to 1.
     pub los: f64,

@@ -48,7 +48,7 @@ pub struct GateConfig {
     /// current one. Usual: 1 to 3; 0 means none. More champions protect better against forgetting but cost more games.
     pub older_champions: usize,
     /// Games against each older champion, rounded down to whole pairs. Usual: 16 to 40. The candidate is rejected when
-    /// the 95 % interval shows that it is weaker; more games reveal smaller setbacks.
+    /// the 95% interval shows that it is weaker; more games reveal smaller setbacks.
     pub older_games: usize,
     /// Games played in parallel. Usual: 32 to 256. More games fill the network's batches better.
     pub parallel: usize,
@@ -211,7 +211,7 @@ pub struct GateVerdict {
 pub struct OlderMatch {
     /// Name of the older champion, which is its model id.
     pub champion: String,
-    /// Whether the 95 % interval shows that the candidate is weaker.
+    /// Whether the 95% interval shows that the candidate is weaker.
     pub weaker: bool,
     /// The match, with the candidate as A.
     pub result: MatchResult,

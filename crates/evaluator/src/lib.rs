@@ -1,7 +1,7 @@
 //! Who is stronger, by how much, and how certain is it?
 //!
 //! - [`PlayerSpec`] describes a player in one line of text, and [`build_player`] turns it into a [`Player`]: a network
-//!   with a search, the random player, a search without a network, or any engine that speaks GTP.
+//!   with a search, a tree search over random games, the random player, or any engine that speaks GTP.
 //! - [`run_match`] plays two players against each other from paired openings with colors swapped, many games in
 //!   parallel, under our own referee.
 //! - [`MatchResult`] holds every number of a match: [`EloEstimate`] with its interval, [`Pentanomial`] counts,
@@ -19,6 +19,7 @@ mod game;
 mod gate;
 mod gtp_player;
 mod linear;
+mod mcts_player;
 mod null_as_nan;
 mod openings;
 mod pentanomial;
@@ -39,6 +40,7 @@ pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo
 pub use finished_game::{FaultReport, FinishedGame, GameScore, GameSummary, Side};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};
 pub use gtp_player::GtpPlayer;
+pub use mcts_player::MctsPlayer;
 pub use openings::{Openings, ParseOpeningsError, distinct_first_moves};
 pub use pentanomial::Pentanomial;
 pub use play::{MatchError, MatchEvent, Observer, continue_match, known_match, run_match};

@@ -122,7 +122,7 @@ pub struct SearchSummary {
     pub margin: f32,
     /// Total visits of the search.
     pub visits: u32,
-    /// The raw network's value of the position, −1 to 1.
+    /// The raw network's value of the position, −1 to 1; 0 for a player without a network.
     pub network_value: f32,
     /// Whether the move is the search's best; false when it was sampled by temperature and differs from the best.
     pub best: bool,

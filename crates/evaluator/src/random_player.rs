@@ -1,7 +1,7 @@
 //! The weakest opponent that still finishes its games.
 
 use tengen_rng as rng;
-use tengen_rules::{Color, Ending, Judge, Move, Point, Position};
+use tengen_rules::{Ending, Judge, Move, Point};
 
 use crate::player::{Answer, Choice, Player, PlayerCost, PlayerError, Turn};
 
@@ -64,7 +64,7 @@ fn choose(turn: &Turn<'_>) -> Move {
     let mut rng = rng::stream(turn.seed, &[position.ply() as u64]);
     while !plays.is_empty() {
         let point = plays.swap_remove(rng::below(&mut rng, plays.len()));
-        if !position.is_one_point_eye(point, color) && !is_suicide(position, point, color) {
+        if !position.is_one_point_eye(point, color) && !position.is_suicide(point) {
             return Move::Play(point);
         }
     }
@@ -81,20 +81,9 @@ fn may_end(turn: &Turn<'_>) -> bool {
     }
 }
 
-/// Whether a legal play removes the player's own chain.
-fn is_suicide(position: &Position, point: Point, color: Color) -> bool {
-    !point
-        .neighbors(position.size())
-        .any(|neighbor| match position.at(neighbor) {
-            None => true,
-            Some(other) if other == color => position.liberties(neighbor) > 1,
-            Some(_) => position.liberties(neighbor) == 1,
-        })
-}
-
 #[cfg(test)]
 mod tests {
-    use tengen_rules::{Komi, Size};
+    use tengen_rules::{Komi, Position, Size};
 
     use super::*;
 
@@ -128,8 +117,7 @@ mod tests {
                     break;
                 }
                 let point = plays[rng::below(&mut rng, plays.len())];
-                let color = position.to_move();
-                let expected = is_suicide(&position, point, color);
+                let expected = position.is_suicide(point);
                 position.play(Move::Play(point));
                 assert_eq!(position.at(point).is_none(), expected);
             }

@@ -63,11 +63,11 @@ pub struct PoolRatings {
 pub struct PoolRating {
     /// The rating in Elo, relative to the anchor's rating.
     pub rating: f64,
-    /// Lower end of the 95 % interval of the difference from the anchor; the anchor's own is its rating. `None` if the
+    /// Lower end of the 95% interval of the difference from the anchor; the anchor's own is its rating. `None` if the
     /// results do not bound the rating from below: no chain of players leads from this player to the anchor in which
     /// each has taken half a point or more from the next.
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval of the difference from the anchor. `None` if the results do not bound the rating
+    /// Upper end of the 95% interval of the difference from the anchor. `None` if the results do not bound the rating
     /// from above: no such chain leads from the anchor to this player.
     pub high: Option<f64>,
     /// Number of games with a result that the player took part in.

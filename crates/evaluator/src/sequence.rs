@@ -14,11 +14,11 @@ use crate::elo::elo_of_score;
 use crate::null_as_nan::null_as_nan;
 use crate::pentanomial::{Pentanomial, SCORES};
 
-/// Bounds on a score that hold at all moments of a match simultaneously, with a probability of at least 95 %: one may
+/// Bounds on a score that hold at all moments of a match simultaneously, with a probability of at least 95%: one may
 /// look after every pair and stop at any moment for any reason. They are wider than an interval for a single look at a
 /// moment fixed in advance.
 ///
-/// Each bound alone fails with a probability of at most 2.5 %. The bounds depend only on the counts of pairs, which are
+/// Each bound alone fails with a probability of at most 2.5%. The bounds depend only on the counts of pairs, which are
 /// independent of each other; they use no normal approximation and need no minimum number of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceSequence {
@@ -198,7 +198,7 @@ mod tests {
         failed.map(|failed| f64::from(failed) / 500.0)
     }
 
-    /// 2.5 % of 500 matches is 12.5; three standard errors above that is 23.
+    /// 2.5% of 500 matches is 12.5; three standard errors above that is 23.
     #[test]
     fn bounds_checked_after_every_pair_fail_no_more_often_than_claimed() {
         for chances in [
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// For comparison: the naive 95 % interval, checked as often, fails far more often.
+    /// For comparison: the naive 95% interval, checked as often, fails far more often.
     #[test]
     fn an_interval_for_one_look_fails_when_checked_after_every_pair() {
         let mut failed = 0;

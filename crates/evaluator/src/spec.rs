@@ -12,9 +12,9 @@ use tengen_gtp::CommandLine;
 
 use command::split_command;
 pub use error::SpecError;
-use error::nearest;
+use error::{engine, nearest};
 pub use options::PlayerOptions;
-use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
+use options::{GTP_KEYS, MCTS_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 
 /// A player described in one line of text: its kind, then its options.
 ///
@@ -22,17 +22,19 @@ use options::{GTP_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
 /// |---|---|
 /// | `model:PATH` | the network in a model folder or file, with a search |
 /// | `store:DIR` | the champion of a run store |
-/// | `store:DIR@g000012` | the model of that generation in a run store |
+/// | `store:DIR@g000012` | the model of that generation in a run store; `@12` means the same |
 /// | `gtp:COMMAND LINE` | any engine that speaks GTP 2 |
 /// | `random` | random moves (see [`RandomPlayer`](crate::RandomPlayer)) |
-/// | `uniform` | a search that knows the rules and nothing else |
+/// | `mcts` | a tree search over random games (see [`MctsPlayer`](crate::MctsPlayer)) |
+/// | `uniform` | the search of networks over a stand-in that calls every position even and every move equally likely |
 /// | an existing path | a run store if it holds `run.json`, otherwise a model |
 ///
 /// Options follow as `,key=value`. For players that search: `visits`, `method` (the name of a
 /// [`SearchMethod`](tengen_search::SearchMethod)), `candidates`, `noise` (on or off), `temperature`,
 /// `temperature_plies`, `time` (seconds per move, with an anytime method such as puct), `resign` (0 to 1; the player
-/// resigns when its value stays at or below minus this), `c_scale`, and `margin_share`. For GTP engines: `move_s`,
-/// `game_s`, `start_s` (seconds), and `engines` (parallel processes). For all players: `name`.
+/// resigns when its value stays at or below minus this), `c_scale`, and `margin_share`. For `mcts`: `playouts` (random
+/// games per move). For GTP engines: `move_s`, `game_s`, `start_s` (seconds), and `engines` (parallel processes). For
+/// all players: `name`.
 ///
 /// Everything after `gtp:` is the command line, commas included. To add options, quote the command line:
 /// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes, `\"` and `\\` stand for `"` and `\`.
@@ -70,11 +72,13 @@ pub enum PlayerKind {
     Gtp(CommandLine),
     /// Random moves (see [`RandomPlayer`](crate::RandomPlayer)).
     Random,
-    /// A search without a network: every position is a tie and every move equally likely.
+    /// A tree search over random games (see [`MctsPlayer`](crate::MctsPlayer)).
+    Mcts,
+    /// The search of networks over a stand-in: every position is a tie and every move equally likely.
     Uniform,
 }
 
-const FORMS: &[&str] = &["model:", "store:", "gtp:", "random", "uniform"];
+const FORMS: &[&str] = &["model:", "store:", "gtp:", "random", "mcts", "uniform"];
 impl PlayerKind {
     fn word(&self) -> &'static str {
         match self {
@@ -82,6 +86,7 @@ impl PlayerKind {
             PlayerKind::Store { .. } => "store",
             PlayerKind::Gtp(_) => "gtp",
             PlayerKind::Random => "random",
+            PlayerKind::Mcts => "mcts",
             PlayerKind::Uniform => "uniform",
         }
     }
@@ -91,6 +96,7 @@ impl PlayerKind {
             PlayerKind::Model(_) | PlayerKind::Store { .. } | PlayerKind::Uniform => SEARCH_KEYS,
             PlayerKind::Gtp(_) => GTP_KEYS,
             PlayerKind::Random => RANDOM_KEYS,
+            PlayerKind::Mcts => MCTS_KEYS,
         }
     }
 }
@@ -112,6 +118,7 @@ impl FromStr for PlayerSpec {
 fn parse_kind(text: &str) -> Result<PlayerKind, SpecError> {
     match text {
         "random" => return Ok(PlayerKind::Random),
+        "mcts" => return Ok(PlayerKind::Mcts),
         "uniform" => return Ok(PlayerKind::Uniform),
         _ => {}
     }
@@ -137,7 +144,7 @@ fn parse_kind(text: &str) -> Result<PlayerKind, SpecError> {
     let form = text.split_inclusive(':').next().unwrap_or_default();
     Err(SpecError::UnknownKind {
         text: text.chars().take(80).collect(),
-        nearest: nearest(form, FORMS),
+        nearest: engine(text).or_else(|| nearest(form, FORMS).map(str::to_owned)),
     })
 }
 
@@ -152,7 +159,8 @@ fn parse_store(store: &str) -> Result<PlayerKind, SpecError> {
     match store.rsplit_once('@') {
         // An address may contain an @ itself, but then more of the address follows it.
         Some((location, generation)) if !location.is_empty() && !generation.contains('/') => {
-            let number = generation.strip_prefix('g').and_then(|digits| digits.parse().ok());
+            let digits = generation.strip_prefix('g').unwrap_or(generation);
+            let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
             let generation = Some(number.ok_or_else(|| SpecError::BadGeneration(generation.to_owned()))?);
             Ok(PlayerKind::Store {
                 location: location.to_owned(),
@@ -186,8 +194,7 @@ impl fmt::Display for PlayerSpec {
                     false => write!(f, "gtp:{command}")?,
                 }
             }
-            PlayerKind::Random => f.write_str("random")?,
-            PlayerKind::Uniform => f.write_str("uniform")?,
+            PlayerKind::Random | PlayerKind::Mcts | PlayerKind::Uniform => f.write_str(self.kind.word())?,
         }
         options
             .iter()
@@ -213,6 +220,8 @@ mod tests {
         for text in [
             "random",
             "random,name=dice",
+            "mcts",
+            "mcts,playouts=300,name=rollouts",
             "uniform,visits=256,noise=off",
             "model:data/models/a,b/c",
             "model:data/m,visits=64,temperature=0.5,temperature_plies=6",
@@ -245,6 +254,7 @@ mod tests {
                 generation: Some(7)
             }
         );
+        assert_eq!(parse("store:runs/a@7,visits=64"), store);
         let PlayerKind::Gtp(command) = parse("gtp:'my engine' --mode gtp").kind else {
             panic!("a gtp player")
         };
@@ -286,7 +296,9 @@ mod tests {
         assert!(error("uniform,visits=0").contains("from 1"));
         assert!(error("uniform,noise=maybe").contains("on or off"));
         assert!(error("uniform,method=uct").contains("gumbel or puct"));
-        assert!(error("store:x@12").contains("g000012"));
+        assert!(error("store:x@last").contains("12 or g000012"));
+        assert!(error("gnugo").contains("did you mean 'gtp:gnugo --mode gtp'?"));
+        assert!(error("pachi -t 5").contains("did you mean 'gtp:pachi -t 5'?"));
         assert!(error("model:").contains("must be followed by"));
         assert!(error("").contains("does not describe a player"));
         assert!(error("gtp:").contains("empty"));
@@ -308,7 +320,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_text_never_panics(text in "(gtp:|model:|store:|random|uniform|)[\\PC,='\"@:]{0,24}") {
+        fn arbitrary_text_never_panics(text in "(gtp:|model:|store:|random|mcts|uniform|)[\\PC,='\"@:]{0,24}") {
             if let Ok(spec) = text.parse::<PlayerSpec>() {
                 let _ = spec.to_string();
             }

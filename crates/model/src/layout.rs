@@ -218,7 +218,7 @@ impl<C, L> Layers<C, L> {
 
 impl NetworkConfig {
     /// Number of multiplications and additions, each counted as one operation, in the convolutions for one position on
-    /// a board of `area` points. The linear layers, under 1 % of the total, are not counted.
+    /// a board of `area` points. The linear layers, under 1% of the total, are not counted.
     pub fn operations(&self, area: usize) -> u64 {
         let layout = Layout::new(self);
         let kernels = layout.parameters.iter().filter(|tensor| tensor.shape.len() == 4);

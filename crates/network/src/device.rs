@@ -95,7 +95,7 @@ pub enum Precision {
     #[default]
     Fp32,
     /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
-    /// recommended on a GPU. Policy logits differ by about 1 %.
+    /// recommended on a GPU. Policy logits differ by about 1%.
     Bf16,
 }
 

@@ -5,6 +5,17 @@ use std::collections::BTreeMap;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use crate::metrics::{Event, Measured, Rating, Selfplay, Train, Validation};
 
+/// Means over all self-play games of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct WholeSelfplay {
+    /// The games with figures.
+    games: f64,
+    /// The share won by Black, 0 to 1; a tie counts half.
+    pub(super) black_win_share: f64,
+    /// The share that reached the ply limit, 0 to 1.
+    pub(super) unfinished_share: f64,
+}
+
 /// The events of a run, grouped by kind.
 #[derive(Default)]
 pub(super) struct Curves<'a> {
@@ -43,6 +54,26 @@ impl<'a> Curves<'a> {
         curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));
         curves.ratings = newest_ratings(events);
         curves
+    }
+
+    /// Means over all self-play games of the run.
+    pub(super) fn whole_selfplay(&self) -> Option<WholeSelfplay> {
+        let (mut sums, mut before) = (WholeSelfplay::default(), 0);
+        for (_, games) in &self.selfplay {
+            let played = games.games.saturating_sub(before) as f64;
+            before = before.max(games.games);
+            let figures = [games.black_win_share, games.unfinished_share];
+            if played > 0.0 && figures.iter().all(|figure| figure.is_finite()) {
+                sums.games += played;
+                sums.black_win_share += played * games.black_win_share;
+                sums.unfinished_share += played * games.unfinished_share;
+            }
+        }
+        (sums.games > 0.0).then(|| WholeSelfplay {
+            black_win_share: sums.black_win_share / sums.games,
+            unfinished_share: sums.unfinished_share / sums.games,
+            ..sums
+        })
     }
 
     /// The newest training event.
@@ -132,9 +163,9 @@ impl<'a> Curves<'a> {
         vec![
             plot(
                 "Losses",
-                "Cross-entropies of policy, final margin and result, ownership loss per point, and the weighted sum \
-                 that training minimizes.",
-                Axis::showing("loss, nats", &[0.0]),
+                "Policy, final margin and value (the result) are cross-entropies in nats; ownership is a mean squared error \
+                 per point. The total is the weighted sum that training minimizes.",
+                Axis::showing("loss", &[0.0]),
                 vec![
                     curve("total", Tone::Gray, |train| train.total_loss),
                     curve("policy", Tone::Blue, |train| train.policy_loss),
@@ -145,7 +176,8 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Policy entropy",
-                "How undecided the network's policy is. A sudden drop to zero means that it stopped exploring.",
+                "Entropy of the network's policy: low if it is sure of its moves. A sudden drop to zero means that it stopped \
+                 exploring.",
                 Axis::showing("entropy, nats", &[0.0]),
                 vec![curve("network policy", Tone::Blue, |train| train.policy_entropy)],
             ),
@@ -247,7 +279,7 @@ impl<'a> Curves<'a> {
             ),
             self.over_time(
                 "Komi and margin",
-                "The komi believed to be fair, and the mean margin (Black minus White after komi) of the games played.",
+                "Estimated fair komi, and the mean margin (Black minus White after komi) of the games played.",
                 Axis::showing("points", &[0.0]),
                 vec![
                     self.selfplay_curve("fair komi", Tone::Teal, |games| games.fair_komi),
@@ -395,6 +427,21 @@ mod tests {
             .collect();
         assert_eq!(steps, [(0, 10), (3, 20), (4, 30), (5, 40)]);
         assert_eq!(curves.broken_losses(), 4);
+    }
+
+    #[test]
+    fn shares_are_means_over_all_games() {
+        let sample = |games, black_win_share| {
+            Measured::Selfplay(Selfplay {
+                games,
+                black_win_share,
+                unfinished_share: 0.0,
+                ..Selfplay::default()
+            })
+        };
+        let events = events(vec![sample(300, 1.0), sample(300, f64::NAN), sample(400, 0.2)]);
+        let whole = Curves::of(&events).whole_selfplay().unwrap();
+        assert!((whole.black_win_share - 0.8).abs() < 1e-9, "{whole:?}");
     }
 
     #[test]

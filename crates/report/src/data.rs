@@ -15,8 +15,9 @@ use crate::metrics::{self, Event, Measured, Rating};
 
 /// Number of newest self-play games used for calibration.
 const RECENT_GAMES: usize = 500;
-/// Number of newest self-play games to replay.
+/// Number of self-play games to replay, and of the generations they come from.
 const SHOWN_SELFPLAY: usize = 20;
+const SHOWN_GENERATIONS: usize = 5;
 /// Number of newest matches with games to replay, and games of each.
 const SHOWN_MATCHES: usize = 5;
 const SHOWN_PER_MATCH: usize = 4;
@@ -70,7 +71,6 @@ pub(super) struct Data {
     pub(super) name: String,
     /// Facts for the line under the name.
     pub(super) about: Vec<String>,
-    pub(super) location: String,
     /// When the store was read, as text.
     pub(super) written: String,
     pub(super) events: Vec<Event>,
@@ -108,7 +108,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     };
     let recent = reader.newest(&selfplay, RECENT_GAMES, usize::MAX);
     let first_moves = first_moves(&mut reader, &selfplay, &recent);
-    let shown = shown(&mut reader, &recent, &matches);
+    let shown = shown(&mut reader, &selfplay, &matches);
     let models = models(store, &events, &mut problems)?;
     for note in store.games().quarantine_notes().context("cannot list the quarantine")? {
         problems.push(format!(
@@ -120,7 +120,6 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     Ok(Data {
         name,
         about,
-        location: store.location().to_owned(),
         written: written(tengen_records::now_ms() as i64),
         events,
         selfplay: Totals::of(selfplay.iter()).plus(pruned),
@@ -201,14 +200,22 @@ fn most_frequent_size(sizes: impl Iterator<Item = Size>) -> Option<Size> {
         .map(|(_, size)| size)
 }
 
-/// The newest games of self-play and of the newest matches.
-fn shown(
-    reader: &mut Reader<'_>,
-    recent: &[(&ShardInfo, GameRecord)],
-    matches: &[ShardInfo],
-) -> Vec<(String, GameRecord)> {
-    let of_model = |(shard, game): &(&ShardInfo, GameRecord)| (format!("model {}", shard.generation()), game.clone());
-    let mut shown: Vec<_> = recent.iter().take(SHOWN_SELFPLAY).map(of_model).collect();
+/// Games of self-play from the whole run, the newest generation first, then games of the newest matches. Every game has
+/// a name of its own.
+fn shown(reader: &mut Reader<'_>, selfplay: &[ShardInfo], matches: &[ShardInfo]) -> Vec<(String, GameRecord)> {
+    let mut shown = Vec::new();
+    let generations: BTreeSet<_> = selfplay.iter().map(ShardInfo::generation).collect();
+    for (generation, games) in spread(&generations.into_iter().collect::<Vec<_>>()) {
+        let of_generation: Vec<_> = selfplay
+            .iter()
+            .filter(|shard| shard.generation() == generation)
+            .cloned()
+            .collect();
+        let found = reader.newest(&of_generation, games, FIRST_MOVE_SHARDS);
+        for (number, (_, game)) in found.into_iter().take(games).enumerate() {
+            shown.push((format!("generation {generation}, game {}", number + 1), game));
+        }
+    }
     let mut of_match: BTreeMap<&str, Vec<ShardInfo>> = BTreeMap::new();
     for shard in matches {
         if let Collection::Match { id } = &shard.collection {
@@ -218,15 +225,37 @@ fn shown(
     let mut newest: Vec<_> = of_match.into_iter().collect();
     newest.sort_by_key(|(_, shards)| std::cmp::Reverse(shards.iter().map(|shard| shard.name.created_ms).max()));
     for (id, shards) in newest.iter().take(SHOWN_MATCHES) {
-        for (_, game) in reader
+        for (number, (_, game)) in reader
             .newest(shards, SHOWN_PER_MATCH, usize::MAX)
             .into_iter()
             .take(SHOWN_PER_MATCH)
+            .enumerate()
         {
-            shown.push(((*id).to_owned(), game));
+            shown.push((format!("{}, game {}", match_name(id), number + 1), game));
         }
     }
     shown
+}
+
+/// Up to [`SHOWN_GENERATIONS`] of the generations, the newest first and the oldest last, and how many games of each to
+/// show.
+fn spread(generations: &[u32]) -> Vec<(u32, usize)> {
+    let rows = generations.len().min(SHOWN_GENERATIONS);
+    let place = |row: usize| (generations.len() - 1) * (rows - 1 - row) / (rows - 1).max(1);
+    let games = |row: usize| SHOWN_SELFPLAY / rows + usize::from(row < SHOWN_SELFPLAY % rows);
+    (0..rows).map(|row| (generations[place(row)], games(row))).collect()
+}
+
+/// The name of a match without the hashes in its id: `gate of g000011 against g000007`.
+fn match_name(id: &str) -> String {
+    let players = id.strip_prefix("gate-").and_then(|players| players.split_once("-vs-"));
+    match players {
+        Some((candidate, champion)) => {
+            let short = |model: &str| model.split('-').next().unwrap_or_default().to_owned();
+            format!("gate of {} against {}", short(candidate), short(champion))
+        }
+        None => id.to_owned(),
+    }
 }
 
 /// The store's models with the costs from their own files or, if those lack them, from the metrics.
@@ -281,7 +310,14 @@ fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
 
 fn about(store: &Store, problems: &mut Vec<String>) -> (String, Vec<String>) {
     match store.run_info() {
-        Ok(Some(run)) => (run.run_id, vec![run.sizes.join(", "), format!("rules {}", run.rules)]),
+        Ok(Some(run)) => {
+            let name = run.config["name"].as_str().unwrap_or(&run.run_id).to_owned();
+            let mut about = vec![run.sizes.join(", "), format!("rules {}", run.rules)];
+            if name != run.run_id {
+                about.push(format!("run {}", run.run_id));
+            }
+            (name, about)
+        }
         Ok(None) => ("a store without a run".into(), Vec::new()),
         Err(error) => {
             problems.push(format!("run.json could not be read: {error}"));
@@ -300,6 +336,24 @@ fn written(now_ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn games_are_spread_over_the_generations() {
+        assert_eq!(spread(&[]), []);
+        assert_eq!(spread(&[7]), [(7, 20)]);
+        assert_eq!(spread(&[0, 1, 2]), [(2, 7), (1, 7), (0, 6)]);
+        let many: Vec<u32> = (0..41).collect();
+        assert_eq!(spread(&many), [(40, 4), (30, 4), (20, 4), (10, 4), (0, 4)]);
+    }
+
+    #[test]
+    fn matches_are_named_in_words() {
+        assert_eq!(
+            match_name("gate-g000011-0aa1fdf832b0-vs-g000007-5d3878319a6a"),
+            "gate of g000011 against g000007"
+        );
+        assert_eq!(match_name("rating-5x5"), "rating-5x5");
+    }
 
     #[test]
     fn formats_times() {

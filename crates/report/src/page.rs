@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::curves::Curves;
-use super::data::Data;
+use super::data::{Data, ModelRow};
 use super::openings::percent;
 use super::plot::Plot;
 use super::{Refresh, calibration, replay, tables};
@@ -96,7 +96,7 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
         p.soft {
             @for about in &data.about { (about) " · " }
             @if curves.seconds() > 0.0 { (duration(curves.seconds())) " of run time · " }
-            "written " (data.written) " · " code { (data.location) }
+            "written " (data.written)
         }
         nav { @for (id, name) in links { a href=(format!("#{id}")) { (name) } } }
     }
@@ -116,7 +116,7 @@ fn plots(id: &str, title: &str, plots: &[Plot]) -> Markup {
     }
 }
 
-/// The headline figures; unknown ones are omitted.
+/// The headline figures, of the whole run unless they say otherwise; unknown ones are omitted.
 fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
@@ -129,27 +129,34 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     }
     fact(thousands(data.selfplay.games), "self-play games");
     fact(thousands(data.selfplay.positions), "positions in them");
+    let newest = data.models.last();
+    let of_newest = |figure: fn(&ModelRow) -> Option<f64>| newest.and_then(figure).unwrap_or(0.0).max(0.0) as u64;
+    if data.selfplay.games > 0 {
+        let plies = data.selfplay.positions as f64 / data.selfplay.games as f64;
+        fact(format!("{plies:.1}"), "plies per game");
+    }
     if let Some(games) = curves.last_selfplay() {
-        fact(thousands(games.evaluations), "network evaluations");
-        if games.evaluations_per_second.is_finite() {
-            fact(
-                thousands(games.evaluations_per_second.round().max(0.0) as u64),
-                "evaluations per second",
-            );
+        // The samples end before the run does; the newest model has the totals as of its end.
+        let evaluations = games.evaluations.max(of_newest(|model| model.evaluations));
+        fact(thousands(evaluations), "network evaluations");
+        if curves.seconds() > 0.0 {
+            let rate = evaluations as f64 / curves.seconds();
+            fact(thousands(rate.round() as u64), "evaluations per second");
         }
-        let finite = [
-            (games.mean_plies, 1, "plies per game"),
-            (games.fair_komi, 1, "fair komi"),
-        ];
-        for (value, decimals, what) in finite.into_iter().filter(|figure| figure.0.is_finite()) {
-            fact(format!("{value:.decimals$}"), what);
+        if games.fair_komi.is_finite() {
+            fact(format!("{:.1}", games.fair_komi), "latest fair komi");
         }
-        fact(percent(games.black_win_share), "won by Black");
-        fact(percent(games.unfinished_share), "unfinished games");
+    }
+    if let Some(whole) = curves.whole_selfplay() {
+        fact(percent(whole.black_win_share), "won by Black");
+        fact(percent(whole.unfinished_share), "unfinished games");
     }
     if let Some(train) = curves.last_train() {
-        fact(thousands(train.step), "training steps");
-        fact(format!("{:.3}", train.total_loss), "total loss");
+        fact(
+            thousands(train.step.max(of_newest(|model| model.step))),
+            "training steps",
+        );
+        fact(format!("{:.3}", train.total_loss), "latest total loss");
     }
     if let Some(cpu) = data.models.last().and_then(|model| model.cpu_seconds) {
         fact(duration(cpu), "CPU time to the newest model");
@@ -165,9 +172,10 @@ fn viewer(games: usize) -> Markup {
     html! {
         @if games == 0 { p.none { "No games yet." } } @else {
             p.soft {
-                "Arrow keys, Home and End also work. Blue points: the search's favorite next moves, in percent."
+                "While the board is in view, the left and right arrow keys also work; after a click into this box, Home and \
+                 End do, too. Blue points: the search's favorite next moves, in percent."
             }
-            div.card.viewer {
+            div.card.viewer #viewer tabindex="0" {
                 svg #board role="img" aria-label="board" {}
                 div {
                     label { span.soft { "Game" } select #choice {} }

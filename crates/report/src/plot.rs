@@ -21,7 +21,8 @@ const MAX_HOVERS: usize = 60;
 const INK: RGBColor = RGBColor(0x5f, 0x66, 0x6d);
 const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
 
-/// The color of a curve. The style sheet has the same values.
+/// The color of a curve, distinct also to people who are color-blind. The style sheet has the same values and gives each
+/// its own dashes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Blue,
@@ -34,21 +35,22 @@ pub(super) enum Tone {
 impl Tone {
     fn color(self) -> RGBColor {
         match self {
-            Tone::Blue => RGBColor(0x2a, 0x78, 0xd6),
-            Tone::Orange => RGBColor(0xd9, 0x61, 0x0f),
-            Tone::Teal => RGBColor(0x0f, 0x9a, 0x78),
-            Tone::Purple => RGBColor(0x7a, 0x5b, 0xd0),
-            Tone::Gray => RGBColor(0x8a, 0x90, 0x96),
+            Tone::Blue => RGBColor(0x00, 0x60, 0xa8),
+            Tone::Orange => RGBColor(0xc2, 0x4e, 0x00),
+            Tone::Teal => RGBColor(0x00, 0x87, 0x5f),
+            Tone::Purple => RGBColor(0xb0, 0x56, 0x8f),
+            Tone::Gray => RGBColor(0x2b, 0x30, 0x36),
         }
     }
 
-    fn class(self) -> &'static str {
-        match self {
-            Tone::Blue => "blue",
-            Tone::Orange => "orange",
-            Tone::Teal => "teal",
-            Tone::Purple => "purple",
-            Tone::Gray => "gray",
+    /// A short piece of the curve for the legend.
+    fn key(self) -> Markup {
+        let RGBColor(red, green, blue) = self.color();
+        let stroke = format!("#{red:02X}{green:02X}{blue:02X}");
+        html! {
+            svg.plot viewBox="0 0 88 18" aria-hidden="true" {
+                polyline points="0,9 88,9" stroke=(stroke) stroke-width="4" {}
+            }
         }
     }
 }
@@ -153,7 +155,7 @@ impl Plot {
                 @if enough {
                     @if self.series.len() > 1 { div.legend {
                         @for series in self.series.iter().filter(|series| !series.points.is_empty()) {
-                            span { i.(series.tone.class()).dashed[series.shape == Shape::Reference] {} (series.name) }
+                            span { (series.tone.key()) (series.name) }
                         }
                     } }
                     @match self.svg() {

@@ -172,6 +172,7 @@ fn result_words(game: &GameRecord) -> String {
     match (game.end_reason, game.margin_points()) {
         (EndReason::Resign, _) => format!("{winner} wins by resignation"),
         (EndReason::Forfeit, _) => format!("{winner} wins by forfeit"),
+        (_, Some(margin)) if margin.abs() == 1.0 => format!("{winner} wins by 1 point"),
         (_, Some(margin)) => format!("{winner} wins by {} points", margin.abs()),
         (_, None) => format!("{winner} wins"),
     }

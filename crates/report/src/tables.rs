@@ -14,7 +14,8 @@ const MOST_ROWS: usize = 60;
 pub(super) fn models(rows: &[ModelRow]) -> Markup {
     html! {
         @if rows.is_empty() { p.none { "No models yet." } } @else {
-            div.card.table { table {
+            p.soft.table-hint { "Scroll the table sideways to see all columns." }
+            div.card.table tabindex="0" { table {
                 tr {
                     th.left { "model" } th.left { "status" } th { "Elo" } th { "95% interval" } th { "steps" }
                     th { "games" } th { "positions" } th { "evaluations" } th { "CPU time" } th { "GPU time" }
@@ -58,7 +59,8 @@ pub(super) fn gates(events: &[Event]) -> Markup {
     let verdicts: Vec<_> = events.iter().filter_map(verdict).collect();
     html! {
         @if verdicts.is_empty() { p.none { "No gate matches yet." } } @else {
-            div.card.table { table {
+            p.soft.table-hint { "Scroll the table sideways to see all columns." }
+            div.card.table tabindex="0" { table {
                 tr {
                     th { "after" } th.left { "candidate" } th.left { "champion" } th.left { "verdict" } th { "games" }
                     th { "points" } th { "Elo (95% interval)" } th { "LLR" } th.left { "reason" }
@@ -83,8 +85,21 @@ fn verdict_row(at: f64, gate: &Gate) -> Markup {
             td { @if played { (percent(gate.points_share)) } @else { "–" } }
             td { @if played { (interval) } @else { "–" } }
             td { @if played && gate.llr.is_finite() { (format!("{:+.2}", gate.llr)) } @else { "–" } }
-            td.words { (gate.reason) }
+            td.words { (reason_in_words(&gate.reason)) }
         }
+    }
+}
+
+/// A gate's reason as in its files, in words.
+fn reason_in_words(reason: &str) -> &str {
+    match reason {
+        "always_promote" => "every candidate is promoted",
+        "test_accepted" => "the sequential test found it stronger",
+        "test_rejected" => "the sequential test did not find it stronger",
+        "game_limit" => "the maximum number of games was played",
+        "forgot" => "it is weaker than an older champion",
+        "stopped" => "the match was stopped",
+        other => other,
     }
 }
 
@@ -134,7 +149,7 @@ mod tests {
         let gate = Gate {
             candidate: "a<b".into(),
             promoted: true,
-            reason: "first model".into(),
+            reason: "game_limit".into(),
             ..Gate::default()
         };
         let event = Event {
@@ -143,7 +158,7 @@ mod tests {
             measured: Measured::Gate(gate),
         };
         let page = gates(&[event]).into_string();
-        for part in ["a&lt;b", "promoted", "first model", "1 min 01 s"] {
+        for part in ["a&lt;b", "promoted", "maximum number of games", "1 min 01 s"] {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(!page.contains("NaN"), "{page}");

@@ -317,7 +317,7 @@ fn a_run_gives_a_self_contained_page() {
         "champion",
         "Elo",
         "the sequential test accepted",
-        "model 6",
+        "generation 6",
         "g000004-",
         "mean result",
     ] {
@@ -328,8 +328,19 @@ fn a_run_gives_a_self_contained_page() {
     for outside in ["src=\"http", "href=\"http", "url(", "@import", "NaN"] {
         assert!(!page.contains(outside), "{outside}");
     }
+    assert!(
+        !page.contains(&folder.path().display().to_string()),
+        "stores are copied"
+    );
     let games = games_of(&page);
     assert_eq!(games.as_array().unwrap().len(), 20 + 3 * 4);
+    let titles: std::collections::BTreeSet<_> = games
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|game| game["title"].to_string())
+        .collect();
+    assert_eq!(titles.len(), 20 + 3 * 4, "every game has a name of its own");
     assert_eq!(games[0]["white"], "g000002-</script>");
 }
 
@@ -461,7 +472,10 @@ fn games_can_be_replayed_in_a_browser() {
     let count = game.plies.len();
     let boards: Vec<_> = (0..=count).map(|plies| stones(&game, plies)).collect();
     assert_eq!(found["boards"], json!(boards));
-    assert_eq!(found["at"], json!([count, count - 1, 0, 1, count, count - 1, 0, count]));
+    assert_eq!(
+        found["at"],
+        json!([count, count - 1, 0, 1, 1, count, count - 1, 0, count])
+    );
     assert_eq!(found["back"], json!(true));
     let shards = store.games().list_shards(&GamesOf::Match("gate-0".into())).unwrap();
     let games = store.games().read(&shards[0]).unwrap();

@@ -155,9 +155,16 @@
       show(Math.round((((event.clientX - box.left) / box.width) * 400 - 10) / 380 * game.turns.length));
     });
     const keys = { Home: "first", ArrowLeft: "previous", ArrowRight: "next", End: "last" };
+    const inView = () => {
+      const box = $("viewer").getBoundingClientRect();
+      return box.top < window.innerHeight && box.bottom > 0;
+    };
     document.addEventListener("keydown", (event) => {
       if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey) return;
-      if (["SELECT", "INPUT"].includes(event.target.tagName)) return;
+      if (event.target.closest && event.target.closest("select, input, .table")) return;
+      // Home and End scroll the page, unless the user works in the viewer.
+      const focused = $("viewer").contains(event.target);
+      if (!focused && (event.key === "Home" || event.key === "End" || !inView())) return;
       event.preventDefault();
       $(keys[event.key]).click();
     });
@@ -166,7 +173,8 @@
 
   // Steps through the first game and writes down what was on the board; a test reads it.
   function selfTest() {
-    const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const press = (key, target = $("viewer")) =>
+      target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     const drawn = () => {
       const points = new Array(game.width * game.height).fill(".");
       for (const stone of $("board").querySelectorAll("circle.black, circle.white")) {
@@ -181,6 +189,7 @@
     press("ArrowLeft"); at.push(shown);
     press("Home"); at.push(shown);
     press("ArrowRight"); at.push(shown);
+    press("End", document.body); at.push(shown);
     press("End"); at.push(shown);
     $("previous").click(); at.push(shown);
     $("first").click(); at.push(shown);

@@ -139,6 +139,36 @@ impl Position {
         banned
     }
 
+    /// Whether a play at an empty point removes the player's own chain. The other rules are not consulted.
+    ///
+    /// # Panics
+    /// If the point is off the board. The answer for a point with a stone means nothing.
+    #[inline]
+    pub fn is_suicide(&self, point: Point) -> bool {
+        !self.has_empty_neighbor(point.index()) && self.effect(point.index()).suicide
+    }
+
+    /// Whether a play at an empty point is legal, is not suicide, and does not fill a one-point eye of the player to
+    /// move.
+    #[inline]
+    pub(crate) fn is_sensible(&self, point: Point) -> bool {
+        !self.is_one_point_eye(point, self.to_move) && self.is_legal(Move::Play(point)) && !self.is_suicide(point)
+    }
+
+    /// The points where the player to move may play without suicide and without filling a one-point eye of their own
+    /// ([`Position::is_one_point_eye`]); none once the game is over.
+    ///
+    /// A game in which both players choose among these points, and pass when there are none, always ends.
+    pub fn sensible_points(&self) -> PointSet {
+        let mut sensible = self.legal_points();
+        for point in sensible {
+            if self.is_one_point_eye(point, self.to_move) || self.is_suicide(point) {
+                sensible.remove(point);
+            }
+        }
+        sensible
+    }
+
     #[inline]
     fn handicap_permits(&self, mv: Move) -> Result<(), IllegalMove> {
         match (self.handicap_due(), mv) {

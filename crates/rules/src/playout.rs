@@ -1,10 +1,25 @@
-//! Random games for measuring speed.
+//! Random games: rollouts for search without a network, and workloads for measuring speed.
 //!
 //! The crate has no source of randomness of its own: callers pass a function that returns 64 random bits.
 
 use crate::moves::Move;
 use crate::point::Point;
 use crate::position::Position;
+
+/// Plays a random game for a search and returns the number of turns taken.
+///
+/// Each turn is chosen with equal probability among the legal plays that neither fill a one-point eye of the player to
+/// move ([`Position::is_one_point_eye`]) nor remove the player's own chain; if there is none, it is a pass. The game
+/// ends after two passes or `3 * area` turns.
+pub fn rollout(position: &mut Position, mut random: impl FnMut() -> u64) -> usize {
+    let limit = 3 * position.size().area();
+    let start = position.ply();
+    while !position.is_over() && position.ply() - start < limit {
+        let mv = rollout_move(position, &mut random);
+        position.play_unchecked(mv);
+    }
+    position.ply() - start
+}
 
 /// Plays a light random game to its end and returns the number of turns taken.
 ///
@@ -37,6 +52,22 @@ pub fn uniform_playout(position: &mut Position, mut random: impl FnMut() -> u64)
         position.play_unchecked(legal.nth(choice).map_or(Move::Pass, Move::Play));
     }
     position.ply() - start
+}
+
+/// A random move that spares the player's own eyes and chains.
+#[inline]
+fn rollout_move(position: &Position, random: &mut impl FnMut() -> u64) -> Move {
+    let mut untried = position.empty_points();
+    for count in (1..=untried.len()).rev() {
+        let Some(point) = untried.nth(below(random(), count)) else {
+            break;
+        };
+        if position.is_sensible(point) {
+            return Move::Play(point);
+        }
+        untried.remove(point);
+    }
+    Move::Pass
 }
 
 /// The first legal point from `start` on that does not fill the player's own one-point eye, or a pass.

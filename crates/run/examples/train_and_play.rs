@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<()> {
     let config = RunConfig::load(Path::new("configs/5x5.toml"), &[format!("budget.minutes={minutes}")])?;
     let setup = Setup::default();
     let summary = tengen_run::run(&config, &location, &setup)?.context("nothing stops this run")?;
-    println!("{}", summary.in_words());
+    println!("{}", summary.in_words(&location));
 
     let store = Store::open(&location, Create::Never)?;
     let (_, champion) = store.models().champion()?.context("a finished run has a champion")?;

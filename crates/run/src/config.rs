@@ -7,6 +7,8 @@ mod load;
 mod loop_config;
 mod overrides;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +64,18 @@ fn one() -> u64 {
     1
 }
 
+/// Collects the values of all keys of a section, whose own key is `prefix`; lists count as values.
+fn flatten(prefix: &str, section: &toml::Table, all: &mut BTreeMap<String, String>) {
+    for (name, value) in section {
+        match value {
+            toml::Value::Table(section) => flatten(&format!("{prefix}{name}."), section, all),
+            value => {
+                all.insert(format!("{prefix}{name}"), value.to_string());
+            }
+        }
+    }
+}
+
 impl RunConfig {
     /// The effective configuration as TOML with every key, except optional keys that are not set.
     pub fn table(&self) -> anyhow::Result<toml::Table> {
@@ -94,6 +108,20 @@ impl RunConfig {
     /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.
     pub fn id(&self) -> anyhow::Result<String> {
         Ok(tengen_store::sha256_hex(toml::to_string(self)?.as_bytes())[..12].to_owned())
+    }
+
+    /// The keys whose values differ from those of an earlier configuration, such as `budget.minutes 1.0 -> 2.5`.
+    pub(crate) fn changes_since(&self, earlier: &RunConfig) -> anyhow::Result<Vec<String>> {
+        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+        flatten("", &earlier.table()?, &mut before);
+        flatten("", &self.table()?, &mut after);
+        let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let text = |values: &BTreeMap<String, String>, key| values.get(key).cloned().unwrap_or("unset".to_owned());
+        Ok(keys
+            .into_iter()
+            .filter(|&key| before.get(key) != after.get(key))
+            .map(|key| format!("{key} {} -> {}", text(&before, key), text(&after, key)))
+            .collect())
     }
 
     fn check(&self) -> Result<(), Fault> {

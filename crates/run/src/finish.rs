@@ -35,11 +35,9 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         .iter()
         .cloned()
         .try_for_each(|rating| record(Measured::Rating(rating)))?;
-    run.watch
-        .closing_step(Some("matches of the champion against simple players"));
-    let summary = Summary::of(run, &training, &ledger, ratings);
-    run.watch.closing_step(None);
-    let Some(summary) = summary? else { return Ok(None) };
+    let Some(summary) = Summary::of(run, &training, &ledger, ratings)? else {
+        return Ok(None);
+    };
     write_report(&run.store, &run.folder()?.join("report.html"), Refresh::Never)?;
     Ok(Some(summary))
 }

@@ -26,6 +26,9 @@ pub struct Setup {
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
+    /// Games of each match after the run, where 0 plays none; `None` lets the size of the board and the length of the run
+    /// decide.
+    pub closing_games: Option<usize>,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
     /// Setting it ends the run cleanly: games are published or kept, and a checkpoint is written.
@@ -37,6 +40,7 @@ impl Default for Setup {
         Setup {
             predictor: PredictorOptions::default(),
             scratch: None,
+            closing_games: None,
             watch: Arc::new(Silent),
             stop: Arc::default(),
         }
@@ -55,6 +59,8 @@ pub struct Opened {
     pub run_id: String,
     /// The device and number format that networks run with.
     pub options: PredictorOptions,
+    /// Games of each match after the run; see [`Setup::closing_games`].
+    pub closing_games: Option<usize>,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
     /// Ends the run cleanly when set.
@@ -98,6 +104,7 @@ impl Opened {
             config_id,
             run_id: stored.run_id.clone(),
             options,
+            closing_games: setup.closing_games,
             watch: Arc::clone(&setup.watch),
             stop: Arc::clone(&setup.stop),
             scratch,

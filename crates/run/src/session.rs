@@ -61,10 +61,11 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     if budget.spent(&before, training.games(), training.steps()) >= 1.0 {
         return Ok(true);
     }
+    training.say_changed_settings()?;
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::open(&run.folder()?)?;
-    let status = Mutex::new(Status::resumed(&training));
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
+    let status = Mutex::new(Status::resumed(&training, generation));
     let start_with = first_update(run, &training, generation)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
     let title = format!(

@@ -32,6 +32,8 @@ pub(crate) struct Status {
     pub selfplay_waits: bool,
     /// Whether the trainer lacks games for one more step.
     pub trainer_waits: bool,
+    /// Whether the store has too few positions for the first step.
+    too_few_positions: bool,
     samples: u64,
     window_positions: u64,
     counters: CounterValues,
@@ -80,18 +82,22 @@ struct Speed {
 }
 
 impl Status {
-    /// The status of a run that is about to start or resume.
-    pub(crate) fn resumed(training: &Training) -> Status {
+    /// The status of a run that is about to start or resume with models up to a generation.
+    pub(crate) fn resumed(training: &Training, generation: u32) -> Status {
         let now = Instant::now();
         let mut status = Status {
             games: 0,
             positions: 0,
             steps: 0,
             fair_komi: FairKomi::new(),
-            gate: "waiting for the first candidate".to_owned(),
+            gate: match generation {
+                0 => "waiting for the first candidate".to_owned(),
+                _ => format!("waiting for the next candidate, generation {}", generation + 1),
+            },
             trouble: None,
             selfplay_waits: false,
             trainer_waits: false,
+            too_few_positions: true,
             samples: training.trained(),
             window_positions: 0,
             counters: CounterValues::default(),
@@ -123,6 +129,7 @@ impl Status {
         self.steps = training.steps();
         self.samples = training.trained();
         self.window_positions = training.window_positions();
+        self.too_few_positions = training.has_too_few_positions();
         self.fair_komi.clone_from(training.fair_komi());
     }
 
@@ -192,46 +199,47 @@ impl Status {
     /// The contents of the screen.
     pub(crate) fn view(&self, run: &Opened, spent: f64) -> View {
         let sums = &self.recent;
-        let recent = match sums.games {
+        let length = match sums.games {
             0 => String::new(),
-            games => format!(
-                ", {:.0} plies per game, {:.1}% unfinished",
-                sums.plies as f64 / games as f64,
-                100.0 * sums.unfinished as f64 / games as f64
-            ),
+            games => format!(", {:.0} plies per game", sums.plies as f64 / games as f64),
         };
-        let loss = self.last_losses.as_ref().map_or_else(
-            || {
-                format!(
-                    "waiting for {}",
-                    counted(run.config.loop_config.start_positions, "position")
-                )
-            },
-            |losses| {
-                format!(
-                    "loss {:.3} (policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2})",
-                    losses.total, losses.policy, losses.value, losses.margin, losses.ownership
-                )
-            },
-        );
+        let unfinished = match sums.unfinished {
+            0 => String::new(),
+            unfinished => format!(", {:.1}% unfinished", 100.0 * unfinished as f64 / sums.games as f64),
+        };
+        let loss = match &self.last_losses {
+            Some(losses) => format!("loss {:.3}", losses.total),
+            None if self.too_few_positions => format!(
+                "waiting for {}",
+                counted(run.config.loop_config.start_positions, "position")
+            ),
+            None => "no step since this start".to_owned(),
+        };
         let held_out = self.validation.as_ref().map_or_else(String::new, |validation| {
-            format!(", held out {:.3}", validation.losses.total)
+            format!("; held-out games {:.3}", validation.losses.total)
+        });
+        let losses = self.last_losses.as_ref().map(|losses| {
+            format!(
+                "policy {:.2}, value {:.2}, margin {:.2}, ownership {:.2}{held_out}",
+                losses.policy, losses.value, losses.margin, losses.ownership
+            )
         });
         let limited = run.config.budget.is_limited();
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
-                "{}, {:.0} games/s, {} evaluations/s{recent}",
+                "{}, {:.0} games/s, {} evaluations/s{length}{unfinished}",
                 counted(self.games, "game"),
                 self.speed.games_per_second,
                 thousands(self.speed.evaluations_per_second as u64),
             ),
             training: format!(
-                "step {}, {loss}{held_out}, window {} of {}",
+                "step {}, {loss}, window {} of {}",
                 thousands(self.steps),
                 thousands(self.window_positions),
                 counted(self.positions, "position")
             ),
+            losses: losses.unwrap_or_default(),
             gate: self.gate.clone(),
             waiting: self.waiting(run),
             spent: limited.then_some(spent.min(1.0)),

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -27,15 +28,22 @@ use crate::training::Training;
 const VISITS: u32 = 64;
 
 /// The players that the champion is measured against.
-const OPPONENTS: [&str; 2] = ["random", "uniform,visits=256"];
+const OPPONENTS: [&str; 2] = ["random", "mcts,playouts=1000"];
+
+/// The fewest games of a match, unless none are wanted.
+const FEWEST_GAMES: usize = 4;
+
+/// Seconds of the run for each game of a match, so that the matches stay short beside a short run.
+const RUN_SECONDS_PER_GAME: f64 = 1.5;
+
+/// Games played side by side in each match: they share batches, and some finish early enough to show progress.
+const PARALLEL: usize = 32;
 
 /// Everything reported at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// Name of the run's configuration.
     pub name: String,
-    /// Location of the store, a folder or a URL.
-    pub store: String,
     /// Id of the champion at the end of the run.
     pub champion: String,
     /// The board that the champion was measured on.
@@ -110,6 +118,7 @@ impl Summary {
                 serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?,
             ));
         }
+        let played = run.closing_games != Some(0);
         let size = *run.config.sizes()?.first().context("the configuration has no board")?;
         let subject = Subject {
             run,
@@ -117,12 +126,12 @@ impl Summary {
             weights: run.weights(&champion.model_id)?,
             size,
         };
-        let Some(results) = subject.matches()? else {
+        let games = subject.games(run.closing_games, ledger.elapsed_seconds);
+        let Some(results) = subject.matches(games)? else {
             return Ok(None);
         };
         let summary = Summary {
             name: run.config.name.clone(),
-            store: run.store.location().to_owned(),
             champion: champion.model_id.to_string(),
             size: size.to_string(),
             games: training.games(),
@@ -133,12 +142,16 @@ impl Summary {
             first_move: subject.first_move()?,
             results,
         };
-        run.store.files().put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
+        // Without its matches it is not stored, so that a later start can still play them.
+        if played {
+            run.store.files().put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
+        }
         Ok(Some(summary))
     }
 
-    /// The summary as text for the terminal, several lines long.
-    pub fn in_words(&self) -> String {
+    /// The summary as text for the terminal, several lines long. `store` is where the store is now, a folder or a URL;
+    /// the summary itself does not contain it, because stores are copied.
+    pub fn in_words(&self, store: &str) -> String {
         let mut lines = vec![
             format!("\nResults of the run {} on the {} board", self.name, self.size),
             String::new(),
@@ -155,15 +168,16 @@ impl Summary {
                 duration(self.cost.cpu_seconds)
             ),
             String::new(),
-            "  Elo of the models that played gate matches (the untrained network is 0; 95% intervals):".to_owned(),
+            "  Elo of the models that played gate matches (the untrained network is 0)".to_owned(),
+            "  with 95% intervals, and their cost in evaluations and CPU time:".to_owned(),
         ];
         lines.extend(self.elo.iter().map(Rated::in_words));
         let first = &self.first_move;
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
-            "  On the empty board at komi {} it plays {} ({});\n  Black's value is {:+.2} (-1 is a loss, +1 a win), \
-             the expected margin before komi {:+.1} points",
+            "  On the empty board at komi {} it plays {} ({}).\n  Black's value is {:+.2} (-1 is a loss, +1 a win), \
+             the margin before komi {:+.1} points.",
             first.komi,
             first.mv,
             counted(first.visits.into(), "visit"),
@@ -173,9 +187,10 @@ impl Summary {
         lines.push(String::new());
         lines.extend(self.results.iter().map(Outcome::in_words));
         if self.results.is_empty() {
-            lines.push("  No matches were played on a board this large; play some with `tengen match`.".to_owned());
+            lines.push(format!(
+                "  No closing matches were played; to play some:\n    tengen match --a store:{store} --b mcts"
+            ));
         }
-        let store = &self.store;
         lines.extend([
             String::new(),
             format!("  Models   {store}/models"),
@@ -185,7 +200,7 @@ impl Summary {
                 false => format!("  Report   {store}/report.html"),
             },
             String::new(),
-            format!("  To play against it in any Go program:  tengen gtp --model store:{store} --visits 64"),
+            format!("  To play against it in any Go program:\n    tengen gtp --model store:{store} --visits 64"),
         ]);
         lines.join("\n")
     }
@@ -194,7 +209,7 @@ impl Summary {
 impl Rated {
     fn in_words(&self) -> String {
         format!(
-            "    {}  {:>6}  ({})  after {}, {} of CPU time",
+            "    {}  {:>6} ({}), {}, {}",
             self.model,
             elo(self.elo),
             elo_interval(self.low, self.high),
@@ -242,12 +257,30 @@ impl Outcome {
         } else {
             "with colors alternated"
         };
+        let open = (*games as u64).saturating_sub(wins + ties + losses);
+        let unfinished = match open {
+            0 => String::new(),
+            open => format!(", {open} without a result"),
+        };
         format!(
-            "  Against {opponent} {side} at komi {komi}: {wins} won, {ties} tied, {losses} lost of {}; \
-             {full_board_wins} won with the whole board",
+            "  Against {opponent} {side} at komi {komi}:\n    {wins} won, {ties} tied, {losses} lost{unfinished} of {}; \
+             {full_board_wins} with the whole board",
             counted(*games as u64, "game")
         )
     }
+}
+
+/// Games of each match: at most so many that a match takes seconds on a board of this size, and fewer after a short run.
+fn affordable_games(size: Size, run_seconds: f64) -> usize {
+    let most = match size.area() {
+        0..=25 => 100,
+        26..=49 => 40,
+        50..=81 => 10,
+        _ => return 0,
+    };
+    // An even number, so that both colors are played equally often.
+    let by_time = 2 * (run_seconds / RUN_SECONDS_PER_GAME / 2.0) as usize;
+    by_time.clamp(FEWEST_GAMES, most)
 }
 
 struct Subject<'a> {
@@ -258,14 +291,10 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Games of each match: as many as are affordable for the size of the board.
-    fn games(&self) -> usize {
-        match self.size.area() {
-            0..=25 => 100,
-            26..=49 => 40,
-            50..=81 => 10,
-            _ => 0,
-        }
+    /// Games of each match: as many as asked, otherwise as many as are affordable for the size of the board and the
+    /// length of the run.
+    fn games(&self, asked: Option<usize>, run_seconds: f64) -> usize {
+        asked.unwrap_or_else(|| affordable_games(self.size, run_seconds))
     }
 
     /// Half a point less than the board's area where Black can own the whole board, otherwise the champion's fair komi.
@@ -303,8 +332,7 @@ impl Subject<'_> {
     }
 
     /// Plays the matches in parallel on the machine's cores.
-    fn matches(&self) -> anyhow::Result<Option<Vec<Outcome>>> {
-        let games = self.games();
+    fn matches(&self, games: usize) -> anyhow::Result<Option<Vec<Outcome>>> {
         if games == 0 {
             return Ok(Some(Vec::new()));
         }
@@ -313,7 +341,16 @@ impl Subject<'_> {
             jobs.push((opponent, AColor::Black, self.komi()?));
             jobs.push((opponent, AColor::Alternate, Komi::from_half_points(0)));
         }
-        let play = |(opponent, color, komi): (&'static str, AColor, Komi)| self.meet(opponent, color, komi, games);
+        let (done, all) = (Mutex::new(0), (jobs.len() * games) as u64);
+        self.run.watch.closing_games(0, all);
+        let count = || {
+            // Locked while it is shown, so that the watch sees the numbers in order.
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            self.run.watch.closing_games(*done, all);
+        };
+        let play =
+            |(opponent, color, komi): (&'static str, AColor, Komi)| self.meet(opponent, color, komi, games, &count);
         let mut outcomes = Vec::new();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         for batch in jobs.chunks(cores) {
@@ -336,7 +373,15 @@ impl Subject<'_> {
         Ok(Some(outcomes))
     }
 
-    fn meet(&self, opponent: &str, color: AColor, komi: Komi, games: usize) -> anyhow::Result<Option<Outcome>> {
+    /// Plays one match; `count` is called after every game.
+    fn meet(
+        &self,
+        opponent: &str,
+        color: AColor,
+        komi: Komi,
+        games: usize,
+        count: &(dyn Fn() + Sync),
+    ) -> anyhow::Result<Option<Outcome>> {
         let predictor = Box::new(self.predictor()?);
         let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS))
             .with_stop(Arc::clone(&self.run.stop));
@@ -348,7 +393,7 @@ impl Subject<'_> {
             games,
             openings: Openings::default(),
             a_color: color,
-            parallel: games,
+            parallel: games.min(PARALLEL),
             ..MatchConfig::default()
         };
         let context = MatchContext {
@@ -356,7 +401,10 @@ impl Subject<'_> {
             config_id: self.run.config_id.clone(),
             start_time_ms: now_ms() as i64,
         };
-        let mut observe = |_: &MatchEvent<'_>| {
+        let mut observe = |event: &MatchEvent<'_>| {
+            if let MatchEvent::GameFinished { .. } = event {
+                count();
+            }
             if self.run.stop.load(Ordering::SeqCst) {
                 ControlFlow::Break(())
             } else {
@@ -374,5 +422,63 @@ impl Subject<'_> {
             losses: result.a_total.losses,
             full_board_wins: result.a_full_board_wins,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_and_large_boards_get_few_closing_games() {
+        let games = |side, seconds| affordable_games(Size::square(side).unwrap(), seconds);
+        assert_eq!(
+            [games(5, 1.2), games(5, 16.0), games(5, 150.0), games(5, 9e9)],
+            [4, 10, 100, 100]
+        );
+        assert_eq!(
+            [games(7, 150.0), games(9, 150.0), games(9, 0.0), games(13, 150.0)],
+            [40, 10, 4, 0]
+        );
+    }
+
+    #[test]
+    fn games_without_a_result_are_named() {
+        let mut outcome = Outcome {
+            opponent: "random".to_owned(),
+            color: "black".to_owned(),
+            komi: "24.5".to_owned(),
+            games: 100,
+            wins: 94,
+            ties: 0,
+            losses: 0,
+            full_board_wins: 90,
+        };
+        let words = outcome.in_words();
+        assert!(
+            words.contains("94 won, 0 tied, 0 lost, 6 without a result of 100 games"),
+            "{words}"
+        );
+        outcome.losses = 6;
+        let words = outcome.in_words();
+        assert!(words.contains("94 won, 0 tied, 6 lost of 100 games"), "{words}");
+    }
+
+    #[test]
+    fn summaries_of_earlier_versions_still_open() {
+        let old = r#"{
+            "name": "5x5", "store": "/home/somebody/demo", "champion": "g000011-5d3878319a6a", "size": "5x5",
+            "games": 2, "positions": 60, "steps": 3,
+            "cost": {"evaluations": 7, "cpu_seconds": 1.5, "gpu_seconds": 0.0, "elapsed_seconds": 2.5},
+            "elo": [], "first_move": {"komi": "24.5", "visits": 64, "move": "C3", "value": 0.9, "board_margin": 25.0},
+            "results": []
+        }"#;
+        let summary: Summary = serde_json::from_str(old).unwrap();
+        let words = summary.in_words("data/runs/here");
+        assert!(
+            !words.contains("somebody") && words.contains("gtp --model store:data/runs/here"),
+            "{words}"
+        );
+        assert!(!serde_json::to_string(&summary).unwrap().contains("somebody"));
     }
 }

@@ -23,6 +23,9 @@ use crate::watch::Watch;
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";
 
+/// The checkpoint file with the configuration that the run had last. Checkpoints of earlier versions lack it.
+const CONFIG_FILE: &str = "config.toml";
+
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
 
@@ -31,6 +34,8 @@ pub struct Training {
     store: Store,
     config: RunConfig,
     run_id: String,
+    /// The configuration as of the checkpoint, or of the start of the run.
+    earlier_config: Option<RunConfig>,
     watch: Arc<dyn Watch>,
     trainer: Trainer,
     source: SampleSource,
@@ -56,19 +61,28 @@ impl Training {
     /// so far.
     pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
         let (store, config, device) = (&run.store, &run.config, run.options.device);
-        let (trainer, ledger) = match store.checkpoints().latest()? {
-            Some((step, files)) => restore(config, device, &files)
+        let checkpoint = store.checkpoints().latest()?;
+        let (trainer, ledger) = match &checkpoint {
+            Some((step, files)) => restore(config, device, files)
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
             None => {
                 let trainer = Trainer::new(&config.network, config.training.clone(), device, config.seed)?;
                 (trainer, Ledger::default())
             }
         };
+        let kept = checkpoint.as_ref().and_then(|(_, files)| files.get(CONFIG_FILE));
+        let earlier_config = match kept {
+            Some(bytes) => toml::from_slice(bytes).ok(),
+            None => store
+                .run_info()?
+                .and_then(|run| serde_json::from_value(run.config).ok()),
+        };
         let listing = store.games().list(&GamesOf::SelfPlay)?;
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
             run_id: run.run_id.clone(),
+            earlier_config,
             watch: Arc::clone(&run.watch),
             trainer,
             source: SampleSource::for_store(store, config.samples.clone()).holding_out(config.loop_config.held_out),
@@ -200,6 +214,32 @@ impl Training {
         self.take_in(listing.shards)
     }
 
+    /// The settings in which this start differs from the one before it, such as `training.learning_rate 0.003 -> 0.002`.
+    pub fn changed_settings(&self) -> anyhow::Result<Vec<String>> {
+        match &self.earlier_config {
+            Some(earlier) => self.config.changes_since(earlier),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Tells the user which settings changed since the last start, if any did.
+    pub fn say_changed_settings(&self) -> anyhow::Result<()> {
+        let changed = self.changed_settings()?;
+        if !changed.is_empty() {
+            let settings = if changed.len() == 1 { "setting" } else { "settings" };
+            self.watch.say(&format!(
+                "{settings} changed since the last start: {}",
+                changed.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the store still has too few positions for the first step.
+    pub(crate) fn has_too_few_positions(&self) -> bool {
+        self.positions < self.config.loop_config.start_positions.max(1)
+    }
+
     /// Training steps since the run began.
     pub fn steps(&self) -> u64 {
         self.trainer.steps()
@@ -291,6 +331,7 @@ impl Training {
             .map(|(name, bytes)| (name, bytes.into()))
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
+        files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.config)?.into());
         self.store.checkpoints().put(self.steps(), &files)?;
         self.store
             .checkpoints()

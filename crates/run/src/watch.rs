@@ -5,8 +5,10 @@
 pub struct View {
     /// Number of games, speed and game length.
     pub selfplay: String,
-    /// Step, losses and window.
+    /// Step, loss and window.
     pub training: String,
+    /// The parts of the loss; empty before the first step of this process.
+    pub losses: String,
     /// The running or most recent gate match.
     pub gate: String,
     /// What the run is waiting for while the store is unreachable.
@@ -34,6 +36,10 @@ pub trait Watch: Send + Sync {
     /// A step at the end of a run that may take long; the text replaces that of the step before. `None` if no such step
     /// is in progress any more.
     fn closing_step(&self, _text: Option<&str>) {}
+
+    /// Progress of the matches after a run, in games; called with 0 first and until `done` reaches `all`, unless the user
+    /// stops them.
+    fn closing_games(&self, _done: u64, _all: u64) {}
 
     /// Progress of reading a large training window, in positions; called until `done` reaches `all`.
     fn reading(&self, _done: u64, _all: u64) {}

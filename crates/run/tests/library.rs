@@ -69,7 +69,12 @@ fn a_run_trains_a_champion_that_plays_a_match() {
     let summary = tengen_run::run(&config(&["budget.steps=60"]), &location, &setup)
         .unwrap()
         .expect("nothing stops the run");
-    assert!(summary.in_words().contains("3x3"), "{}", summary.in_words());
+    let words = summary.in_words("elsewhere/store");
+    assert!(
+        words.contains("3x3") && words.contains("elsewhere/store/report.html"),
+        "{words}"
+    );
+    assert!(!words.contains(&location), "{words}");
     assert_eq!(seen.titles.lock().unwrap().len(), 1);
     assert!(*seen.views.lock().unwrap() > 0);
     assert_eq!(*seen.ends.lock().unwrap(), 1);

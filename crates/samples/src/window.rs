@@ -50,7 +50,7 @@ impl WindowConfig {
 /// Too much of a window is damaged to continue training.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{bad} of the window's {all} shards are damaged, expected at most 1 % (for example {first}; quarantine/ has the \
+    "{bad} of the window's {all} shards are damaged, expected at most 1% (for example {first}; quarantine/ has the \
      reasons): find out what damages files there before you resume training"
 )]
 pub struct WindowDamage {
@@ -86,7 +86,7 @@ impl Window {
         damaged.into_iter().filter(inside).count()
     }
 
-    /// Rejects a window of which more than 1 % is damaged; a single damaged shard is always tolerated.
+    /// Rejects a window of which more than 1% is damaged; a single damaged shard is always tolerated.
     ///
     /// # Errors
     /// [`WindowDamage`] with the counts and the first damaged shard.

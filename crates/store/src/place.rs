@@ -6,7 +6,7 @@ use std::sync::Arc;
 use object_store::local::LocalFileSystem;
 use object_store::{Error as ObjectError, ObjectStore};
 
-use crate::store_error::{StoreError, read_error, write_error};
+use crate::store_error::{StoreError, read_error};
 
 /// Whether opening a store may create it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,10 @@ fn prepare_folder(folder: &Path, location: &str, create: Create) -> Result<bool,
             found: "a file".to_owned(),
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && create == Create::Always => {
-            std::fs::create_dir_all(folder).map_err(|error| write_error(location, &error))?;
+            std::fs::create_dir_all(folder).map_err(|error| StoreError::CannotCreate {
+                location: location.to_owned(),
+                reason: error.to_string(),
+            })?;
             Ok(true)
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(StoreError::Missing {

@@ -75,6 +75,14 @@ pub enum StoreError {
         /// Whether a retry may succeed, for example because the disk is full or the network is down.
         may_pass: bool,
     },
+    /// The folder of a new store cannot be created.
+    #[error("cannot create the store {location}: {reason}; choose a folder that you may write to")]
+    CannotCreate {
+        /// The location as the user gave it.
+        location: String,
+        /// Why the folder cannot be created.
+        reason: String,
+    },
     /// Writing failed; nothing was partially published.
     #[error(
         "cannot write {path}: {reason}; nothing was partially published: free some space or fix the permissions, \

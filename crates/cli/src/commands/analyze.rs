@@ -143,11 +143,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         output::say(format!("settings without a meaning here are ignored: {names}"));
     }
     let loader = Loader::new(&args.device, args.rules.unwrap_or(Rules::tromp_taylor()))?;
-    let Some(predictor) = loader.predictor(&args.model)? else {
-        return Err(output::usage(
-            "the random player cannot analyze positions; --model must be a network or uniform",
-        ));
-    };
+    let predictor = loader.predictor(&args.model)?;
     let parallel = usize::from(config.parallel.unwrap_or(USUAL_PARALLEL));
     let identity = Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),

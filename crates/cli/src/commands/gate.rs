@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use tengen_run::{Gating, left_over};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bars, say};
+use crate::output::{say, spinner};
 
 /// How often to check the store for new models.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -54,7 +53,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     while !interrupt.requested() {
         match left_over(&run)? {
             Some(candidate) => {
-                let line = bars().add(ProgressBar::new_spinner());
+                let line = spinner("{spinner} {wide_msg}");
                 let progress = |text| {
                     line.set_message(text);
                     line.tick();

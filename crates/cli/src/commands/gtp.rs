@@ -12,13 +12,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-use tengen_evaluator::PlayerSpec;
+use tengen_evaluator::{PlayerKind, PlayerSpec};
 use tengen_gtp::{Next, Pondered, Request, Session};
 use tengen_rules::{Komi, Rules, Size};
 
 use crate::arguments;
 use crate::lines::read_lines;
+use crate::output::usage;
 use crate::players::{DeviceArgs, Loader};
+use crate::training::{Asked, Conditions, Training};
 use engine::{MoveSource, TengenEngine};
 use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 use quit::Quit;
@@ -31,7 +33,7 @@ use quit::Quit;
 /// the next line arrives. The search tree is kept from move to move, and its visits count. `quit` ends a search in
 /// progress, which answers with the best move so far.
 ///
-/// Plays strict rules, Tromp-Taylor by default (--rules, kata-set-rules): final_score counts the board as it stands.
+/// Plays strict rules (--rules, kata-set-rules): final_score counts the board as it stands.
 /// loadsgf adopts the file's komi and rules; if the file names unsupported rules, the session keeps its rules and says
 /// so on stderr. With --finish, the engine captures dead stones and fills neutral points before it passes, so that the
 /// final board needs no judgment (kgs-genmove_cleanup asks for this once).
@@ -54,11 +56,13 @@ use quit::Quit;
 The third one is for Lizzie, which only asks KataGo for scores and ownership.
 
 MODEL is one of
-  uniform            search without a network
-  random             random plays that spare the player's own eyes
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file (or just its path)")]
+  model:PATH         a model folder or a .safetensors file (or just its path)
+  mcts               tree search over random games; ,playouts=1000 per move
+  random             random plays that never fill the player's own eyes
+  uniform            the search of networks without one: all moves look alike,
+                     all positions even; weaker than random on small boards")]
 pub(crate) struct Args {
     /// The player; see below
     #[arg(long, value_parser = arguments::player)]
@@ -87,16 +91,17 @@ pub(crate) struct Args {
     /// The name reported to the controller
     #[arg(long, default_value = "Tengen")]
     name: String,
-    /// The board size until the first boardsize command
-    #[arg(long, default_value = "9", value_parser = arguments::size)]
-    size: Size,
-    /// Komi until the first komi command, in whole or half points
-    #[arg(long, default_value = "7", allow_hyphen_values = true)]
-    komi: Komi,
-    /// The rules until the first kata-set-rules command, such as tromp_taylor, aga or japanese2008
-    #[arg(long, default_value = "tromp_taylor", value_name = "NAME", value_parser = arguments::rules)]
-    rules: Rules,
-    /// Random seed for the random player, --temperature and the random games behind --finish; also set_random_seed
+    /// The board size until the first boardsize command [default: the model's own, otherwise 9]
+    #[arg(long, value_parser = arguments::size)]
+    size: Option<Size>,
+    /// Komi until the first komi command, in whole or half points [default: the model's fair komi, otherwise 7]
+    #[arg(long, allow_hyphen_values = true)]
+    komi: Option<Komi>,
+    /// The rules until the first kata-set-rules command, such as tromp_taylor, aga or japanese2008 [default: the
+    /// model's own, otherwise tromp_taylor]
+    #[arg(long, value_name = "NAME", value_parser = arguments::rules)]
+    rules: Option<Rules>,
+    /// Random seed for players without a network, --temperature and the random games behind --finish; also set_random_seed
     #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -104,7 +109,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let loader = Loader::new(&args.device, args.rules)?;
+    let asked = Asked {
+        size: args.size,
+        komi: args.komi,
+        rules: args.rules,
+    };
+    let loader = Loader::new(&args.device, args.rules.unwrap_or_default())?;
     let options = PlayOptions {
         visits: args.visits,
         seconds: args.seconds,
@@ -116,11 +126,26 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             plies: args.temperature_plies,
         },
     };
-    let (predictor, training) = loader.predictor_and_training(&args.model)?;
-    let source = predictor.map_or(MoveSource::Random, MoveSource::Network);
+    let (source, training) = match args.model.kind {
+        PlayerKind::Random | PlayerKind::Mcts => {
+            if args.visits.is_some() || args.seconds.is_some() {
+                return Err(usage(format!(
+                    "--visits and --seconds limit searches with a predictor, which {} does not run; see ,playouts= of \
+                     mcts in --help",
+                    args.model
+                )));
+            }
+            (MoveSource::Player(loader.player(&args.model)?), Training::default())
+        }
+        _ => {
+            let (predictor, training) = loader.predictor_and_training(&args.model)?;
+            (MoveSource::Network(predictor), training)
+        }
+    };
+    let Conditions { size, komi, rules } = training.conditions(asked);
     let quit = Quit::default();
     let engine = TengenEngine::new(source, training, args.name, options, args.seed, quit.clone());
-    let mut session = Session::new(engine, args.size, args.komi).under(args.rules);
+    let mut session = Session::new(engine, size, komi).under(rules);
     session.tell_conditions();
     let note = move |line: &[u8]| {
         let request = Request::parse(&String::from_utf8_lossy(line));

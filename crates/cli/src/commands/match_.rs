@@ -12,7 +12,8 @@ use crate::arguments;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, usage};
-use crate::players::{DeviceArgs, Loader};
+use crate::players::{DeviceArgs, Loader, training_of};
+use crate::training::Asked;
 use progress::Progress;
 
 /// Play a match between two players and estimate which one is stronger, with error bounds
@@ -30,7 +31,7 @@ use progress::Progress;
       --komi 24.5 --a-color black
   tengen match --a store:data/runs/big --b store:data/runs/big@g000012 \\
       --sprt 0,50 --out data/matches/big-12
-  tengen match --a uniform,visits=200 --size 9 --games 20 --json \\
+  tengen match --a mcts --size 9 --games 20 --json \\
       --b gtp:\"gnugo --mode gtp --chinese-rules\"
 
 PLAYER is one of
@@ -38,8 +39,10 @@ PLAYER is one of
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
   gtp:COMMAND        any engine that speaks GTP; with options, quote it
-  random             random plays that spare the player's own eyes
-  uniform            a search that knows the rules and nothing else
+  mcts               tree search over random games; ,playouts=1000 per move
+  random             random plays that never fill the player's own eyes
+  uniform            the search of networks without one: all moves look alike,
+                     all positions even; weaker than random on small boards
 with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5
 ,name=X; for engines also ,move_s=10 ,engines=2")]
 pub(crate) struct Args {
@@ -58,12 +61,13 @@ pub(crate) struct Args {
     /// Stop as soon as the always-valid bounds leave no doubt which player is stronger
     #[arg(long, conflicts_with = "sprt")]
     until_clear: bool,
-    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
-    #[arg(long, default_value = "9", value_parser = arguments::size)]
-    size: Size,
-    /// Points for White, in steps of one half; whole numbers allow ties
-    #[arg(long, default_value = "7", allow_hyphen_values = true)]
-    komi: Komi,
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: that of the first network, otherwise 9]
+    #[arg(long, value_parser = arguments::size)]
+    size: Option<Size>,
+    /// Points for White, in steps of one half; whole numbers allow ties [default: fair komi according to the first
+    /// network, otherwise 7]
+    #[arg(long, allow_hyphen_values = true)]
+    komi: Option<Komi>,
     /// A's color: alternating (in pairs of games), or always the same
     #[arg(long, value_enum, default_value_t = Color::Alternate)]
     a_color: Color,
@@ -113,6 +117,13 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 impl Args {
     /// The settings of the match.
     fn config(&self) -> anyhow::Result<MatchConfig> {
+        let asked = Asked {
+            size: self.size,
+            komi: self.komi,
+            rules: self.play.rules,
+        };
+        let training = training_of([&*self.a, &*self.b])?;
+        training.say_chosen(asked);
         let may_end = self.sprt.is_some() || self.until_clear;
         let usual_games = if may_end { 2000 } else { 100 };
         let games = self.games.map_or(usual_games, |games| games as usize);
@@ -124,7 +135,7 @@ impl Args {
             },
             sprt: self.sprt,
             until_clear: self.until_clear,
-            ..self.play.config(self.size, self.komi, games)?
+            ..self.play.config(training.conditions(asked), games)?
         };
         config.validate().map_err(usage)?;
         Ok(config)

@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// not folders also metrics and report [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// Games of each of the four matches against random and mcts after the run; 0 plays none [default: 4 to 100,
+    /// depending on the board and the length of the run]
+    #[arg(long, value_name = "N")]
+    closing_games: Option<usize>,
     #[command(flatten)]
     device: DeviceArgs,
     /// Print the final summary as one JSON object on stdout
@@ -43,18 +47,23 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
-    let interrupt = Interrupt::listen("Stopping: publishing games and writing a checkpoint…")?;
+    let interrupt = Interrupt::listen("Stopping; games and a checkpoint are saved")?;
     let setup = Setup {
         predictor: args.device.predictor_options(),
         scratch: args.scratch,
+        closing_games: args.closing_games,
         watch: Arc::new(Terminal::default()),
         stop: interrupt.flag(),
     };
     let summary = tengen_run::run(&config, &location, &setup)?;
     match summary {
-        Some(summary) if args.json => crate::output::json(&summary),
+        Some(summary) if args.json => {
+            let mut object = serde_json::to_value(&summary)?;
+            object["store"] = location.into();
+            crate::output::json(&object)
+        }
         Some(summary) => {
-            crate::output::result(summary.in_words());
+            crate::output::result(summary.in_words(&location));
             Ok(())
         }
         None => {

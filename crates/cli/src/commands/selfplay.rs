@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use tengen_records::GameRecord;
@@ -16,7 +15,7 @@ use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo, ShardReadError};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bars, counted, say, thousands};
+use crate::output::{bar, counted, say, thousands};
 
 /// Play self-play games with the store's champion and publish them in the store
 ///
@@ -252,9 +251,10 @@ impl Sink<'_> {
 
 /// Shows progress until all games are done, and stops self-play on an interrupt.
 fn watch(games: u64, counters: &Counters, interrupt: &Interrupt, stop: &AtomicBool, ended: &AtomicBool) {
-    let bar = bars().add(ProgressBar::new(games));
-    let style = ProgressStyle::with_template("[{bar:40}] {human_pos}/{human_len} games, {msg}, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = bar(
+        games,
+        "[{bar:24}] {human_pos}/{human_len} games, {eta} left, {wide_msg}",
+    );
     let began = Instant::now();
     while !ended.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(100));

@@ -40,6 +40,7 @@ impl StageArgs {
             scratch: self.scratch.clone(),
             watch: Arc::new(Terminal::default()),
             stop: interrupt.flag(),
+            ..Setup::default()
         };
         let run = match &self.config {
             Some(path) => {

@@ -5,7 +5,6 @@ mod rating;
 mod table;
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use tengen_evaluator::{GameScore, MatchConfig, PlayerError, PlayerSpec};
 use tengen_matches::{Folder, Job, Spec};
@@ -17,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, say, usage};
 use crate::players::{DeviceArgs, Loader};
+use crate::training::Asked;
 use entrants::{Entrant, pairings};
 use rating::{Pairing, Standing};
 
@@ -32,7 +32,7 @@ use rating::{Pairing, Standing};
 /// If the tournament is interrupted, run the same command again to play the missing games.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tengen tournament random uniform uniform,visits=256,name=more --size 5 \\
+  tengen tournament random mcts,playouts=100 mcts,playouts=1000 --size 5 \\
       --komi 24.5 --games 40 --out data/matches/small
   tengen tournament --store data/runs/demo --komi 24.5
   tengen tournament --store data/runs/nine gtp:\"gnugo --mode gtp --level 10\" \\
@@ -69,10 +69,12 @@ pub(crate) struct Args {
     /// Games for each pair of players
     #[arg(long, allow_negative_numbers = true, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
     games: u32,
-    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: 9, with --store the run's first]
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: with --store the run's first, otherwise that of the first
+    /// network, otherwise 9]
     #[arg(long, value_parser = arguments::size)]
     size: Option<Size>,
-    /// Points for White [default: 7; with --store that of its last tournament, otherwise the champion's fair komi]
+    /// Points for White [default: with --store that of its last tournament, otherwise fair komi according to the champion
+    /// or the first network, otherwise 7]
     #[arg(long, allow_hyphen_values = true)]
     komi: Option<Komi>,
     #[command(flatten)]
@@ -94,8 +96,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let store = args.open()?;
     let run_store = store.as_ref().filter(|_| args.store.is_some());
-    let (size, komi) = entrants::board(run_store, args.size, args.komi)?;
-    let config = args.play.config(size, komi, args.games as usize)?;
+    let asked = Asked {
+        size: args.size,
+        komi: args.komi,
+        rules: args.play.rules,
+    };
+    let conditions = entrants::conditions(run_store, &args.players, asked)?;
+    let config = args.play.config(conditions, args.games as usize)?;
     config.validate().map_err(usage)?;
     let entrants = entrants::all(&args.players, run_store, args.every as usize, args.visits)?;
     let schedule = pairings(&entrants);
@@ -173,10 +180,11 @@ struct PairingRunner<'a> {
 impl PairingRunner<'_> {
     /// Plays all pairings one after the other, or reads those already played.
     fn play(&self, schedule: &[[usize; 2]]) -> anyhow::Result<Vec<Pairing>> {
-        let style = "{bar:24} {human_pos}/{human_len} games  {msg}  {elapsed} (left {eta})";
-        let bar = ProgressBar::new((schedule.len() * self.config.games) as u64);
-        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = output::bars().add(bar.with_style(style));
+        let games = (schedule.len() * self.config.games) as u64;
+        let bar = output::bar(
+            games,
+            "[{bar:16}] {human_pos}/{human_len} games, {eta} left, {wide_msg}",
+        );
         let mut played = Vec::new();
         for (number, &players) in schedule.iter().enumerate() {
             if self.interrupt.requested() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use tengen_run::{Clock, Failures, Training};
@@ -11,7 +11,7 @@ use tengen_samples::CachePlace;
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bars, counted, thousands};
+use crate::output::{bar, counted, spinner, thousands};
 
 /// How often to check the store for new games.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -72,6 +72,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     run.be_patient();
     run.say_when_away();
     let (mut training, before) = Training::resume(&run)?;
+    training.say_changed_settings()?;
     let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
     if training.positions() == 0 && !args.follow {
         bail!(
@@ -163,16 +164,11 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn progress(steps: Option<u64>) -> ProgressBar {
-    let (bar, template) = match steps {
-        Some(steps) => (
-            ProgressBar::new(steps),
-            "[{bar:40}] {human_pos}/{human_len} steps, {msg}, {eta} left",
+    match steps {
+        Some(steps) => bar(
+            steps,
+            "[{bar:24}] {human_pos}/{human_len} steps, {eta} left, {wide_msg}",
         ),
-        None => (
-            ProgressBar::new_spinner(),
-            "{spinner} {human_pos} steps, {per_sec}, {msg}",
-        ),
-    };
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bars().add(bar)
+        None => spinner("{spinner} {human_pos} steps, {per_sec}, {wide_msg}"),
+    }
 }

@@ -73,7 +73,18 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     trained.info.fair_komi_half_points.insert("3x3".to_owned(), 6);
     trained.save(&path).unwrap();
     let player = format!("model:{}", path.to_str().unwrap());
-    let mut child = start(&["gtp", "--model", &player, "--size", "3", "--komi", "3"]);
+    let args = [
+        "gtp",
+        "--model",
+        &player,
+        "--size",
+        "3",
+        "--komi",
+        "3",
+        "--rules",
+        "tromp_taylor",
+    ];
+    let mut child = start(&args);
     let lines = "kata-set-rules aga\ntengen-warnings\nboardsize 4\nkomi 20\nkomi 17\ntengen-warnings\nshowboard\n";
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let answer = crate::common::answer(child.wait_with_output().unwrap());
@@ -142,4 +153,65 @@ fn a_match_only_resumes_with_the_same_model() {
     std::fs::remove_dir_all(format!("{out}/games")).unwrap();
     let refused = play();
     refused.refuses(1, &format!("started with the player {first}, but now it is {second}"));
+}
+
+#[test]
+fn a_model_plays_on_its_own_board_with_its_own_komi_and_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small");
+    let mut trained = model();
+    trained.info.rules = Some("aga".to_owned());
+    trained.info.fair_komi_half_points = [("3x3".to_owned(), 17)].into();
+    trained.save(&path).unwrap();
+    let path = path.to_str().unwrap();
+    let play = |more: &[&str]| {
+        let a = format!("{path},visits=2");
+        let args = ["match", "--a", "random", "--b", &a, "--games", "2", "--json"];
+        let answer = tengen(&[&args[..], more].concat());
+        let result = answer.json();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let conditions = [&result["size"], &result["komi"], &result["config"]["rules"]].map(text);
+        (conditions.join(" "), answer.stderr)
+    };
+    let (own, said) = play(&[]);
+    assert_eq!(own, "3x3 8.5 aga");
+    assert!(said.contains("playing on 3x3 with komi 8.5 under aga"), "{said}");
+    let all = ["--size", "2", "--komi", "1", "--rules", "tromp_taylor"];
+    let (asked, said) = play(&all);
+    assert_eq!(asked, "2x2 1 tromp_taylor");
+    assert!(!said.contains("playing on"), "{said}");
+
+    let mut child = start(&["gtp", "--model", path]);
+    let input = b"query_boardsize\nget_komi\nkata-get-rules\nshowboard\nquit\n";
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (said, warned) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(said.contains("8.5") && !warned.contains("warning"), "{said}\n{warned}");
+}
+
+#[test]
+fn the_baseline_plays_over_gtp() {
+    let mut child = start(&["gtp", "--model", "mcts,playouts=200", "--size", "3", "--komi", "0"]);
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"version\ngenmove b\nquit\n")
+        .unwrap();
+    let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.contains("(mcts)") && said.contains("= B2"), "{said}");
+    tengen(&["gtp", "--model", "mcts", "--visits", "9"]).refuses(2, "playouts");
+    tengen(&["analyze", "--model", "mcts"]).refuses(2, "cannot analyze");
+}
+
+#[test]
+fn the_version_names_what_the_program_was_built_from() {
+    let said = tengen(&["--version"]).stdout;
+    assert!(
+        said.contains(env!("CARGO_PKG_VERSION")) && said.contains("libtorch 2."),
+        "{said}"
+    );
 }

@@ -3,7 +3,7 @@
 
 use std::io::{BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Output};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -411,12 +411,17 @@ fn listens(child: &Child) -> bool {
 fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
     let place = Place::new();
     let settings = ["selfplay.boards=[{size=\"5x5\"}]", "budget.steps=5"];
+    let command = || {
+        let mut command = place.command("run", &settings);
+        command.args(["--closing-games", "100"]);
+        command
+    };
     // After the budget is spent, the gate runs, then the closing matches.
-    let run = Running::start(place.command("run", &settings)).until("gate ended");
+    let run = Running::start(command()).until("gate ended");
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
     for number in 0..12 {
-        let run = Running::start(place.command("run", &settings));
+        let run = Running::start(command());
         wait_until("it listens", || listens(&run.child));
         std::thread::sleep(Duration::from_millis(500 + 50 * number));
         run.signal(Signal::INT);
@@ -433,4 +438,118 @@ fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
         );
         assert!(!said.contains("panicked"), "{said}");
     }
+}
+
+#[test]
+fn a_copied_store_prints_where_it_is_now_and_what_changed() {
+    let place = Place::new();
+    let command = |more: &[&str], settings: &[&str]| {
+        let mut command = place.command("run", settings);
+        let output = command.args(more).output().expect("starts");
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        output
+    };
+    let output = command(&["--closing-games", "0"], &["budget.steps=40"]);
+    assert!(!stderr_of(&output).contains("closing matches"), "none are played");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(summary["results"], serde_json::json!([]));
+
+    let output = command(&["--closing-games", "2"], &["budget.steps=40"]);
+    let said = stderr_of(&output);
+    assert!(said.contains("Measuring the champion in 8 games"), "{said}");
+    assert!(
+        said.contains("closing matches: "),
+        "the lines are printed without a terminal: {said}"
+    );
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let opponents: Vec<&str> = (0..4)
+        .map(|number| summary["results"][number]["opponent"].as_str().expect("an opponent"))
+        .collect();
+    assert_eq!(
+        opponents,
+        ["random", "random", "mcts,playouts=1000", "mcts,playouts=1000"]
+    );
+
+    let birthplace = place.0.path().display().to_string();
+    for entry in std::fs::read_dir(place.path("summaries")).expect("summaries") {
+        let summary = std::fs::read_to_string(entry.expect("a file").path()).expect("text");
+        assert!(!summary.contains(&birthplace), "{summary}");
+    }
+    let report = std::fs::read_to_string(place.path("report.html")).expect("a report");
+    assert!(!report.contains(&birthplace), "the report does not name its birthplace");
+    let other = Place::new();
+    std::fs::rename(place.0.path().join("store"), other.0.path().join("store")).expect("moves");
+    let output = other.command("run", &["budget.steps=40"]).output().expect("starts");
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let again: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(again["store"], other.path("").display().to_string());
+    assert_eq!(again["results"], summary["results"]);
+}
+
+#[test]
+fn a_start_with_other_settings_names_them() {
+    let place = Place::new();
+    place.run_to(20);
+    let settings = ["budget.steps=150", "training.learning_rate=0.001"];
+    let first = place.command("run", &settings).output().expect("starts");
+    let said = stderr_of(&first);
+    assert!(
+        said.contains(
+            "settings changed since the last start: budget.steps 20 -> 150, training.learning_rate 0.003 -> 0.001"
+        ),
+        "{said}"
+    );
+    // Without the setting, the run returns to the value of the file, and says that as well.
+    let second = place.command("run", &["budget.steps=400"]).output().expect("starts");
+    let said = stderr_of(&second);
+    assert!(said.contains("training.learning_rate 0.001 -> 0.003"), "{said}");
+    let third = place.command("run", &["budget.steps=400"]).output().expect("starts");
+    assert!(!stderr_of(&third).contains("changed since"), "{}", stderr_of(&third));
+}
+
+/// What a command writes to a terminal with 80 columns; `None` without the program `script`.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn on_a_terminal(command: &Command, variables: &[(&str, &str)]) -> Option<String> {
+    let words: Vec<&str> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_str().expect("UTF-8"))
+        .collect();
+    let line = format!("stty cols 80; {}", shlex::try_join(words).expect("no NUL"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
+    terminal.env_remove("NO_COLOR").envs(variables.iter().copied());
+    match terminal.output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Err(error) => {
+            eprintln!("skipped: there is no terminal without the program script: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_narrow_terminal_a_dumb_one_and_one_without_colors_are_respected() {
+    let place = Place::new();
+    let colors = |said: &str| said.contains("\u{1b}[32m");
+    let run = |steps: u64, variables: &[(&str, &str)]| {
+        let mut command = place.command("run", &[&format!("budget.steps={steps}")]);
+        command.args(["--closing-games", "0"]);
+        on_a_terminal(&command, variables)
+    };
+    let Some(said) = run(40, &[("TERM", "xterm")]) else {
+        return;
+    };
+    assert!(colors(&said), "the log has colors: {said:?}");
+    // All lines are drawn in one go, each filled up to the width: one for each of the four parts and the budget.
+    for drawn in said
+        .split(['\u{1b}', '\r', '\n'])
+        .filter(|drawn| drawn.contains("losses"))
+    {
+        assert!(drawn.chars().count() <= 5 * 80 + "[2K".len(), "{drawn:?}");
+    }
+    assert!(said.contains("losses    policy"), "{said}");
+    let said = run(80, &[("TERM", "xterm"), ("NO_COLOR", "1")]).expect("a terminal");
+    assert!(!colors(&said), "{said:?}");
+    let said = run(120, &[("TERM", "dumb")]).expect("a terminal");
+    assert!(said.contains("self-play  ") && !said.contains('\u{1b}'), "{said:?}");
 }

@@ -63,8 +63,10 @@ fn a_session_is_played_once() {
     let store = folder.path().join("store");
     let whole = begin(&folder.path().join("whole"), "40", "2");
     begin(&store, "40", "2");
-    let shards = Store::open(store.to_str().expect("UTF-8"), Create::Never).expect("a store");
-    let shards = shards.games().list_shards(&GamesOf::SelfPlay).expect("readable");
+    let shards = store_at(&store)
+        .games()
+        .list_shards(&GamesOf::SelfPlay)
+        .expect("readable");
     assert!(shards.len() > 1);
     std::fs::remove_file(store.join(&shards[0].path)).expect("a file");
     let again = begin(&store, "40", "2");

@@ -8,14 +8,14 @@ pub enum SpecError {
     /// The kind of player is unknown.
     #[error(
         "'{text}' does not describe a player{}; expected model:PATH, store:DIR, store:DIR@g000012, gtp:COMMAND, \
-         random, uniform, or an existing path",
+         mcts, random, uniform, or an existing path",
         did_you_mean(.nearest)
     )]
     UnknownKind {
         /// The text as given, cut to 80 characters.
         text: String,
-        /// The most similar known form, if any is similar.
-        nearest: Option<&'static str>,
+        /// A player that the text may mean: an engine of this name, or the most similar known form.
+        nearest: Option<String>,
     },
     /// Nothing follows the colon.
     #[error("'{0}' must be followed by a path or an address")]
@@ -41,7 +41,7 @@ pub enum SpecError {
         expected: &'static str,
     },
     /// The text after `@` is not a generation such as `g000012`.
-    #[error("'{0}' is not a generation: expected a form such as g000012")]
+    #[error("'{0}' is not a generation: expected a number such as 12 or g000012")]
     BadGeneration(String),
     /// The engine's command line cannot be split.
     #[error(transparent)]
@@ -57,8 +57,24 @@ pub enum SpecError {
     UnquotedOptions(String),
 }
 
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
+fn did_you_mean<T: std::fmt::Display>(nearest: &Option<T>) -> String {
+    nearest
+        .as_ref()
+        .map_or(String::new(), |nearest| format!(" (did you mean '{nearest}'?)"))
+}
+
+/// The player for a well-known engine whose name was given without `gtp:`.
+pub(super) fn engine(text: &str) -> Option<String> {
+    let (program, arguments) = text.split_once(' ').unwrap_or((text, ""));
+    let usual = match program {
+        "gnugo" => "--mode gtp",
+        "katago" => "gtp",
+        "leelaz" => "--gtp",
+        "pachi" | "fuego" => "",
+        _ => return None,
+    };
+    let arguments = if arguments.is_empty() { usual } else { arguments };
+    Some(format!("gtp:{program} {arguments}").trim_end().to_owned())
 }
 
 pub(super) fn nearest(text: &str, known: &[&'static str]) -> Option<&'static str> {

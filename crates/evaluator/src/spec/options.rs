@@ -7,12 +7,15 @@ use tengen_search::SearchMethod;
 
 use super::error::{SpecError, nearest};
 use super::{PlayerKind, PlayerSpec};
+use crate::mcts_player::MOST_PLAYOUTS;
 
 /// How a player plays; `None` means the default for its kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerOptions {
     /// Visits per move, at least 1.
     pub visits: Option<u32>,
+    /// Random games per move, at least 1.
+    pub playouts: Option<u32>,
     /// The search method, which decides how visits are distributed.
     pub method: Option<SearchMethod>,
     /// Moves tried at the root, at least 1.
@@ -57,6 +60,7 @@ pub(super) const SEARCH_KEYS: &[&str] = &[
     "name",
 ];
 pub(super) const GTP_KEYS: &[&str] = &["move_s", "game_s", "start_s", "engines", "name"];
+pub(super) const MCTS_KEYS: &[&str] = &["playouts", "name"];
 pub(super) const RANDOM_KEYS: &[&str] = &["name"];
 
 /// Parses options of the form `,key=value,key=value` for a player of this kind.
@@ -103,6 +107,11 @@ impl PlayerOptions {
     fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
         match key {
             "visits" => self.visits = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
+            "playouts" => {
+                self.playouts = Some(number(key, value, "a whole number from 1 to 100000", |n| {
+                    (1..=MOST_PLAYOUTS).contains(n)
+                })?);
+            }
             "method" => self.method = Some(method(key, value)?),
             "candidates" => self.candidates = Some(number(key, value, "a whole number from 1", |&n: &u32| n > 0)?),
             "noise" => self.noise = Some(switch(key, value)?),
@@ -145,6 +154,7 @@ impl PlayerOptions {
         }
         vec![
             ("visits", text(&self.visits)),
+            ("playouts", text(&self.playouts)),
             ("method", self.method.map(|method| method.name().to_owned())),
             ("candidates", text(&self.candidates)),
             (

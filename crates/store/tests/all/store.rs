@@ -625,7 +625,7 @@ fn matches_are_verified_file_by_file() {
     assert_eq!(wrong, ["matches/no-json/result.json", "matches/no-sgf/games.sgf"]);
 }
 
-/// One damaged shard is tolerated, more than 1 % of a window is not, and damage older than the window does not count.
+/// One damaged shard is tolerated, more than 1% of a window is not, and damage older than the window does not count.
 #[test]
 fn a_window_tolerates_one_damaged_shard_in_a_hundred() {
     let (_folder, store) = new_store();
@@ -664,7 +664,7 @@ fn a_window_tolerates_one_damaged_shard_in_a_hundred() {
     let error = window(0.1).check_damage(&spoil(192)).unwrap_err();
     assert_eq!(error.bad, 3);
     assert!(
-        error.to_string().contains("at most 1 %") && error.to_string().contains(&shards[192].path),
+        error.to_string().contains("at most 1%") && error.to_string().contains(&shards[192].path),
         "{error}"
     );
     assert_eq!(

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::ProgressBar;
 
 use tengen_records::GameRecord;
 use tengen_rules::Size;
@@ -122,7 +121,10 @@ impl Args {
 fn window(config: SampleConfig, games: &[GameRecord], positions: u64) -> anyhow::Result<SampleSource> {
     config.validate()?;
     let mut source = SampleSource::new(config);
-    let bar = output::bars().add(ProgressBar::new(positions).with_message("unpacking games"));
+    let bar = output::bar(
+        positions,
+        "unpacking games [{bar:24}] {human_pos}/{human_len} positions",
+    );
     let mut held = 0;
     for copy in 0.. {
         source.add_games(&format!("bench-{copy}"), games)?;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use tengen_datasets::{
@@ -136,15 +135,14 @@ pub(super) fn with_progress(
     export: impl FnOnce(&mut dyn FnMut(ExportProgress) -> bool) -> Result<Dataset, DatasetError>,
 ) -> anyhow::Result<Dataset> {
     let interrupt = Interrupt::listen("Stopping without leaving a partial dataset…")?;
-    let bar = output::bars().add(ProgressBar::new(0));
-    let style = ProgressStyle::with_template(
-        "[{bar:40}] {human_pos}/{human_len} positions read, {msg} rows written, {eta} left",
+    let bar = output::bar(
+        0,
+        "[{bar:16}] {human_pos}/{human_len} positions, {eta} left, {wide_msg}",
     );
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let mut watch = |progress: ExportProgress| {
         bar.set_length(progress.all_positions);
         bar.set_position(progress.positions);
-        bar.set_message(output::thousands(progress.rows));
+        bar.set_message(format!("{} written", output::counted(progress.rows, "row")));
         !interrupt.requested()
     };
     let dataset = export(&mut watch);

@@ -109,9 +109,10 @@ fn komi(text: &str) -> Result<(Komi, Komi), String> {
 }
 
 fn generations(text: &str) -> Result<(u32, u32), String> {
-    range(text, |text| {
-        text.parse::<u32>()
-            .map_err(|_| format!("{text:?} is not a whole number from 0 up"))
+    range(text, |number| {
+        number
+            .parse::<u32>()
+            .map_err(|_| format!("{text:?} is neither a generation, such as 7, nor a range of them, such as 5..9"))
     })
 }
 
@@ -150,6 +151,7 @@ mod tests {
         for wrong in ["", "20..10", "1..", "x", "-1"] {
             assert!(generations(wrong).is_err(), "{wrong}");
         }
+        assert!(generations("5-9").unwrap_err().contains("such as 5..9"));
         assert!(komi("7.25").is_err() && komi("8..7").is_err());
     }
 

@@ -171,7 +171,10 @@ fn take_files(
         .iter()
         .map(|file| std::fs::metadata(file).map_or(0, |found| found.len()))
         .collect();
-    let bar = output::bars().add(indicatif::ProgressBar::new(sizes.iter().sum()).with_style(style()));
+    let bar = output::bar(
+        sizes.iter().sum(),
+        "[{bar:16}] {bytes} of {total_bytes}, {eta} left, {wide_msg}",
+    );
     let mut done = 0;
     for (file, size) in files.iter().zip(&sizes) {
         match read_source(file) {
@@ -181,7 +184,7 @@ fn take_files(
                         bar.set_position(done + size.min(&(read as u64)));
                         !interrupt.requested()
                     })?;
-                    bar.set_message(thousands(importer.report().games));
+                    bar.set_message(output::counted(importer.report().games, "game"));
                 }
             }
             Err(error) => unreadable.push(error.to_string()),
@@ -193,11 +196,6 @@ fn take_files(
     }
     bar.finish_and_clear();
     Ok(importer.finish()?)
-}
-
-fn style() -> indicatif::ProgressStyle {
-    indicatif::ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes} · {msg} games · {eta} left")
-        .expect("the template is fixed and valid")
 }
 
 /// Writes the list of rejected games to a file or into the store and returns its path, if there are any.

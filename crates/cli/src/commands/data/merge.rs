@@ -6,7 +6,7 @@ use tengen_store::{CompactSettings, Create, Gather, Store};
 
 use super::prune::totals;
 use super::retention::keep_positions;
-use crate::output::{self, bars, usage};
+use crate::output::{self, bar, usage};
 
 /// Compact a store's old games into few large shards, or gather the games of several stores
 ///
@@ -59,7 +59,7 @@ fn compact(args: &Args, location: &str) -> anyhow::Result<()> {
         target_bytes: args.shard_mib << 20,
     };
     let report = if args.yes {
-        let bar = bars().add(ProgressBar::new(0).with_message("merged shards"));
+        let bar = bar(0, "[{bar:24}] {human_pos}/{human_len} merged shards, {eta} left");
         let mut report = store.games().compact(settings, |done, all| show(&bar, done, all))?;
         bar.finish_and_clear();
         report.deleted_files += store.remove_leftovers()?;
@@ -109,7 +109,7 @@ fn gather(stores: &[String], into: &str, json: bool) -> anyhow::Result<()> {
             "{into} is a run store; choose a separate store for the games"
         )));
     }
-    let bar = bars().add(ProgressBar::new(0).with_message("shards"));
+    let bar = bar(0, "[{bar:24}] {human_pos}/{human_len} shards, {eta} left");
     let mut gather = Gather::new(target.games())?;
     for source in &sources {
         gather.add(source.games(), |done, all| show(&bar, done, all))?;

@@ -173,9 +173,9 @@ fn position_object(sampled: &Sampled<'_>, position: &Position, ply: usize, turn:
 fn position_text(sampled: &Sampled<'_>, position: &Position, ply: usize, turn: &PlyRecord) -> String {
     let game = sampled.game;
     let mut lines = vec![format!(
-        "{} after {ply} of {} turns: {} {} komi {}, {} to move",
+        "{} after {ply} of {}: {} {} komi {}, {} to move",
         game.game_id,
-        game.plies.len(),
+        output::counted(game.plies.len() as u64, "turn"),
         game.size,
         game.rules,
         game.komi,
@@ -210,7 +210,8 @@ fn opinion(size: Size, turn: &PlyRecord) -> String {
     if turn.root_visits > 0 {
         let (value, margin, visits) = (turn.root_value, turn.root_margin, turn.root_visits);
         text.push_str(&format!(
-            "; mover's value {value:+.2}, expected margin {margin:+.1}, {visits} visits"
+            "; mover's value {value:+.2}, expected margin {margin:+.1}, {}",
+            output::counted(visits.into(), "visit")
         ));
     }
     let mut policy = turn.policy.clone();

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
 use tengen_rules::{Rules, Size};
 
@@ -72,9 +70,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         format: args.format.file_format(),
     };
     let interrupt = Interrupt::listen("Stopping without leaving a partial dataset…")?;
-    let bar = output::bars().add(ProgressBar::new(0));
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {human_pos}/{human_len} states solved, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = output::bar(0, "{msg} [{bar:16}] {human_pos}/{human_len} states solved, {eta} left");
     let mut watch = |progress: SolveProgress| {
         bar.set_length(progress.all);
         bar.set_position(progress.solved);

@@ -1,7 +1,5 @@
 //! `tengen data stats`: statistics over the games of a store.
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use tengen_datasets::{StoreStats, stats};
 use tengen_records::{GameStats, OpeningNode, OpeningTree, Others, TreeShape};
 use tengen_store::{Create, Store};
@@ -47,9 +45,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         depth: args.depth as usize,
         branches: args.branches as usize,
     };
-    let bar = output::bars().add(ProgressBar::new(0));
-    let style = ProgressStyle::with_template("reading shards [{bar:40}] {human_pos}/{human_len}, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = output::bar(0, "reading shards [{bar:24}] {human_pos}/{human_len}, {eta} left");
     let stats = stats(&store, &filter, shape, |done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);

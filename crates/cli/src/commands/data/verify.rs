@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let store = Store::open(&args.store, Create::Never)?;
-    let bar = output::bars().add(indicatif::ProgressBar::new(0).with_message("shards"));
+    let bar = output::bar(0, "[{bar:24}] {human_pos}/{human_len} shards, {eta} left");
     let mut report = store.verify(|done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);

@@ -1,8 +1,8 @@
-//! The engine behind the GTP session: a search with or without a network, or the random player.
+//! The engine behind the GTP session: a search with or without a network, or a player that needs no predictor.
 
 use std::time::{Duration, Instant};
 
-use tengen_evaluator::{Answer, Player, RandomPlayer};
+use tengen_evaluator::{Answer, Player};
 use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
     Watcher,
@@ -17,7 +17,7 @@ use super::quit::Quit;
 use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
 use crate::output;
-use crate::players::Training;
+use crate::training::Training;
 
 /// Visits per move if neither visits nor a time limit is set.
 const DEFAULT_VISITS: u32 = 100;
@@ -33,8 +33,8 @@ const STATUS_GAMES: u32 = 400;
 
 /// What chooses the moves.
 pub(super) enum MoveSource {
-    /// The random player that matches use.
-    Random,
+    /// A player that chooses its moves without a predictor, as in matches.
+    Player(Box<dyn Player>),
     /// A search over a predictor.
     Network(Box<dyn Predictor>),
 }
@@ -78,21 +78,27 @@ impl TengenEngine {
         }
     }
 
-    /// A move of the random player, which spares its own eyes.
-    fn random_move(&mut self, turn: &Turn<'_>) -> Result<Move, EngineError> {
-        let seed = rng::bits(&mut self.rng);
+    /// The move of the player, if the engine is one.
+    fn players_move(&mut self, turn: &Turn<'_>) -> Option<Result<Move, EngineError>> {
+        let MoveSource::Player(player) = &mut self.source else {
+            return None;
+        };
         let turn = tengen_evaluator::Turn {
             slot: 0,
             game: 0,
-            seed,
+            seed: rng::bits(&mut self.rng),
             position: turn.position,
             komi: turn.komi,
         };
-        let answers = RandomPlayer::default().choose(&[turn]);
-        match answers.map_err(|error| EngineError::Failed(error.to_string()))?.first() {
-            Some(Answer::Play(choice)) => Ok(choice.mv),
-            _ => Ok(Move::Pass),
-        }
+        let answers = player.choose(&[turn]);
+        Some(
+            answers
+                .map_err(|error| EngineError::Failed(error.to_string()))
+                .map(|answers| match answers.first() {
+                    Some(Answer::Play(choice)) => choice.mv,
+                    _ => Move::Pass,
+                }),
+        )
     }
 
     /// When the search for this turn ends: at the configured visits and seconds, within the clock's budget.
@@ -169,7 +175,7 @@ impl Engine for TengenEngine {
 
     fn version(&self) -> String {
         let source = match &self.source {
-            MoveSource::Random => "random".to_owned(),
+            MoveSource::Player(player) => player.name(),
             MoveSource::Network(predictor) => predictor.name(),
         };
         format!("{} ({source})", env!("CARGO_PKG_VERSION"))
@@ -198,9 +204,9 @@ impl Engine for TengenEngine {
 
     fn genmove(&mut self, turn: &Turn<'_>, watcher: Option<Watcher<'_>>) -> Result<Genmove, EngineError> {
         let start = Instant::now();
-        let (mut mv, analysis) = match self.source {
-            MoveSource::Random => (self.random_move(turn)?, None),
-            MoveSource::Network(_) => {
+        let (mut mv, analysis) = match self.players_move(turn) {
+            Some(mv) => (mv?, None),
+            None => {
                 let (mv, analysis) = self.search_move(turn, start, watcher)?;
                 (mv, Some(analysis))
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use tengen_evaluator::{ConfidenceSequence, EloEstimate, GameScore, MatchConfig, Pentanomial};
 
@@ -24,12 +24,9 @@ pub(super) struct Progress {
 impl Progress {
     /// Progress at the start of a match.
     pub(super) fn new(config: &MatchConfig) -> Progress {
-        let style =
-            ProgressStyle::with_template("{bar:24} {human_pos}/{human_len} games  {msg}  {elapsed} (left {eta})");
-        let bar = ProgressBar::new(config.games as u64);
-        let bar = output::bars().add(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
+        let template = "[{bar:16}] {human_pos}/{human_len} games, {eta} left, {wide_msg}";
         Progress {
-            bar,
+            bar: output::bar(config.games as u64, template),
             tally: Tally::default(),
             last: Instant::now(),
         }

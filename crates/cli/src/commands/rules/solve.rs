@@ -70,6 +70,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     output::result(format!("best play: {} without komi", lead(solution.margin as f32)));
     output::result(format!("line: {}", line.join(" ")));
-    output::result(format!("searched: {} positions", output::thousands(solution.nodes)));
+    output::result(format!("searched: {}", output::counted(solution.nodes, "position")));
     Ok(())
 }

@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
 use tengen_model::CostLedger;
-use tengen_rules::{Komi, Size};
+use tengen_rules::{Komi, Rules, Size};
 use tengen_store::{MatchFile, Store};
 
+use crate::arguments;
 use crate::output::usage;
+use crate::players::training_of;
+use crate::training::{Asked, Conditions};
 
 /// A player of a tournament.
 pub(super) struct Entrant {
@@ -102,18 +105,23 @@ pub(super) fn pairings(entrants: &[Entrant]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The board and the komi, as requested or found in the run.
-pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi>) -> anyhow::Result<(Size, Komi)> {
+/// The board, komi, and rules: as asked, otherwise those of the run, otherwise those of the first player with a network.
+pub(super) fn conditions(store: Option<&Store>, players: &[PlayerSpec], asked: Asked) -> anyhow::Result<Conditions> {
     let Some(store) = store else {
-        let usual = tengen_evaluator::MatchConfig::default();
-        return Ok((size.unwrap_or(usual.size), komi.unwrap_or(usual.komi)));
+        return Ok(training_of(players)?.conditions(asked));
     };
-    let size = match (size, store.run_info()?.and_then(|run| run.sizes.first().cloned())) {
+    let run = store.run_info()?;
+    let size = match (asked.size, run.as_ref().and_then(|run| run.sizes.first())) {
         (Some(size), _) => size,
         (None, Some(size)) => size.parse()?,
         (None, None) => return Err(usage("the store does not name a board; use --size")),
     };
-    let komi = match komi {
+    let rules = match (asked.rules, &run) {
+        (Some(rules), _) => rules,
+        (None, Some(run)) => arguments::rules(&run.rules).map_err(usage)?,
+        (None, None) => Rules::tromp_taylor(),
+    };
+    let komi = match asked.komi {
         Some(komi) => Some(komi),
         None => match last_komi(store, size)? {
             Some(komi) => Some(komi),
@@ -121,7 +129,7 @@ pub(super) fn board(store: Option<&Store>, size: Option<Size>, komi: Option<Komi
         },
     };
     let komi = komi.ok_or_else(|| usage(format!("no model in the store has a fair komi for {size}; use --komi")))?;
-    Ok((size, komi))
+    Ok(Conditions { size, komi, rules })
 }
 
 /// The komi of the newest rating match on this board.
