@@ -1,6 +1,7 @@
 //! `tengen rules`: command-line access to the rules core: counts, facts, scores, diagrams, best play.
 
 mod count;
+mod counting;
 mod progress;
 mod score;
 pub(crate) mod show;

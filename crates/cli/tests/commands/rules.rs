@@ -314,3 +314,121 @@ fn score_skips_broken_games_and_reports_their_place() {
         tengen(&["rules", "score", &write(name, bytes)]).refuses(1, "is not an SGF file");
     }
 }
+
+/// Territory and prisoners after the removal of named dead stones.
+#[test]
+fn dead_stones_can_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.sgf");
+    // Black has B1 to B4, White D1 to D4 with E3, and the column between them is neutral. A3 and E2 are
+    // dead, and White has captured E4.
+    let moves = ";B[ba];W[da];B[bb];W[db];B[bc];W[dc];B[bd];W[dd];B[ea];W[eb];B[ec];W[ab];B[];W[]";
+    std::fs::write(&path, format!("(;SZ[5:4]KM[0.5]{moves})")).unwrap();
+    let score = |more: &[&str]| {
+        let args = ["rules", "score", path.to_str().unwrap(), "--json"];
+        tengen(&[&args[..], more].concat())
+    };
+    let game = |more: &[&str]| score(more).json()["games"][0].clone();
+    let japanese = ["--rules", "japanese2008", "--dead", "A3,E2"];
+    let counted = game(&japanese);
+    assert_eq!(
+        (&counted["black_territory"], &counted["white_territory"]),
+        (&4.into(), &3.into()),
+        "{counted}"
+    );
+    assert_eq!(counted["dead"].as_array().unwrap().len(), 2, "{counted}");
+    assert_eq!(
+        (&counted["black_stones_removed"], &counted["white_stones_removed"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(counted["result"], "W+0.5");
+    let text = tengen(&[&["rules", "score", path.to_str().unwrap()], &japanese[..]].concat()).stdout;
+    for line in [
+        "  territory: Black 4, White 3\n",
+        "  prisoners: Black 1, White 2\n",
+        "  removed as dead: A3, E2\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let chinese = game(&["--rules", "chinese_written", "--dead", "A3 E2"]);
+    assert_eq!(
+        (&chinese["black_area"], &chinese["result"]),
+        (&8.into(), &"W+0.5".into())
+    );
+    assert_eq!(
+        game(&["--rules", "chinese_written", "--dead", "none"])["dead"],
+        json!([])
+    );
+    for (more, code, message) in [
+        (
+            &["--dead", "A3"][..],
+            2,
+            "under tromp_taylor nothing is removed by agreement",
+        ),
+        (
+            &["--rules", "japanese2008", "--dead", "C1"],
+            2,
+            "\"C1\" is not the point of a stone on the 5x4 board",
+        ),
+        (
+            &["--rules", "japanese2008", "--dead", "A3,B1,D1,E2"],
+            1,
+            "rules at B4, D4, A3, E2",
+        ),
+        (
+            &["--rules", "aga", "--dead", "A3", "--seki", "B1"],
+            2,
+            "aga counts area",
+        ),
+        (&["--dead", "A3", "--life-positions", "5"], 2, "cannot be used with"),
+        (&["--seki", "A3"], 2, "--dead"),
+    ] {
+        score(more).refuses(code, message);
+    }
+    std::fs::write(&path, "(;SZ[5];B[cc])(;SZ[5];B[cc])").unwrap();
+    score(&["--rules", "aga", "--dead", "C3"]).refuses(2, "more than one game");
+
+    let show = [
+        "rules",
+        "show",
+        "--size",
+        "5",
+        "--moves",
+        "C3 B4 pass pass",
+        "--rules",
+        "new_zealand",
+    ];
+    let text = tengen(&[&show[..], &["--dead", "B4"]].concat()).stdout;
+    assert!(
+        text.contains("prisoners: Black 1, White 0") && text.contains("count with komi 0: Black is ahead by 25"),
+        "{text}"
+    );
+}
+
+/// Seki without eyes: 1,000 positions do not decide it, more do.
+#[test]
+fn more_positions_decide_more_chains() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.sgf");
+    std::fs::write(
+        &path,
+        "(;SZ[5:3]AB[aa][ba][ca][bb][ac][bc][cc]AW[da][ea][db][dc][ec];B[];W[])",
+    )
+    .unwrap();
+    let args = ["rules", "score", path.to_str().unwrap(), "--rules", "japanese2008"];
+    let few = tengen(&[&args[..], &["--life-positions", "50"]].concat()).stdout;
+    assert!(
+        few.contains("try --life-positions 5000, or name the dead chains with --dead"),
+        "{few}"
+    );
+    let many = tengen(&[&args[..], &["--life-positions", "20000", "--json"]].concat()).json()["games"][0].clone();
+    assert_eq!(
+        (&many["result"], &many["undecided"]),
+        (&"0".into(), &json!([])),
+        "{many}"
+    );
+    assert_eq!(
+        (&many["black_territory"], &many["white_territory"]),
+        (&0.into(), &0.into())
+    );
+}

@@ -5,17 +5,20 @@ use serde_json::json;
 
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size, format_point};
 
+use super::counting::CountArgs;
 use crate::{arguments, output};
 
 /// Draw the board after some moves, and explain why each forbidden point may not be played
 ///
 /// Prints the diagram (X is Black, O is White, . is empty, ! is empty but illegal), the side to move, the area of both
-/// sides as the board stands, and the illegal points with the reasons.
+/// sides as the board stands, the prisoners, and the illegal points with the reasons. Under territory scoring, and with
+/// --dead, it also prints the count under the rules.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen rules show --size 5 --moves \"C3 C4 D4 pass\"
   tengen rules show --size 2 --moves \"A1 B1 B2\"   # White may not play A2 or B1
-  tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json")]
+  tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json
+  tengen rules show --size 5 --moves \"C3 B4 pass pass\" --rules new_zealand --dead B4")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
@@ -29,6 +32,8 @@ pub(crate) struct Args {
     /// Points for White, in steps of one half
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     komi: Komi,
+    #[command(flatten)]
+    count: CountArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -40,6 +45,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let illegal_points = illegal_points(&position);
     let area = position.area();
     let margin = position.margin(args.komi);
+    let counted = args.count.count(&position, args.komi)?;
     if args.json {
         let illegal: Vec<_> = illegal_points
             .iter()
@@ -57,6 +63,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             "black_area": area.black.len(),
             "white_area": area.white.len(),
             "margin": margin.points(),
+            "counted": counted,
         }));
     }
     output::result(diagram(&position));
@@ -75,6 +82,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         args.komi,
         lead(margin.points()),
     ));
+    counted.lines().into_iter().for_each(output::result);
+    match counted.margin {
+        // Otherwise it is the margin of the area as it stands.
+        Some(margin) if counted.black_territory.is_some() || !counted.dead.is_empty() => {
+            output::result(format!("count with komi {}: {}", args.komi, lead(margin)));
+        }
+        None if !position.is_tied_by_cycle() => output::result(format!(
+            "no count: it is undecided whether the chains at {} are alive; {}",
+            counted.undecided.join(", "),
+            args.count.advice()
+        )),
+        _ => {}
+    }
     for (point, reason) in illegal_points {
         output::result(format!("{point} is illegal: {reason}"));
     }
