@@ -14,8 +14,6 @@ mod output;
 mod players;
 #[cfg(feature = "torch")]
 mod screen;
-mod theory;
-mod training;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use tengen_matches::read_book;
 use tengen_rules::Rules;
 
 use crate::arguments;
-use crate::training::Conditions;
+use tengen_matches::Conditions;
 
 /// Openings, seed and limits of the games.
 #[derive(clap::Args)]

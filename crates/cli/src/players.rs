@@ -13,7 +13,7 @@ use tengen_search::{Predictor, UniformPredictor};
 use tengen_store::{Create, RunInfo, Store};
 
 use crate::output;
-use crate::training::Training;
+use tengen_matches::TrainedOn;
 
 /// The device and the number format that networks run with.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -116,16 +116,16 @@ impl Loader {
         Ok(model)
     }
 
-    fn warn_about_rules(&self, training: &Training) {
+    fn warn_about_rules(&self, training: &TrainedOn) {
         if let Some(warning) = training.about_rules(self.rules) {
             output::say(format!("warning: {warning}"));
         }
     }
 
     /// The network of a source and what its description says about its training.
-    pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, Training)> {
+    pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, TrainedOn)> {
         let (name, model, run) = read_model(source)?;
-        let training = Training::of(&name, &model.info, run.as_ref());
+        let training = TrainedOn::of(&name, &model.info, run.as_ref());
         let predictor = self
             .build(&name, &model)
             .with_context(|| format!("cannot use the model {name}"))?;
@@ -140,12 +140,12 @@ impl Loader {
     }
 
     /// The same, with what is known about its training; prints no warning.
-    pub(crate) fn predictor_and_training(&self, model: &PlayerSpec) -> anyhow::Result<(Box<dyn Predictor>, Training)> {
+    pub(crate) fn predictor_and_training(&self, model: &PlayerSpec) -> anyhow::Result<(Box<dyn Predictor>, TrainedOn)> {
         if model.options != PlayerOptions::default() {
             return Err(output::usage("--model takes no options here; use --visits instead"));
         }
         if model.kind == PlayerKind::Uniform {
-            return Ok((Box::new(UniformPredictor), Training::default()));
+            return Ok((Box::new(UniformPredictor), TrainedOn::default()));
         }
         let Some(source) = source_of(&model.kind) else {
             return Err(output::usage(match model.kind {
@@ -202,13 +202,13 @@ fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<Run
 }
 
 /// What the first of these players that is a network was trained on; nothing if none is a network.
-pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>) -> anyhow::Result<Training> {
+pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>) -> anyhow::Result<TrainedOn> {
     let source = players.into_iter().find_map(|player| source_of(&player.kind));
     let Some(source) = source else {
-        return Ok(Training::default());
+        return Ok(TrainedOn::default());
     };
     let (name, model, run) = read_model(&source)?;
-    Ok(Training::of(&name, &model.info, run.as_ref()))
+    Ok(TrainedOn::of(&name, &model.info, run.as_ref()))
 }
 
 /// Where a player's network is; `None` for players without one.

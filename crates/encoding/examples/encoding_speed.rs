@@ -56,7 +56,7 @@ fn main() {
     let (size, mut batch) = (games[0].size, InputBatch::new(games[0].size));
     let mut nhwc = Array4::zeros((BATCH, size.height(), size.width(), BIT_PLANES + 1));
     let mut nchw = Array4::zeros((BATCH, BIT_PLANES + 1, size.height(), size.width()));
-    let mut measure = |name: &str, mut unpack: Box<dyn FnMut(&InputBatch, usize)>| {
+    let mut measure = |name: &str, unpack: &mut dyn FnMut(&InputBatch, usize)| {
         let start = Instant::now();
         for part in all.chunks(BATCH) {
             batch.clear();
@@ -65,18 +65,12 @@ fn main() {
         }
         rate(name, start);
     };
-    measure(
-        "batches as floats (NHWC)",
-        Box::new(move |batch, rows| {
-            batch.planes_f32_nhwc_into(nhwc.slice_mut(s![..rows, .., .., ..]));
-            black_box(&nhwc);
-        }),
-    );
-    measure(
-        "batches as floats (NCHW)",
-        Box::new(move |batch, rows| {
-            batch.planes_f32_into(nchw.slice_mut(s![..rows, .., .., ..]));
-            black_box(&nchw);
-        }),
-    );
+    measure("batches as floats (NHWC)", &mut |batch, rows| {
+        batch.planes_f32_nhwc_into(nhwc.slice_mut(s![..rows, .., .., ..]));
+        black_box(&nhwc);
+    });
+    measure("batches as floats (NCHW)", &mut |batch, rows| {
+        batch.planes_f32_into(nchw.slice_mut(s![..rows, .., .., ..]));
+        black_box(&nchw);
+    });
 }

@@ -2,18 +2,23 @@
 //!
 //! [`play`] plays the missing games of a match and publishes them to a [`Folder`] as they finish. [`settle`] does the
 //! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict.
-//! [`read_book`] reads opening books.
+//! [`read_book`] reads opening books. [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small
+//! boards, and [`TrainedOn`] says which games suit a model.
 //!
 //! Never here: networks, printing.
 
 mod book;
+mod conditions;
 mod folder;
 mod gate;
 mod play;
+mod theory;
 mod usage;
 
 pub use book::read_book;
+pub use conditions::{Asked, Conditions, TrainedOn};
 pub use folder::{Counted, Folder, Spec};
 pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts, wrong_results};
 pub use play::{Job, play};
+pub use theory::{Check, MakeAnyPlayer, Report, five_by_five, seven_by_seven};
 pub use usage::{UsageError, usage};

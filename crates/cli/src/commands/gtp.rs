@@ -20,10 +20,10 @@ use crate::arguments;
 use crate::lines::read_lines;
 use crate::output::usage;
 use crate::players::{DeviceArgs, Loader};
-use crate::training::{Asked, Conditions, Training};
 use engine::{MoveSource, TengenEngine};
 use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 use quit::Quit;
+use tengen_matches::{Asked, Conditions, TrainedOn};
 
 /// Play as a GTP engine, for any Go GUI or referee
 ///
@@ -135,7 +135,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                     args.model
                 )));
             }
-            (MoveSource::Player(loader.player(&args.model)?), Training::default())
+            (MoveSource::Player(loader.player(&args.model)?), TrainedOn::default())
         }
         _ => {
             let (predictor, training) = loader.predictor_and_training(&args.model)?;

@@ -13,8 +13,8 @@ use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, usage};
 use crate::players::{DeviceArgs, Loader, training_of};
-use crate::training::Asked;
 use progress::Progress;
+use tengen_matches::Asked;
 
 /// Play a match between two players and estimate which one is stronger, with error bounds
 ///
@@ -123,7 +123,7 @@ impl Args {
             rules: self.play.rules,
         };
         let training = training_of([&*self.a, &*self.b])?;
-        training.say_chosen(asked);
+        training.chosen(asked).into_iter().for_each(output::say);
         let may_end = self.sprt.is_some() || self.until_clear;
         let usual_games = if may_end { 2000 } else { 100 };
         let games = self.games.map_or(usual_games, |games| games as usize);

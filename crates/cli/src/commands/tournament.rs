@@ -16,9 +16,9 @@ use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, say, usage};
 use crate::players::{DeviceArgs, Loader};
-use crate::training::Asked;
 use entrants::{Entrant, pairings};
 use rating::{Pairing, Standing};
+use tengen_matches::Asked;
 
 /// Rate many players on one scale by playing matches between them
 ///

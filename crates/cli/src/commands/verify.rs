@@ -4,9 +4,10 @@ use anyhow::bail;
 use serde_json::Value;
 
 use tengen_evaluator::PlayerSpec;
+use tengen_matches::{five_by_five, seven_by_seven};
 
 use crate::players::{DeviceArgs, Loader};
-use crate::{arguments, output, theory};
+use crate::{arguments, output};
 
 /// Check a model against what is known about a small board
 ///
@@ -58,10 +59,12 @@ enum Board {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, tengen_rules::Rules::tromp_taylor())?;
     let games = args.games as usize;
-    let report = match args.board {
-        Board::FiveByFive => theory::five_by_five(&args.model, &loader, games, args.seed)?,
-        Board::SevenBySeven => theory::seven_by_seven(&args.model, &loader, games, args.seed)?,
+    let players = |spec: &PlayerSpec| loader.player(spec);
+    let check = match args.board {
+        Board::FiveByFive => five_by_five,
+        Board::SevenBySeven => seven_by_seven,
     };
+    let report = check(&args.model, &players, games, args.seed)?;
     if args.json {
         let mut object = serde_json::to_value(&report)?;
         object["passed"] = Value::Bool(report.passed());

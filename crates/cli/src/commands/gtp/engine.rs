@@ -17,7 +17,7 @@ use super::quit::Quit;
 use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
 use crate::output;
-use crate::training::Training;
+use tengen_matches::TrainedOn;
 
 /// Visits per move if neither visits nor a time limit is set.
 const DEFAULT_VISITS: u32 = 100;
@@ -48,7 +48,7 @@ pub(super) struct TengenEngine {
     seed: u64,
     rng: Rng,
     game_search: GameSearch,
-    training: Training,
+    training: TrainedOn,
     warnings: Vec<String>,
     /// For each color, the ply of its last hopeless turn and the number of hopeless turns in a row.
     hopeless: [(usize, u32); 2],
@@ -58,7 +58,7 @@ impl TengenEngine {
     /// An engine with this name and these play options.
     pub(super) fn new(
         source: MoveSource,
-        training: Training,
+        training: TrainedOn,
         name: String,
         options: PlayOptions,
         seed: u64,

@@ -13,7 +13,7 @@ use tengen_store::{MatchFile, Store};
 use crate::arguments;
 use crate::output::usage;
 use crate::players::training_of;
-use crate::training::{Asked, Conditions};
+use tengen_matches::{Asked, Conditions};
 
 /// A player of a tournament.
 pub(super) struct Entrant {

@@ -14,7 +14,8 @@ use tengen_evaluator::{
 };
 use tengen_rules::{Color, Komi, Move, Position, Size};
 
-use crate::players::Loader;
+/// Makes a player, which may be given any number of times.
+pub type MakeAnyPlayer<'a> = dyn Fn(&PlayerSpec) -> anyhow::Result<Box<dyn Player>> + 'a;
 
 /// The opponents, which know nothing but the rules, the stronger one first.
 const OPPONENTS: [&str; 2] = ["mcts,playouts=1000", "random"];
@@ -24,43 +25,44 @@ const SHARE: f64 = 0.95;
 
 /// One theoretical result and the player's answer.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Check {
+pub struct Check {
     /// The question, such as `first move`.
-    pub(crate) question: String,
+    pub question: String,
     /// The answer of theory.
-    pub(crate) expected: String,
+    pub expected: String,
     /// The player's answer.
-    pub(crate) found: String,
+    pub found: String,
     /// Whether the two agree.
-    pub(crate) passed: bool,
+    pub passed: bool,
 }
 
 /// A player's answers about the opening position of one board.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// The board, such as `5x5`.
-    pub(crate) board: String,
-    pub(crate) player: String,
+    pub board: String,
+    /// The player's name.
+    pub player: String,
     /// Whether the theory is proved or only believed.
-    pub(crate) proved: bool,
+    pub proved: bool,
     /// The first move at the komi half a point below the board's value.
-    pub(crate) first_move: String,
+    pub first_move: String,
     /// P(win) - P(loss) there from Black's viewpoint, -1 to 1; `None` if the player reports no value.
-    pub(crate) value: Option<f32>,
+    pub value: Option<f32>,
     /// The margin without komi that the player expects, in points from Black's viewpoint.
-    pub(crate) board_margin: Option<f32>,
+    pub board_margin: Option<f32>,
     /// All questions, in the order asked.
-    pub(crate) checks: Vec<Check>,
+    pub checks: Vec<Check>,
 }
 
 impl Report {
     /// Whether every answer agrees with theory.
-    pub(crate) fn passed(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
     }
 
     /// The report as lines of text.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let state = if self.proved { "proved" } else { "believed, not proved" };
         let mut lines = vec![format!(
             "{} against the theory of {} ({state})",
@@ -88,17 +90,22 @@ struct Theory {
 
 /// Checks a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
 /// first reply, and +25 against two players without a network, `games` games each.
-pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
+pub fn five_by_five(
+    model: &PlayerSpec,
+    players: &MakeAnyPlayer<'_>,
+    games: usize,
+    seed: u64,
+) -> anyhow::Result<Report> {
     let theory = Theory {
         side: 5,
         value: 25,
         first_move: "C3",
         proved: true,
     };
-    let mut report = opening_position(&theory, model, loader, seed)?;
-    report.checks.push(every_reply(&theory, model, loader, seed)?);
+    let mut report = opening_position(&theory, model, players, seed)?;
+    report.checks.push(every_reply(&theory, model, players, seed)?);
     for opponent in OPPONENTS {
-        let result = as_black(&theory, model, opponent, loader, games, seed)?;
+        let result = as_black(&theory, model, opponent, players, games, seed)?;
         let (found, played) = (result.a_full_board_wins, result.games + result.unfinished);
         report
             .checks
@@ -109,16 +116,21 @@ pub(crate) fn five_by_five(model: &PlayerSpec, loader: &Loader, games: usize, se
 
 /// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
 /// at komi 8.5 against two players without a network, `games` games each.
-pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, seed: u64) -> anyhow::Result<Report> {
+pub fn seven_by_seven(
+    model: &PlayerSpec,
+    players: &MakeAnyPlayer<'_>,
+    games: usize,
+    seed: u64,
+) -> anyhow::Result<Report> {
     let theory = Theory {
         side: 7,
         value: 9,
         first_move: "D4",
         proved: false,
     };
-    let mut report = opening_position(&theory, model, loader, seed)?;
+    let mut report = opening_position(&theory, model, players, seed)?;
     for opponent in OPPONENTS {
-        let result = as_black(&theory, model, opponent, loader, games, seed)?;
+        let result = as_black(&theory, model, opponent, players, games, seed)?;
         let (found, played) = (result.a_total.wins as usize, result.games + result.unfinished);
         report.checks.push(share_check(
             &format!("wins as Black at komi 8.5 against {opponent}"),
@@ -130,13 +142,13 @@ pub(crate) fn seven_by_seven(model: &PlayerSpec, loader: &Loader, games: usize, 
 }
 
 /// Plays a match between `model` (player A) and `opponent` without an observer.
-pub(crate) fn against(
+fn against(
     config: &MatchConfig,
     model: &PlayerSpec,
     opponent: &PlayerSpec,
-    loader: &Loader,
+    players: &MakeAnyPlayer<'_>,
 ) -> anyhow::Result<MatchResult> {
-    let (mut a, mut b) = (loader.player(model)?, loader.player(opponent)?);
+    let (mut a, mut b) = (players(model)?, players(opponent)?);
     let context = MatchContext {
         match_id: "theory".to_owned(),
         config_id: "theory".to_owned(),
@@ -159,9 +171,14 @@ impl Theory {
 }
 
 /// The first move, and the value at both komi values.
-fn opening_position(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Report> {
+fn opening_position(
+    theory: &Theory,
+    model: &PlayerSpec,
+    players: &MakeAnyPlayer<'_>,
+    seed: u64,
+) -> anyhow::Result<Report> {
     let size = theory.size()?;
-    let mut player = loader.player(model)?;
+    let mut player = players(model)?;
     let empty = Position::new(size);
     let (won, lost) = (theory.komi(true), theory.komi(false));
     let at_won = ask(&mut *player, &[&empty], won, seed)?.remove(0);
@@ -199,15 +216,15 @@ fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
 
 /// Black opens, White's first reply is each legal move in turn (including the pass), and then White is the same player
 /// with noise. Black must take the whole board every time.
-fn every_reply(theory: &Theory, model: &PlayerSpec, loader: &Loader, seed: u64) -> anyhow::Result<Check> {
+fn every_reply(theory: &Theory, model: &PlayerSpec, players: &MakeAnyPlayer<'_>, seed: u64) -> anyhow::Result<Check> {
     let size = theory.size()?;
     let komi = theory.komi(true);
-    let mut black = loader.player(model)?;
+    let mut black = players(model)?;
     let mut noisy = model.clone();
     if searches(model) {
         noisy.options.noise = Some(true);
     }
-    let mut white = loader.player(&noisy)?;
+    let mut white = players(&noisy)?;
     let mut opened = Position::new(size);
     let first = ask(&mut *black, &[&opened], komi, seed)?.remove(0);
     opened.play(first.mv);
@@ -311,7 +328,7 @@ fn as_black(
     theory: &Theory,
     model: &PlayerSpec,
     opponent: &str,
-    loader: &Loader,
+    players: &MakeAnyPlayer<'_>,
     games: usize,
     seed: u64,
 ) -> anyhow::Result<MatchResult> {
@@ -324,7 +341,7 @@ fn as_black(
         seed,
         ..MatchConfig::default()
     };
-    against(&config, model, &opponent.parse()?, loader)
+    against(&config, model, &opponent.parse()?, players)
 }
 
 /// Whether enough games confirm the theory.
@@ -341,12 +358,12 @@ fn share_check(question: &str, found: usize, games: usize) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::players::DeviceArgs;
+    use tengen_evaluator::{NoModels, build_player};
 
     #[test]
     fn the_random_player_contradicts_theory() {
-        let loader = Loader::new(&DeviceArgs::default(), tengen_rules::Rules::tromp_taylor()).unwrap();
-        let report = five_by_five(&"random".parse().unwrap(), &loader, 4, 1).unwrap();
+        let players = |spec: &PlayerSpec| Ok(build_player(spec, &mut NoModels)?);
+        let report = five_by_five(&"random".parse().unwrap(), &players, 4, 1).unwrap();
         assert!(!report.passed());
         assert_eq!(report.value, None, "the random player reports no value");
         let held = report

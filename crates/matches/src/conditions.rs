@@ -7,11 +7,9 @@ use tengen_model::ModelInfo;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::RunInfo;
 
-use crate::output;
-
 /// What a model was trained on, as far as its description says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Training {
+pub struct TrainedOn {
     name: String,
     rules: Option<String>,
     /// The boards it trained on, each with its fair komi if that is known; empty if unknown.
@@ -20,23 +18,29 @@ pub(crate) struct Training {
 
 /// What the command line says about the games to play; `None` leaves the choice to the model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
-    pub(crate) size: Option<Size>,
-    pub(crate) komi: Option<Komi>,
-    pub(crate) rules: Option<Rules>,
+pub struct Asked {
+    /// The board.
+    pub size: Option<Size>,
+    /// Points added to White's score.
+    pub komi: Option<Komi>,
+    /// The rules.
+    pub rules: Option<Rules>,
 }
 
 /// The board, komi, and rules of the games to play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Conditions {
-    pub(crate) size: Size,
-    pub(crate) komi: Komi,
-    pub(crate) rules: Rules,
+pub struct Conditions {
+    /// The board.
+    pub size: Size,
+    /// Points added to White's score.
+    pub komi: Komi,
+    /// The rules.
+    pub rules: Rules,
 }
 
-impl Training {
+impl TrainedOn {
     /// What a model's description says, and its run where the description is silent.
-    pub(crate) fn of(name: &str, info: &ModelInfo, run: Option<&RunInfo>) -> Training {
+    pub fn of(name: &str, info: &ModelInfo, run: Option<&RunInfo>) -> TrainedOn {
         let mut boards: BTreeMap<Size, Option<Komi>> = run
             .into_iter()
             .flat_map(|run| &run.sizes)
@@ -47,7 +51,7 @@ impl Training {
                 boards.insert(board, info.fair_komi(board));
             }
         }
-        Training {
+        TrainedOn {
             name: name.to_owned(),
             rules: info.rules.clone().or_else(|| run.map(|run| run.rules.clone())),
             boards,
@@ -56,7 +60,7 @@ impl Training {
 
     /// The games to play: as asked, otherwise the model's own, which are its largest board with its fair komi under the
     /// rules it was trained for, otherwise 9x9 with komi 7 under Tromp-Taylor rules.
-    pub(crate) fn conditions(&self, asked: Asked) -> Conditions {
+    pub fn conditions(&self, asked: Asked) -> Conditions {
         let usual = MatchConfig::default();
         let largest = self.boards.keys().max_by_key(|board| board.area());
         let size = asked.size.or(largest.copied()).unwrap_or(usual.size);
@@ -71,21 +75,21 @@ impl Training {
         }
     }
 
-    /// Says on stderr which conditions the model chose, if it chose any.
-    pub(crate) fn say_chosen(&self, asked: Asked) {
+    /// A sentence about the conditions that the model chose; `None` if it chose none.
+    pub fn chosen(&self, asked: Asked) -> Option<String> {
         let Conditions { size, komi, rules } = self.conditions(asked);
         let complete = asked.size.is_some() && asked.komi.is_some() && asked.rules.is_some();
-        if !complete && *self != Training::default() {
-            let name = &self.name;
-            output::say(format!(
+        let name = &self.name;
+        (!complete && *self != TrainedOn::default()).then(|| {
+            format!(
                 "playing on {size} with komi {komi} under {rules}, as the model {name} was trained; --size, --komi and \
                  --rules change that"
-            ));
-        }
+            )
+        })
     }
 
     /// A warning if the model was never trained under these rules.
-    pub(crate) fn about_rules(&self, rules: Rules) -> Option<String> {
+    pub fn about_rules(&self, rules: Rules) -> Option<String> {
         let trained = self.rules.as_ref().filter(|trained| trained.parse() != Ok(rules))?;
         let name = &self.name;
         Some(format!(
@@ -94,7 +98,7 @@ impl Training {
     }
 
     /// A warning for everything here that the model was not trained on.
-    pub(crate) fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
+    pub fn warnings(&self, size: Size, rules: Rules, komi: Komi) -> Vec<String> {
         let name = &self.name;
         let unseen = !self.boards.is_empty() && !self.boards.contains_key(&size);
         let about_board = unseen.then(|| {
@@ -104,7 +108,7 @@ impl Training {
                 boards.join(", ")
             )
         });
-        // Training never draws a komi larger than the number of points of the board.
+        // TrainedOn never draws a komi larger than the number of points of the board.
         let beyond = usize::from(komi.half_points().unsigned_abs()) > 2 * size.area();
         let about_komi = beyond.then(|| {
             format!(
@@ -128,7 +132,7 @@ mod tests {
         let mut info = tengen_testing::random_model(1).info;
         info.rules = Some("aga".to_owned());
         info.fair_komi_half_points = [("5x5".to_owned(), 49), ("7x7".to_owned(), 18)].into();
-        let training = Training::of("m", &info, None);
+        let training = TrainedOn::of("m", &info, None);
         let warnings = |size: &str, rules: &str, komi: &str| {
             training.warnings(size.parse().unwrap(), rules.parse().unwrap(), komi.parse().unwrap())
         };
@@ -140,7 +144,7 @@ mod tests {
             "{all:?}"
         );
         assert!(all[2].contains("komi -81.5 exceeds the points of 9x9"), "{all:?}");
-        let unknown = Training::of("m", &tengen_testing::random_model(1).info, None);
+        let unknown = TrainedOn::of("m", &tengen_testing::random_model(1).info, None);
         let komi = Komi::from_half_points(15);
         assert!(
             unknown
@@ -154,11 +158,11 @@ mod tests {
         let mut info = tengen_testing::random_model(1).info;
         info.rules = Some("aga".to_owned());
         info.fair_komi_half_points = [("5x5".to_owned(), 49), ("13x13".to_owned(), 11)].into();
-        let text = |training: &Training, asked| {
+        let text = |training: &TrainedOn, asked| {
             let Conditions { size, komi, rules } = training.conditions(asked);
             format!("{size} {komi} {rules}")
         };
-        let training = Training::of("m", &info, None);
+        let training = TrainedOn::of("m", &info, None);
         assert_eq!(text(&training, Asked::default()), "13x13 5.5 aga");
         let five = Asked {
             size: Some(Size::square(5).unwrap()),
@@ -172,10 +176,10 @@ mod tests {
             ..Asked::default()
         };
         assert_eq!(text(&training, seven), "7x7 9 aga");
-        assert_eq!(text(&Training::default(), Asked::default()), "9x9 7 tromp_taylor");
+        assert_eq!(text(&TrainedOn::default(), Asked::default()), "9x9 7 tromp_taylor");
         let run = RunInfo::new("r", 0, "japanese2008", vec!["7x7".to_owned()], serde_json::Value::Null);
         let untrained = tengen_testing::random_model(1).info;
-        let training = Training::of("m", &untrained, Some(&run));
+        let training = TrainedOn::of("m", &untrained, Some(&run));
         assert_eq!(text(&training, Asked::default()), "7x7 7 japanese2008");
     }
 }
