@@ -42,8 +42,8 @@ pub(crate) fn interactive() -> bool {
     !bars().is_hidden()
 }
 
-/// Keeps the terminal from showing `^C` until [`restore_terminal`]. The progress bars leave the cursor at the right edge,
-/// so the two characters would wrap to the next line, and the first line of the bars would never be erased.
+/// Keeps the terminal from showing `^C` until [`restore_terminal`]. The progress bars leave the cursor at the right
+/// edge, so the two characters would wrap to the next line, and the first line of the bars would never be erased.
 pub(crate) fn hide_control_characters() {
     let stderr = std::io::stderr();
     // A process in the background would be stopped for changing the terminal.

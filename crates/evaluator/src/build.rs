@@ -63,7 +63,8 @@ impl PredictorLoader for NoModels {
 /// Makes the player that `spec` describes; networks come from `loader`.
 ///
 /// By default, a search with a network uses 64 visits without noise. `uniform` uses 64 visits with noise, because
-/// without noise it would always play the same game; `mcts` plays 1,000 random games for each move. An engine gets as many processes as the machine has threads.
+/// without noise it would always play the same game; `mcts` plays 1,000 random games for each move. An engine gets as
+/// many processes as the machine has threads.
 ///
 /// # Errors
 /// [`PlayerError::Load`] when a model cannot be loaded, [`PlayerError::Start`] when an engine does not start, and

@@ -20,12 +20,12 @@ const MARGIN_SHARE: f64 = 0.1;
 
 /// Searches each turn with UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo Planning", 2006) over random games.
 ///
-/// - Every playout descends the tree by UCB1, adds the children of a leaf on its second visit, and finishes the game with
-///   a [`playout::rollout`], whose moves never fill the player's own eyes.
+/// - Every playout descends the tree by UCB1, adds the children of a leaf on its second visit, and finishes the game
+///   with a [`playout::rollout`], whose moves never fill the player's own eyes.
 /// - The moves in the tree are the pass and the legal plays that neither fill an own one-point eye nor are suicide.
 ///   Legality is exact under the rules of the game, including superko.
-/// - A game that ends inside the tree is counted exactly, as the referee counts it. Random games are counted by area; for
-///   territory rules, the area is corrected by the stones that each player has spent.
+/// - A game that ends inside the tree is counted exactly, as the referee counts it. Random games are counted by area;
+///   for territory rules, the area is corrected by the stones that each player has spent.
 /// - The move with the most visits is played.
 ///
 /// The same seed, position, and komi give the same move.

@@ -1,9 +1,9 @@
 //! Matches that are published while they are played and resume where they left off.
 //!
 //! [`play`] plays the missing games of a match and publishes them to a [`Folder`] as they finish. [`settle`] does the
-//! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict.
-//! [`read_book`] reads opening books. [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small
-//! boards, and [`TrainedOn`] says which games suit a model.
+//! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict. [`read_book`]
+//! reads opening books. [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small boards,
+//! and [`TrainedOn`] says which games suit a model.
 //!
 //! Never here: networks, printing.
 

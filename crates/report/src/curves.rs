@@ -163,8 +163,8 @@ impl<'a> Curves<'a> {
         vec![
             plot(
                 "Losses",
-                "Policy, final margin and value (the result) are cross-entropies in nats; ownership is a mean squared error \
-                 per point. The total is the weighted sum that training minimizes.",
+                "Policy, final margin and value (the result) are cross-entropies in nats; ownership is a mean squared \
+                 error per point. The total is the weighted sum that training minimizes.",
                 Axis::showing("loss", &[0.0]),
                 vec![
                     curve("total", Tone::Gray, |train| train.total_loss),
@@ -176,8 +176,8 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Policy entropy",
-                "Entropy of the network's policy: low if it is sure of its moves. A sudden drop to zero means that it stopped \
-                 exploring.",
+                "Entropy of the network's policy: low if it is sure of its moves. A sudden drop to zero means that it \
+                 stopped exploring.",
                 Axis::showing("entropy, nats", &[0.0]),
                 vec![curve("network policy", Tone::Blue, |train| train.policy_entropy)],
             ),
@@ -237,7 +237,8 @@ impl<'a> Curves<'a> {
             ),
             plot(
                 "Brier score",
-                "Mean squared error of the predicted score of a game (1 a win, ½ a tie); always predicting ½ gives 0.25.",
+                "Mean squared error of the predicted score of a game (1 a win, ½ a tie). Always predicting ½ gives \
+                 0.25.",
                 Axis::showing("score", &[0.0]),
                 |at| at.brier,
                 |at| at.window_brier,

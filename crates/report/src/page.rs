@@ -172,8 +172,8 @@ fn viewer(games: usize) -> Markup {
     html! {
         @if games == 0 { p.none { "No games yet." } } @else {
             p.soft {
-                "While the board is in view, the left and right arrow keys also work; after a click into this box, Home and \
-                 End do, too. Blue points: the search's favorite next moves, in percent."
+                "While the board is in view, the left and right arrow keys also work; after a click into this box, \
+                 Home and End do, too. Blue points: the search's favorite next moves, in percent."
             }
             div.card.viewer #viewer tabindex="0" {
                 svg #board role="img" aria-label="board" {}

@@ -21,8 +21,8 @@ const MAX_HOVERS: usize = 60;
 const INK: RGBColor = RGBColor(0x5f, 0x66, 0x6d);
 const GRID: RGBColor = RGBColor(0xe2, 0xe5, 0xe8);
 
-/// The color of a curve, distinct also to people who are color-blind. The style sheet has the same values and gives each
-/// its own dashes.
+/// The color of a curve, distinct also to people who are color-blind. The style sheet has the same values and gives
+/// each its own dashes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Blue,

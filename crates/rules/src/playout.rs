@@ -101,3 +101,47 @@ fn light_move(position: &Position, start: usize) -> Move {
 fn below(bits: u64, n: usize) -> usize {
     ((u128::from(bits) * n as u128) >> 64) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::color::Color;
+    use crate::rules::Rules;
+    use crate::size::Size;
+
+    #[test]
+    fn rollouts_end_without_suicide_or_filled_eyes() {
+        let size = Size::square(5).expect("a size");
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state ^ (state >> 33)
+        };
+        let mut limited = 0;
+        for game in 0..200 {
+            let mut played = Position::with_rules(size, Rules::tromp_taylor()).between_machines();
+            rollout(&mut played, &mut random);
+            limited += usize::from(!played.is_over());
+            let mut replayed = Position::with_rules(size, Rules::tromp_taylor()).between_machines();
+            for &mv in played.moves() {
+                if let Move::Play(point) = mv {
+                    assert!(!replayed.is_one_point_eye(point, replayed.to_move()), "game {game}");
+                    replayed.try_play(mv).expect("a legal move");
+                    assert!(replayed.at(point).is_some(), "game {game}: suicide");
+                } else {
+                    assert!(replayed.sensible_points().is_empty(), "game {game}: an early pass");
+                    replayed.play(mv);
+                }
+            }
+        }
+        assert!(limited < 20, "{limited} of 200 rollouts reached the limit");
+        let mut settled = Position::new(Size::new(3, 1).expect("a size"));
+        settled.play(Move::parse(settled.size(), "B1").expect("a move"));
+        assert_eq!(
+            rollout(&mut settled, &mut random),
+            2,
+            "White has only suicides, and Black only eyes"
+        );
+        assert_eq!(settled.stones(Color::Black).len(), 1);
+    }
+}

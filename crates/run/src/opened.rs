@@ -26,8 +26,8 @@ pub struct Setup {
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
-    /// Games of each match after the run, where 0 plays none; `None` lets the size of the board and the length of the run
-    /// decide.
+    /// Games of each match after the run, where 0 plays none; `None` lets the size of the board and the length of the
+    /// run decide.
     pub closing_games: Option<usize>,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,

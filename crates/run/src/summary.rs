@@ -176,7 +176,7 @@ impl Summary {
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
-            "  On the empty board at komi {} it plays {} ({}).\n  Black's value is {:+.2} (-1 is a loss, +1 a win), \
+            "  On the empty board at komi {} it plays {} ({}).\n  Black's value is {:+.2} (-1: loss, +1: win), \
              the margin before komi {:+.1} points.",
             first.komi,
             first.mv,
@@ -263,14 +263,15 @@ impl Outcome {
             open => format!(", {open} without a result"),
         };
         format!(
-            "  Against {opponent} {side} at komi {komi}:\n    {wins} won, {ties} tied, {losses} lost{unfinished} of {}; \
-             {full_board_wins} with the whole board",
+            "  Against {opponent} {side} at komi {komi}:\n    {wins} won, {ties} tied, {losses} lost{unfinished} of \
+             {}; {full_board_wins} with the whole board",
             counted(*games as u64, "game")
         )
     }
 }
 
-/// Games of each match: at most so many that a match takes seconds on a board of this size, and fewer after a short run.
+/// Games of each match: at most so many that a match takes seconds on a board of this size, and fewer after a short
+/// run.
 fn affordable_games(size: Size, run_seconds: f64) -> usize {
     let most = match size.area() {
         0..=25 => 100,

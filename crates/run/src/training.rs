@@ -214,7 +214,8 @@ impl Training {
         self.take_in(listing.shards)
     }
 
-    /// The settings in which this start differs from the one before it, such as `training.learning_rate 0.003 -> 0.002`.
+    /// The settings in which this start differs from the one before it, such as `training.learning_rate 0.003 ->
+    /// 0.002`.
     pub fn changed_settings(&self) -> anyhow::Result<Vec<String>> {
         match &self.earlier_config {
             Some(earlier) => self.config.changes_since(earlier),

@@ -1,5 +1,5 @@
-//! Does the network learn, or does it only remember? Compares its predictions on held-out games, which are never trained
-//! on, with those on the training window.
+//! Does the network learn, or does it only remember? Compares its predictions on held-out games, which are never
+//! trained on, with those on the training window.
 
 use tengen_report::metrics;
 use tengen_trainer::Validation;
@@ -91,8 +91,8 @@ impl Remembering {
         self.warned = true;
         Some(format!(
             "warning: the loss on games that are not trained on is {:.0}% higher than on the training window ({:.2} \
-             against {:.2} at step {}): the network remembers games instead of learning from them; lower loop.reuse, or \
-             widen the window",
+             against {:.2} at step {}): the network remembers games instead of learning from them; lower loop.reuse, \
+             or widen the window",
             100.0 * self.gap,
             comparison.held_out.losses.total,
             comparison.window.losses.total,

@@ -37,8 +37,8 @@ pub trait Watch: Send + Sync {
     /// is in progress any more.
     fn closing_step(&self, _text: Option<&str>) {}
 
-    /// Progress of the matches after a run, in games; called with 0 first and until `done` reaches `all`, unless the user
-    /// stops them.
+    /// Progress of the matches after a run, in games; called with 0 first and until `done` reaches `all`, unless the
+    /// user stops them.
     fn closing_games(&self, _done: u64, _all: u64) {}
 
     /// Progress of reading a large training window, in positions; called until `done` reaches `all`.

@@ -140,8 +140,8 @@ impl SampleSource {
         }
     }
 
-    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`] selects by their ids. Their positions come
-    /// only from [`SampleSource::draw_held_out`].
+    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`] selects by their ids. Their positions
+    /// come only from [`SampleSource::draw_held_out`].
     ///
     /// # Panics
     /// If games were added before.
@@ -341,10 +341,9 @@ impl SampleSource {
         self.disk_bytes
     }
 
-    /// Draws `count` samples to train on with replacement, each position with probability proportional to its weight. The
-    /// same
-    /// games in the same order, count, seed and mode give the same samples, regardless of the number of threads and of
-    /// where the games are kept. `None` if there is nothing to draw from.
+    /// Draws `count` samples to train on with replacement, each position with probability proportional to its weight.
+    /// The same games in the same order, count, seed and mode give the same samples, regardless of the number of
+    /// threads and of where the games are kept. `None` if there is nothing to draw from.
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
         self.draw_from(&self.trained, |shard| &shard.games, count, seed, mode)
     }

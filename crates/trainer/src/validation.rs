@@ -14,8 +14,8 @@ const BINS: usize = 10;
 /// Final margins and komi are multiples of half a point, so a margin after komi this close to zero is a tie.
 const TIE: f32 = 0.25;
 
-/// How well the averaged weights predict a batch. A score is 1 for a win of the side to move, ½ for a tie, 0 for a loss;
-/// unlike the targets of training, those here are the results of the games alone.
+/// How well the averaged weights predict a batch. A score is 1 for a win of the side to move, ½ for a tie, 0 for a
+/// loss; unlike the targets of training, those here are the results of the games alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Validation {
     /// The losses, as in training; there is no gradient, so its norm is 0.

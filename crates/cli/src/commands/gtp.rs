@@ -101,7 +101,8 @@ pub(crate) struct Args {
     /// model's own, otherwise tromp_taylor]
     #[arg(long, value_name = "NAME", value_parser = arguments::rules)]
     rules: Option<Rules>,
-    /// Random seed for players without a network, --temperature and the random games behind --finish; also set_random_seed
+    /// Random seed for players without a network, --temperature and the random games behind --finish; also
+    /// set_random_seed
     #[arg(long, allow_negative_numbers = true, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -69,12 +69,12 @@ pub(crate) struct Args {
     /// Games for each pair of players
     #[arg(long, allow_negative_numbers = true, default_value_t = 40, value_parser = arguments::count, value_name = "N")]
     games: u32,
-    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: with --store the run's first, otherwise that of the first
-    /// network, otherwise 9]
+    /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high [default: with --store the run's first, otherwise that of the
+    /// first network, otherwise 9]
     #[arg(long, value_parser = arguments::size)]
     size: Option<Size>,
-    /// Points for White [default: with --store that of its last tournament, otherwise fair komi according to the champion
-    /// or the first network, otherwise 7]
+    /// Points for White [default: with --store that of its last tournament, otherwise fair komi according to the
+    /// champion or the first network, otherwise 7]
     #[arg(long, allow_hyphen_values = true)]
     komi: Option<Komi>,
     #[command(flatten)]

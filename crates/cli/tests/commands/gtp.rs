@@ -170,8 +170,8 @@ fn usage_errors_are_one_sentence() {
     tengen(&["gtp", "--model", "model:/no/such/model"]).refuses(1, "/no/such/model");
 }
 
-/// `quit` during a search of more visits than can be made in a day. The first report comes half a second after the start
-/// of the search.
+/// `quit` during a search of more visits than can be made in a day. The first report comes half a second after the
+/// start of the search.
 #[test]
 fn quit_ends_a_search_in_progress() {
     let mut child = start(&["gtp", "--model", "uniform", "--visits", "4000000000"]);

@@ -312,8 +312,8 @@ impl Event {
         }
     }
 
-    /// The event's position on its curves: optimizer steps for training, validation and models, games for self-play, evaluations
-    /// for ratings, seconds of the run for the gate.
+    /// The event's position on its curves: optimizer steps for training, validation and models, games for self-play,
+    /// evaluations for ratings, seconds of the run for the gate.
     pub fn axis(&self) -> u64 {
         match &self.measured {
             Measured::Train(train) => train.step,

@@ -240,7 +240,8 @@ fn one_of_each_chain(position: &Position, mut chains: PointSet) -> Vec<String> {
     names
 }
 
-/// Why the named chains do not fit the rules: a chain is removed exactly if it is inside the territory of living chains.
+/// Why the named chains do not fit the rules: a chain is removed exactly if it is inside the territory of living
+/// chains.
 fn disagreement(position: &Position, odd: &PointSet) -> String {
     format!(
         "--dead and --seki do not fit the rules at {}: dead stones must lie in a region that only living chains of \

@@ -105,7 +105,8 @@ pub(super) fn pairings(entrants: &[Entrant]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The board, komi, and rules: as asked, otherwise those of the run, otherwise those of the first player with a network.
+/// The board, komi, and rules: as asked, otherwise those of the run, otherwise those of the first player with a
+/// network.
 pub(super) fn conditions(store: Option<&Store>, players: &[PlayerSpec], asked: Asked) -> anyhow::Result<Conditions> {
     let Some(store) = store else {
         return Ok(training_of(players)?.conditions(asked));
