@@ -95,19 +95,22 @@ impl InputBatch {
         );
         let fits_exactly = size == self.canvas;
         self.uniform &= fits_exactly;
-        for plane in features.planes.into_iter().chain(self.plane_set.optional(features)) {
+        for plane in &features.planes {
             self.push_plane(plane, size);
+        }
+        for plane in self.plane_set.optional(features) {
+            self.push_plane(&plane, size);
         }
         self.sizes.push(size);
         self.globals.extend_from_slice(&features.globals);
         self.komi.push(features.komi);
     }
 
-    fn push_plane(&mut self, plane: PointSet, size: Size) {
+    fn push_plane(&mut self, plane: &PointSet, size: Size) {
         let words = if size == self.canvas {
-            plane
+            *plane
         } else {
-            relocated(&plane, size, self.canvas)
+            relocated(plane, size, self.canvas)
         };
         self.planes.extend_from_slice(&words.words()[..self.words_per_plane]);
     }

@@ -69,6 +69,32 @@ impl ImageTable {
 /// The image of `set` under a point map.
 #[inline]
 pub fn image(map: &[u16], set: &PointSet) -> PointSet {
+    match map.len() {
+        0..=128 => image_in_two_words(map, set),
+        _ => image_in_six_words(map, set),
+    }
+}
+
+/// The image on a board of at most 128 points: both words stay in registers, while the points of larger boards go to
+/// memory one by one.
+#[inline]
+fn image_in_two_words(map: &[u16], set: &PointSet) -> PointSet {
+    let [first, second, ..] = *set.words();
+    let (mut low, mut high) = (0u64, 0u64);
+    for (from, word) in [(0, first), (64, second)] {
+        let mut rest = word;
+        while rest != 0 {
+            let target = map[from + rest.trailing_zeros() as usize];
+            let (bit, is_high) = (1u64 << (target & 63), u64::from(target >> 6));
+            low |= bit & is_high.wrapping_sub(1);
+            high |= bit & is_high.wrapping_neg();
+            rest &= rest - 1;
+        }
+    }
+    PointSet::from_words([low, high, 0, 0, 0, 0])
+}
+
+fn image_in_six_words(map: &[u16], set: &PointSet) -> PointSet {
     let mut words = [0u64; 6];
     for (number, &word) in set.words()[..map.len().div_ceil(64)].iter().enumerate() {
         let mut rest = word;
@@ -98,6 +124,34 @@ mod tests {
                     assert_eq!(usize::from(image), symmetry.compute(size, point).index());
                     assert_eq!(usize::from(back[usize::from(image)]), point.index());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn images_hold_the_image_of_every_point() {
+        for (width, height) in [(1, 1), (8, 8), (9, 9), (16, 8), (13, 13), (19, 19), (5, 13)] {
+            let size = Size::new(width, height).unwrap();
+            let table = ImageTable::of(size);
+            // Every third point, all points, and the corners.
+            let sets: [PointSet; 3] = [
+                size.points().step_by(3).collect(),
+                size.points().collect(),
+                [0, size.area() - 1]
+                    .into_iter()
+                    .filter_map(|index| size.points().nth(index))
+                    .collect(),
+            ];
+            for (set, map) in sets
+                .iter()
+                .flat_map(|set| (0..table.symmetries().len()).map(move |n| (set, table.map(n))))
+            {
+                let expected: PointSet = set
+                    .iter()
+                    .filter_map(|point| size.points().nth(usize::from(map[point.index()])))
+                    .collect();
+                assert_eq!(image(map, set), expected, "{size}");
+                assert_eq!(image_in_six_words(map, set), expected, "{size}");
             }
         }
     }

@@ -132,11 +132,15 @@ impl Predictions {
     }
 }
 
-/// Replaces an array by zeros of another shape, reusing its memory.
+/// Replaces an array by zeros of this shape, reusing its memory.
 fn zero<const N: usize, D: Dimension>(array: &mut Array<f32, D>, shape: [usize; N])
 where
     [usize; N]: IntoDimension<Dim = D>,
 {
+    if array.shape() == shape {
+        array.fill(0.0);
+        return;
+    }
     let (mut values, _) = std::mem::take(array).into_raw_vec_and_offset();
     values.clear();
     values.resize(shape.iter().product(), 0.0);
