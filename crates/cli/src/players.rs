@@ -21,8 +21,8 @@ pub(crate) struct DeviceArgs {
     /// Where networks run: the CPU, the first GPU, or the GPU if there is one
     #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
     pub(crate) device: DeviceName,
-    /// Number format of networks; bf16 is faster on a GPU, and on a CPU from about 48 channels up
-    #[arg(long, value_enum, default_value_t = Dtype::Fp32)]
+    /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32
+    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
     pub(crate) dtype: Dtype,
 }
 
@@ -41,8 +41,10 @@ pub(crate) enum DeviceName {
 /// A number format, by its command-line name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Dtype {
-    /// 32-bit floats
+    /// The fastest format on the device
     #[default]
+    Auto,
+    /// 32-bit floats
     Fp32,
     /// 16-bit floats with the range of 32-bit floats
     Bf16,
@@ -59,35 +61,37 @@ impl DeviceName {
     }
 }
 
-impl Dtype {
-    /// The command-line name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Dtype::Fp32 => "fp32",
-            Dtype::Bf16 => "bf16",
-        }
-    }
-}
-
 #[cfg(feature = "torch")]
 impl DeviceArgs {
     /// Predictor options for this device and number format, with one thread.
     pub(crate) fn predictor_options(self) -> tengen_network::PredictorOptions {
-        use tengen_network::{DeviceChoice, Precision, PredictorOptions};
+        use tengen_network::{DeviceChoice, PrecisionChoice, PredictorOptions};
         let device = match self.device {
             DeviceName::Cpu => DeviceChoice::Cpu,
             DeviceName::Cuda => DeviceChoice::Cuda,
             DeviceName::Auto => DeviceChoice::Auto,
         };
-        let precision = match self.dtype {
-            Dtype::Fp32 => Precision::Fp32,
-            Dtype::Bf16 => Precision::Bf16,
+        let dtype = match self.dtype {
+            Dtype::Auto => PrecisionChoice::Auto,
+            Dtype::Fp32 => PrecisionChoice::Fp32,
+            Dtype::Bf16 => PrecisionChoice::Bf16,
         };
+        let precision = dtype.for_prediction(device);
         PredictorOptions {
             device,
             precision,
             ..PredictorOptions::default()
         }
+    }
+}
+
+impl DeviceArgs {
+    /// The name of the number format that networks run in on this machine.
+    pub(crate) fn dtype_name(self) -> String {
+        #[cfg(feature = "torch")]
+        return self.predictor_options().precision.to_string();
+        #[cfg(not(feature = "torch"))]
+        return format!("{:?}", self.dtype).to_lowercase();
     }
 }
 

@@ -109,6 +109,54 @@ impl Precision {
     }
 }
 
+/// Which number format the user requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrecisionChoice {
+    /// The fastest one on the device.
+    #[default]
+    Auto,
+    /// Always [`Precision::Fp32`].
+    Fp32,
+    /// Always [`Precision::Bf16`], which is slow on a CPU without instructions for it.
+    Bf16,
+}
+
+impl PrecisionChoice {
+    /// The format in which a network predicts on a device: if the choice is automatic, bf16 on a GPU and on CPUs with
+    /// bf16 instructions, fp32 on others. It depends on the machine alone, so that a match or a gate that resumes there
+    /// continues in the same format. A device that cannot be used counts as a CPU.
+    pub fn for_prediction(self, device: DeviceChoice) -> Precision {
+        let is_gpu = || device.resolve().is_ok_and(|device| device.is_cuda());
+        self.or_else(|| libtorch::fast_bf16() || is_gpu())
+    }
+
+    /// The format in which a network with this many channels is trained on a device. If the choice is automatic, it is
+    /// that for prediction, except that networks of up to 32 channels are trained in fp32 on a CPU, which is as fast.
+    pub fn for_training(self, device: Device, channels: usize) -> Precision {
+        self.or_else(|| device.is_cuda() || (libtorch::fast_bf16() && channels > 32))
+    }
+
+    /// The requested format; `bf16_is_faster` decides an automatic choice.
+    fn or_else(self, bf16_is_faster: impl FnOnce() -> bool) -> Precision {
+        match self {
+            PrecisionChoice::Fp32 => Precision::Fp32,
+            PrecisionChoice::Bf16 => Precision::Bf16,
+            PrecisionChoice::Auto if bf16_is_faster() => Precision::Bf16,
+            PrecisionChoice::Auto => Precision::Fp32,
+        }
+    }
+}
+
+impl From<Precision> for PrecisionChoice {
+    fn from(precision: Precision) -> PrecisionChoice {
+        match precision {
+            Precision::Fp32 => PrecisionChoice::Fp32,
+            Precision::Bf16 => PrecisionChoice::Bf16,
+        }
+    }
+}
+
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -248,6 +296,25 @@ mod tests {
         }
         assert!("gpu".parse::<DeviceChoice>().is_err());
         assert!("fp16".parse::<Precision>().is_err());
+    }
+
+    #[test]
+    fn automatic_formats_are_those_that_the_device_is_fast_at() {
+        let auto = PrecisionChoice::Auto;
+        let cpu = if libtorch::fast_bf16() {
+            Precision::Bf16
+        } else {
+            Precision::Fp32
+        };
+        assert_eq!(auto.for_prediction(DeviceChoice::Cpu), cpu);
+        assert_eq!(auto.for_training(Device::Cpu, 48), cpu);
+        assert_eq!(auto.for_training(Device::Cpu, 32), Precision::Fp32);
+        assert_eq!(auto.for_training(Device::Cuda(0), 8), Precision::Bf16);
+        for precision in [Precision::Fp32, Precision::Bf16] {
+            let choice = PrecisionChoice::from(precision);
+            assert_eq!(choice.for_prediction(DeviceChoice::Cpu), precision);
+            assert_eq!(choice.for_training(Device::Cpu, 32), precision);
+        }
     }
 
     #[test]

@@ -30,7 +30,9 @@ mod tower;
 mod value;
 
 pub use bench::{BatchSpeed, raw_inference};
-pub use device::{DeviceChoice, DeviceError, LibtorchInfo, Precision, ThreadLimit, limit_threads, set_threads};
+pub use device::{
+    DeviceChoice, DeviceError, LibtorchInfo, Precision, PrecisionChoice, ThreadLimit, limit_threads, set_threads,
+};
 pub use heads::Outputs;
 pub use inputs::NetworkInputs;
 pub use network::{Mode, Network};

@@ -75,6 +75,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         counted(training.positions(), "position")
     );
     run.watch.begin(&title);
+    run.watch.say(&in_use(run, &training)?);
     let mut publisher = Publisher::new(outbox, &run.config.loop_config);
     let shared = Shared {
         run,
@@ -182,6 +183,28 @@ fn training_lead(run: &Opened, training: &Training) -> u64 {
     let loop_config = &run.config.loop_config;
     let used = (training.trained() as f64 / loop_config.reuse) as u64;
     (used.max(loop_config.start_positions) + loop_config.lead_positions).saturating_sub(training.positions())
+}
+
+/// What the run computes with, on one line.
+fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
+    let options = run.options;
+    let device = if options.device.resolve()?.is_cuda() {
+        "GPU"
+    } else {
+        "CPU"
+    };
+    let (playing, learning) = (options.precision, training.precision());
+    let precision = match playing == learning {
+        true => playing.to_string(),
+        false => format!("{playing}, trained in {learning}"),
+    };
+    let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
+    Ok(format!(
+        "{} on the {device} in {precision}; {} of {games} games; report: {}",
+        run.config.network.name(),
+        counted(selfplay::threads(run) as u64, "worker"),
+        run.folder()?.join("report.html").display()
+    ))
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.

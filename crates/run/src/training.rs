@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
-use tengen_network::DeviceChoice;
+use tengen_network::{DeviceChoice, Precision};
 use tengen_rng as rng;
 use tengen_rules::Komi;
 use tengen_samples::{SampleSource, Window};
@@ -239,6 +239,11 @@ impl Training {
     /// Whether the store still has too few positions for the first step.
     pub(crate) fn has_too_few_positions(&self) -> bool {
         self.positions < self.config.loop_config.start_positions.max(1)
+    }
+
+    /// The number format of the network's tower in training.
+    pub fn precision(&self) -> Precision {
+        self.trainer.precision()
     }
 
     /// Training steps since the run began.

@@ -80,7 +80,7 @@ impl Trainer {
             ));
         }
         let mut trainer = Trainer::from_weights(&weights, config.unwrap_or(metadata.config), device)?;
-        let average = Network::new(&average, trainer.device(), trainer.config.precision);
+        let average = Network::new(&average, trainer.device(), trainer.precision());
         trainer.average.trained = average.trained();
         trainer.average.statistics = average.statistics();
         trainer.step = metadata.step;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_network::Precision;
+use tengen_network::PrecisionChoice;
 use tengen_rules::{SettingError, above, check_setting};
 
 /// Settings of a trainer. The defaults solve 5x5 in under a minute on two cores.
@@ -45,9 +45,9 @@ pub struct TrainerConfig {
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
-    /// Number format of the tower's convolutions (usual `fp32` on a CPU up to 32 channels, otherwise `bf16`). Weights,
+    /// Number format of the tower's convolutions (usual `auto`, see [`PrecisionChoice::for_training`]). Weights,
     /// normalization, heads, and losses are always fp32.
-    pub precision: Precision,
+    pub precision: PrecisionChoice,
     /// Threads of one libtorch operation on the CPU (usual 1 while self-play runs; all cores when training alone).
     pub threads: usize,
 }
@@ -69,7 +69,7 @@ impl Default for TrainerConfig {
             clip_norm: 5.0,
             average: 0.97,
             loss: LossWeights::default(),
-            precision: Precision::Fp32,
+            precision: PrecisionChoice::Auto,
             threads: 1,
         }
     }

@@ -4,7 +4,7 @@ use tch::{Device, Tensor};
 
 use tengen_encoding::{PlaneSet, Sample, TrainingBatch};
 use tengen_model::{NetworkConfig, Weights, WeightsError};
-use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, ThreadLimit};
+use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, Precision, ThreadLimit};
 use tengen_rules::SettingError;
 
 use crate::config::TrainerConfig;
@@ -21,6 +21,7 @@ pub struct Trainer {
     pub(crate) optimizer: OptimizerState,
     pub(crate) average: Average,
     pub(crate) step: u64,
+    precision: Precision,
     threads: ThreadLimit,
 }
 
@@ -57,7 +58,8 @@ impl Trainer {
         config.validate()?;
         let device = device.resolve()?;
         let threads = ThreadLimit::new(config.threads);
-        let network = Network::new(weights, device, config.precision);
+        let precision = config.precision.for_training(device, weights.config().channels);
+        let network = Network::new(weights, device, precision);
         let optimizer = OptimizerState::new(config.optimizer, network.decayed());
         let average = Average {
             trained: network.trained().copy(),
@@ -69,6 +71,7 @@ impl Trainer {
             optimizer,
             average,
             step: 0,
+            precision,
             threads,
         })
     }
@@ -88,6 +91,11 @@ impl Trainer {
         self.network.device()
     }
 
+    /// The number format of the network's tower.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
     /// Collects samples in a batch with the input planes that the network sees.
     ///
     /// # Panics
@@ -105,7 +113,7 @@ impl Trainer {
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
-        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
+        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = self.network.forward(&inputs, Mode::Training);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
@@ -133,8 +141,8 @@ impl Trainer {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
         let _no_grad = tch::no_grad_guard();
-        let network = Network::new(&self.ema_weights(), self.device(), self.config.precision);
-        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.config.precision);
+        let network = Network::new(&self.ema_weights(), self.device(), self.precision);
+        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = network.forward(&inputs, Mode::Evaluation);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);

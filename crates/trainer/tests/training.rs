@@ -7,7 +7,7 @@ use tch::Device;
 
 use tengen_encoding::{Features, InputBatch, PlaneSet, Sample, TrainingBatch, canvas_index};
 use tengen_model::NetworkConfig;
-use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};
+use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision, PrecisionChoice};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};
@@ -147,7 +147,7 @@ fn a_tiny_batch_is_overfitted() {
         ),
         (
             TrainerConfig {
-                precision: Precision::Bf16,
+                precision: PrecisionChoice::Bf16,
                 ..quick()
             },
             ["5x5"; 8],

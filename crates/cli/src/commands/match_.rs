@@ -158,7 +158,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         [&args.a.to_string(), &args.b.to_string()],
         &config,
         args.device.device.name(),
-        args.device.dtype.name(),
+        &args.device.dtype_name(),
     );
     let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device, config.rules)?;

@@ -222,7 +222,7 @@ impl PairingRunner<'_> {
             [&a.label, &b.label],
             self.config,
             self.device.device.name(),
-            self.device.dtype.name(),
+            &self.device.dtype_name(),
         );
         let id = spec.id("rating");
         let folder = self.store.map(|store| Folder::inside(store, &id));

@@ -70,7 +70,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let since = |count: fn(&CounterValues) -> u64| (count(&after) - count(&before)) as f64;
     let evaluations = since(|counts| counts.evaluations);
     let hits = since(|counts| counts.cache_hits);
-    let (device, dtype) = (args.device.device.name(), args.device.dtype.name());
+    let (device, dtype) = (args.device.device.name(), args.device.dtype_name());
     let workload = format!(
         "self-play {} {}, {}, {} of {}, {device} {dtype}",
         args.network,

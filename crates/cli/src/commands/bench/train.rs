@@ -51,7 +51,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let batches = batches(&args)?;
     let config = TrainerConfig {
         batch: args.batch as usize,
-        precision: options.precision,
+        precision: options.precision.into(),
         threads: args.threads as usize,
         ..TrainerConfig::default()
     };
@@ -64,7 +64,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         losses = trainer.step(&batches[steps % batches.len()])?;
         steps += 1;
     }
-    let (device, dtype) = (args.device.device.name(), args.device.dtype.name());
+    let (device, dtype) = (args.device.device.name(), args.device.dtype_name());
     let workload = format!(
         "training {} {}, batch {}, {}, {device} {dtype}",
         args.network,

@@ -4,7 +4,9 @@ use anyhow::Context;
 use serde::Serialize;
 
 use tengen_model::{NetworkConfig, Weights};
-use tengen_network::{DeviceChoice, LibtorchInfo, Precision, PredictorOptions, TorchPredictor, raw_inference};
+use tengen_network::{
+    DeviceChoice, LibtorchInfo, Precision, PrecisionChoice, PredictorOptions, TorchPredictor, raw_inference,
+};
 use tengen_rules::Size;
 
 use super::system::loaded_library;
@@ -78,17 +80,25 @@ impl Torch {
         for (network, _) in NETWORKS {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
             let factor = bf16 / fp32.max(1e-9);
-            advice.push(match factor > 1.15 {
-                true => format!("bf16 is {factor:.1} times as fast as fp32 for {network}; use --dtype bf16 for it."),
-                false => format!("bf16 brings no gain for {network} here ({factor:.2} times fp32); stay with fp32."),
-            });
+            let faster = if factor > 1.15 {
+                Precision::Bf16
+            } else {
+                Precision::Fp32
+            };
+            let measured = format!("bf16 is {factor:.2} times as fast as fp32 for {network}");
+            advice.push(
+                match PrecisionChoice::Auto.for_prediction(DeviceChoice::Cpu) == faster {
+                    true => format!("{measured}; it runs in {faster} by itself."),
+                    false => format!("{measured}; use --dtype {faster} for it."),
+                },
+            );
         }
         match &self.info.cuda_problem {
             Some(problem) => advice.push(format!("No GPU is used: {problem}.")),
             None => {
                 let factor = self.best("cuda", "b6c96", "bf16") / self.best("cpu", "b6c96", "bf16").max(1e-9);
                 advice.push(format!(
-                    "The GPU evaluates b6c96 {factor:.0} times as fast as one core; use --device cuda --dtype bf16 and \
+                    "The GPU evaluates b6c96 {factor:.0} times as fast as one core; use --device cuda and \
                      groups of 256 games or more."
                 ));
             }
