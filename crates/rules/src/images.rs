@@ -129,34 +129,6 @@ mod tests {
     }
 
     #[test]
-    fn images_hold_the_image_of_every_point() {
-        for (width, height) in [(1, 1), (8, 8), (9, 9), (16, 8), (13, 13), (19, 19), (5, 13)] {
-            let size = Size::new(width, height).unwrap();
-            let table = ImageTable::of(size);
-            // Every third point, all points, and the corners.
-            let sets: [PointSet; 3] = [
-                size.points().step_by(3).collect(),
-                size.points().collect(),
-                [0, size.area() - 1]
-                    .into_iter()
-                    .filter_map(|index| size.points().nth(index))
-                    .collect(),
-            ];
-            for (set, map) in sets
-                .iter()
-                .flat_map(|set| (0..table.symmetries().len()).map(move |n| (set, table.map(n))))
-            {
-                let expected: PointSet = set
-                    .iter()
-                    .filter_map(|point| size.points().nth(usize::from(map[point.index()])))
-                    .collect();
-                assert_eq!(image(map, set), expected, "{size}");
-                assert_eq!(image_in_six_words(map, set), expected, "{size}");
-            }
-        }
-    }
-
-    #[test]
     #[should_panic(expected = "Rotate90 does not map 3x2 onto itself")]
     fn rectangles_have_no_90_degree_rotation() {
         ImageTable::of(Size::new(3, 2).unwrap()).map_of(Symmetry::Rotate90);

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use tengen_rng::{below, stream};
 use tengen_rules::{
-    Color, GameEnd, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry, format_point,
-    parse_point,
+    Color, GameEnd, ImageTable, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry,
+    format_point, image, parse_point,
 };
 
 use support::slow::SlowGame;
@@ -230,5 +230,32 @@ proptest! {
         }
         let komi = Komi::from_half_points(half_points);
         prop_assert_eq!(komi.to_string().parse(), Ok(komi));
+    }
+}
+
+#[test]
+fn images_hold_the_image_of_every_point() {
+    for (width, height) in [(1, 1), (8, 8), (9, 9), (16, 8), (13, 13), (19, 19), (5, 13)] {
+        let size = Size::new(width, height).unwrap();
+        let table = ImageTable::of(size);
+        // Every third point, all points, and the corners.
+        let sets: [PointSet; 3] = [
+            size.points().step_by(3).collect(),
+            size.points().collect(),
+            [0, size.area() - 1]
+                .into_iter()
+                .filter_map(|index| size.points().nth(index))
+                .collect(),
+        ];
+        for (set, map) in sets
+            .iter()
+            .flat_map(|set| (0..table.symmetries().len()).map(move |n| (set, table.map(n))))
+        {
+            let expected: PointSet = set
+                .iter()
+                .filter_map(|point| size.points().nth(usize::from(map[point.index()])))
+                .collect();
+            assert_eq!(image(map, set), expected, "{size}");
+        }
     }
 }
