@@ -25,7 +25,7 @@
 //! No plane encodes the order of earlier moves, so transpositions share one prediction.
 
 use tengen_rules::{
-    Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, image, pass_alive_area,
+    Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, pass_alive_area,
 };
 
 /// Number of bit planes of [`Features`].
@@ -138,7 +138,7 @@ impl Features {
     /// If the symmetry changes the board size (a rotation of a rectangle by 90 degrees).
     pub fn transformed(&self, symmetry: Symmetry) -> Features {
         let map = ImageTable::of(self.size).map_of(symmetry);
-        let planes = self.planes.map(|plane| image(map, &plane));
+        let planes = self.planes.map(|plane| map.image(&plane));
         Features { planes, ..self.clone() }
     }
 
@@ -247,10 +247,10 @@ fn mover_komi(so_far: SoFar) -> f32 {
 /// Keeps those of the first `count` symmetries in `rest` for which the image of `set` is smallest; returns how many
 /// remain.
 fn keep_smallest(table: &ImageTable, set: &PointSet, rest: &mut [usize; 8], count: usize) -> usize {
-    let mut best = image(table.map(rest[0]), set);
+    let mut best = table.map(rest[0]).image(set);
     let mut kept = 1;
     for read in 1..count {
-        let candidate = image(table.map(rest[read]), set);
+        let candidate = table.map(rest[read]).image(set);
         match candidate.words().cmp(best.words()) {
             std::cmp::Ordering::Less => {
                 best = candidate;

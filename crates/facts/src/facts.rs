@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use tengen_counts::{count_games_watched, count_legal_positions, perft};
 use tengen_rules::{
-    Color, GameEnd, Handicap, KoRule, Komi, LongCycle, MAX_SIDE, Move, PointSet, Position, Rules, Size,
-    count_games_watched, count_legal_positions, perft, solve,
+    Color, GameEnd, Handicap, KoRule, Komi, LongCycle, MAX_SIDE, Move, PointSet, Position, Rules, Size, solve,
 };
 
 use super::keys::{

@@ -6,12 +6,27 @@ use crate::point_set::PointSet;
 use crate::size::{MAX_SIDE, Size};
 use crate::symmetry::Symmetry;
 
+/// Boards of at most this many points have their images looked up four points at a time.
+const SMALL: usize = 128;
+
+/// The images of four neighboring points: entry `i` is the set of the images of those whose bit is 1 in `i`.
+type Quad = [u128; 16];
+
 /// The point maps of every symmetry of one grid size.
 #[derive(Debug)]
 pub struct ImageTable {
     size: Size,
     /// The concatenated maps, in the order of [`Symmetry::all`].
-    maps: Box<[u16]>,
+    points: Box<[u16]>,
+    /// The same for sets; empty for large boards.
+    quads: Box<[Quad]>,
+}
+
+/// What one symmetry does to the points of a grid.
+#[derive(Copy, Clone, Debug)]
+pub struct PointMap<'a> {
+    points: &'a [u16],
+    quads: &'a [Quad],
 }
 
 impl ImageTable {
@@ -29,9 +44,16 @@ impl ImageTable {
             size.points()
                 .map(move |point| symmetry.compute(size, point).index() as u16)
         };
+        let points: Box<[u16]> = Symmetry::all(size).iter().flat_map(map).collect();
+        let small = size.area() <= SMALL;
+        let quads = points
+            .chunks(size.area())
+            .filter(|_| small)
+            .flat_map(|map| map.chunks(4));
         ImageTable {
             size,
-            maps: Symmetry::all(size).iter().flat_map(map).collect(),
+            quads: quads.map(quad).collect(),
+            points,
         }
     }
 
@@ -40,13 +62,12 @@ impl ImageTable {
         Symmetry::all(self.size)
     }
 
-    /// The point map of one symmetry: entry `p` is the index of the image of point `p`. The map of
-    /// [`Symmetry::inverse`] undoes it.
+    /// The map of one symmetry. The map of [`Symmetry::inverse`] undoes it.
     ///
     /// # Panics
     /// If `symmetry` is not a symmetry of this board size.
     #[inline]
-    pub fn map_of(&self, symmetry: Symmetry) -> &[u16] {
+    pub fn map_of(&self, symmetry: Symmetry) -> PointMap<'_> {
         assert!(
             self.size.is_square() || !symmetry.swaps_sides(),
             "{symmetry:?} does not map {} onto itself",
@@ -55,46 +76,67 @@ impl ImageTable {
         self.map(symmetry.index())
     }
 
-    /// The point map of symmetry number `number` in [`ImageTable::symmetries`].
+    /// The map of symmetry number `number` in [`ImageTable::symmetries`].
     ///
     /// # Panics
     /// If there is no such symmetry.
     #[inline]
-    pub fn map(&self, number: usize) -> &[u16] {
+    pub fn map(&self, number: usize) -> PointMap<'_> {
         let area = self.size.area();
-        &self.maps[number * area..][..area]
-    }
-}
-
-/// The image of `set` under a point map.
-#[inline]
-pub fn image(map: &[u16], set: &PointSet) -> PointSet {
-    match map.len() {
-        0..=128 => image_in_two_words(map, set),
-        _ => image_in_six_words(map, set),
-    }
-}
-
-/// The image on a board of at most 128 points: both words stay in registers, while the points of larger boards go to
-/// memory one by one.
-#[inline]
-fn image_in_two_words(map: &[u16], set: &PointSet) -> PointSet {
-    let [first, second, ..] = *set.words();
-    let (mut low, mut high) = (0u64, 0u64);
-    for (from, word) in [(0, first), (64, second)] {
-        let mut rest = word;
-        while rest != 0 {
-            let target = map[from + rest.trailing_zeros() as usize];
-            let (bit, is_high) = (1u64 << (target & 63), u64::from(target >> 6));
-            low |= bit & is_high.wrapping_sub(1);
-            high |= bit & is_high.wrapping_neg();
-            rest &= rest - 1;
+        let quads = if area <= SMALL { area.div_ceil(4) } else { 0 };
+        PointMap {
+            points: &self.points[number * area..][..area],
+            quads: &self.quads[number * quads..][..quads],
         }
     }
-    PointSet::from_words([low, high, 0, 0, 0, 0])
 }
 
-fn image_in_six_words(map: &[u16], set: &PointSet) -> PointSet {
+impl<'a> PointMap<'a> {
+    /// Entry `p` is the index of the image of point `p`.
+    #[inline]
+    pub fn points(self) -> &'a [u16] {
+        self.points
+    }
+
+    /// The image of a set of points.
+    #[inline]
+    pub fn image(self, set: &PointSet) -> PointSet {
+        match self.quads {
+            [] => image_point_by_point(self.points, set),
+            quads => image_by_quads(quads, set),
+        }
+    }
+}
+
+/// The images of up to four points.
+fn quad(points: &[u16]) -> Quad {
+    std::array::from_fn(|chosen| {
+        let images = points.iter().enumerate();
+        images.fold(0, |set, (bit, &image)| set | ((chosen as u128 >> bit & 1) << image))
+    })
+}
+
+/// The image on a small board, without a branch that depends on the set.
+#[inline]
+fn image_by_quads(quads: &[Quad], set: &PointSet) -> PointSet {
+    let [low, high, ..] = *set.words();
+    let (first, second) = quads.split_at(quads.len().min(16));
+    let image = gather(first, low) | gather(second, high);
+    PointSet::from_words([image as u64, (image >> 64) as u64, 0, 0, 0, 0])
+}
+
+/// The images of the points of one word.
+#[inline]
+fn gather(quads: &[Quad], mut word: u64) -> u128 {
+    let mut images = 0;
+    for quad in quads {
+        images |= quad[(word & 15) as usize];
+        word >>= 4;
+    }
+    images
+}
+
+fn image_point_by_point(map: &[u16], set: &PointSet) -> PointSet {
     let mut words = [0u64; 6];
     for (number, &word) in set.words()[..map.len().div_ceil(64)].iter().enumerate() {
         let mut rest = word;
@@ -117,12 +159,13 @@ mod tests {
             let size = Size::new(width, height).unwrap();
             let table = ImageTable::of(size);
             for (number, &symmetry) in table.symmetries().iter().enumerate() {
-                assert_eq!(table.map(number), table.map_of(symmetry));
-                let back = table.map_of(symmetry.inverse());
+                let map = table.map_of(symmetry).points();
+                assert_eq!(table.map(number).points(), map);
+                let back = table.map_of(symmetry.inverse()).points();
                 for point in size.points() {
-                    let image = table.map_of(symmetry)[point.index()];
-                    assert_eq!(usize::from(image), symmetry.compute(size, point).index());
-                    assert_eq!(usize::from(back[usize::from(image)]), point.index());
+                    let image = usize::from(map[point.index()]);
+                    assert_eq!(image, symmetry.compute(size, point).index());
+                    assert_eq!(usize::from(back[image]), point.index());
                 }
             }
         }

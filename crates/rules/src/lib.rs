@@ -1,4 +1,4 @@
-//! The rules of Go: grids, positions with their whole history, ko rules, scoring, symmetries and exact counts.
+//! The rules of Go: grids, positions with their whole history, ko rules, scoring, symmetries and exact solutions.
 //!
 //! The default rules are strict Tromp-Taylor: positional superko over the whole game, suicide allowed, the game ends
 //! after two consecutive passes, and area scoring of the final grid.
@@ -10,8 +10,6 @@
 mod area;
 mod benson;
 mod color;
-mod count_games;
-mod count_positions;
 mod cycle;
 mod geometry;
 mod handicap;
@@ -23,7 +21,6 @@ mod komi;
 mod legality;
 mod life;
 mod moves;
-mod perft;
 mod play;
 pub mod playout;
 mod point;
@@ -46,16 +43,13 @@ mod zobrist;
 pub use area::Area;
 pub use benson::pass_alive_area;
 pub use color::Color;
-pub use count_games::{EndlessGames, count_games, count_games_by_plays, count_games_watched};
-pub use count_positions::{TooLarge, count_legal_positions};
 pub use handicap::{Handicap, fixed_handicap};
 pub use illegal_move::IllegalMove;
-pub use images::{ImageTable, image};
+pub use images::{ImageTable, PointMap};
 pub use judge::{Count, Ending, Judge, LIFE_NODES, MachineRulesError};
 pub use komi::{Komi, Margin, Outcome, ParseKomiError};
 pub use life::Life;
 pub use moves::Move;
-pub use perft::perft;
 pub use point::{ParsePointError, Point, format_point, parse_point};
 pub use point_set::{PointSet, Points};
 pub use position::Position;

@@ -1,6 +1,6 @@
 //! The symmetries of a grid: rotations and reflections.
 
-use crate::images::{ImageTable, image};
+use crate::images::ImageTable;
 use crate::moves::Move;
 use crate::point::Point;
 use crate::point_set::PointSet;
@@ -82,7 +82,7 @@ impl Symmetry {
     /// If the point is off the grid, or the symmetry swaps the sides of a non-square grid.
     #[inline]
     pub fn apply(self, size: Size, point: Point) -> Point {
-        Point::from_raw(ImageTable::of(size).map_of(self)[point.index()])
+        Point::from_raw(ImageTable::of(size).map_of(self).points()[point.index()])
     }
 
     /// The image of a point, computed without the tables.
@@ -114,7 +114,7 @@ impl Symmetry {
         if self == Symmetry::Identity {
             return *set;
         }
-        image(ImageTable::of(size).map_of(self), set)
+        ImageTable::of(size).map_of(self).image(set)
     }
 
     /// The symmetry that undoes this one.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tengen_rng::{below, stream};
 use tengen_rules::{
     Color, GameEnd, ImageTable, KoRule, Komi, LongCycle, Move, PointSet, Position, Rules, Size, Suicide, Symmetry,
-    format_point, image, parse_point,
+    format_point, parse_point,
 };
 
 use support::slow::SlowGame;
@@ -253,9 +253,9 @@ fn images_hold_the_image_of_every_point() {
         {
             let expected: PointSet = set
                 .iter()
-                .filter_map(|point| size.points().nth(usize::from(map[point.index()])))
+                .filter_map(|point| size.points().nth(usize::from(map.points()[point.index()])))
                 .collect();
-            assert_eq!(image(map, set), expected, "{size}");
+            assert_eq!(map.image(set), expected, "{size}");
         }
     }
 }

@@ -131,7 +131,7 @@ impl StoredGame {
         let record = self.record(head, self.number_at(head, offset));
         let features = self.features(head, &record);
         let symmetry = image(&features);
-        let map = ImageTable::of(self.size).map_of(symmetry);
+        let map = ImageTable::of(self.size).map_of(symmetry).points();
         let sign = match record.mover {
             Color::Black => 1,
             Color::White => -1,

@@ -58,7 +58,7 @@ impl View {
 
     /// The board's index of every point of the image, on a board of this size.
     pub(crate) fn originals(&self, size: Size) -> &'static [u16] {
-        ImageTable::of(size).map_of(self.symmetry.inverse())
+        ImageTable::of(size).map_of(self.symmetry.inverse()).points()
     }
 
     fn list_moves(&mut self, position: &Position) {

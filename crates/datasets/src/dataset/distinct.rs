@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use sha2::{Digest, Sha256};
 
-use tengen_rules::{Color, ImageTable, Komi, Move, Position, image};
+use tengen_rules::{Color, ImageTable, Komi, Move, Position};
 
 /// A key of everything that two positions must share to count as equal: board size, rules, komi, side to move,
 /// consecutive passes, whether a pass is legal and, up to one symmetry of the board, the stones of both colors and the
@@ -21,7 +21,7 @@ pub(crate) fn position_key(position: &Position, rules: &str, komi: Komi) -> u128
     ];
     let image_of = |number: usize| {
         let map = table.map(number);
-        sets.map(|set| *image(map, &set).words())
+        sets.map(|set| *map.image(&set).words())
     };
     let smallest = (0..table.symmetries().len()).map(image_of).min();
     let smallest = smallest.expect("every board has the identity symmetry");

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Size, SolveError, image, solve_margin};
+use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Size, SolveError, solve_margin};
 
 use super::complete::{About, complete};
 use super::error::DatasetError;
@@ -256,7 +256,7 @@ fn state_key(position: &Position) -> [u8; 32] {
         let map = table.map(number);
         let mut images: Vec<[u64; 2]> = grids
             .iter()
-            .map(|sets| sets.map(|set| image(map, &set).words()[0]))
+            .map(|sets| sets.map(|set| map.image(&set).words()[0]))
             .collect();
         let now = images[images.len() - 1];
         images.sort_unstable();
@@ -316,7 +316,7 @@ finished games are not.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_rules::perft;
+    use tengen_counts::perft;
 
     fn levels(size: Size, plies: usize) -> Vec<Vec<Solved>> {
         let options = SolveOptions {

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use tengen_rules::{Position, Rules, Size, count_games_watched};
+use tengen_counts::count_games_watched;
+use tengen_rules::{Position, Rules, Size};
 
 use super::progress::{Heartbeat, bar, thousands};
 use crate::interrupt::Interrupt;
@@ -37,7 +38,7 @@ pub(crate) fn perft(args: Perft) -> anyhow::Result<()> {
     let mut position = Position::with_rules(args.size, args.rules);
     let mut counts = Vec::new();
     for depth in 0..=args.depth as usize {
-        let count = tengen_rules::perft(&mut position, depth);
+        let count = tengen_counts::perft(&mut position, depth);
         // At once, because the next length can take hours.
         if !args.json {
             output::result(format!("{depth:>3}  {:>20}", output::thousands(count)));
@@ -90,7 +91,7 @@ pub(crate) struct Games {
 }
 
 pub(crate) fn positions(args: Positions) -> anyhow::Result<()> {
-    let count = tengen_rules::count_legal_positions(args.size)?;
+    let count = tengen_counts::count_legal_positions(args.size)?;
     print_count(args.json, count, args.size, None)
 }
 

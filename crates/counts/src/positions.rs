@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::size::Size;
+use tengen_rules::Size;
 
 /// The limit for the shorter side; beyond it the borders would not fit into memory.
 const MAX_WIDTH: usize = 11;

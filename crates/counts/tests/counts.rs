@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use tengen_rules::{Rules, Size, count_games, count_games_by_plays, count_games_watched, count_legal_positions};
+use tengen_counts::{count_games, count_games_by_plays, count_games_watched, count_legal_positions};
+use tengen_rules::{Rules, Size};
 
 fn check_square(side: usize, expected: &str) {
     let size = Size::square(side).unwrap();
@@ -19,7 +20,7 @@ fn legal_positions_of_square_grids() {
 }
 
 #[test]
-#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-rules --test counts -- --ignored"]
+#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-counts --test counts -- --ignored"]
 fn legal_positions_of_large_square_grids() {
     check_square(8, "990966953618170260281935463385");
     check_square(9, "103919148791293834318983090438798793469");
@@ -27,7 +28,7 @@ fn legal_positions_of_large_square_grids() {
 
 /// The count published by Tromp and Farnebäck in 2007.
 #[test]
-#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-rules --test counts -- --ignored"]
+#[ignore = "takes 15 seconds; run: cargo test --release -p tengen-counts --test counts -- --ignored"]
 fn games_of_1x4() {
     let size = Size::new(1, 4).unwrap();
     assert_eq!(count_games(size, Rules::tromp_taylor()), Ok(2_098_407_841));

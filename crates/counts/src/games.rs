@@ -4,11 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::color::Color;
-use crate::moves::Move;
-use crate::position::Position;
-use crate::rules::{GameEnd, KoRule, Rules};
-use crate::size::Size;
+use tengen_rules::{Color, GameEnd, KoRule, Move, Position, Rules, Size};
 
 /// The number of complete games from the empty grid: legal turn sequences that end the game. The game without any
 /// plays counts too.

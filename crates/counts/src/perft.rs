@@ -1,7 +1,6 @@
 //! Counting legal turn sequences, a standard test of move generators.
 
-use crate::moves::Move;
-use crate::position::Position;
+use tengen_rules::{Move, Position};
 
 /// The number of legal sequences of exactly `depth` turns, including passes; sequences end with the game.
 ///
