@@ -1,8 +1,8 @@
-//! Builds the shim for fused convolutions and lets this package's tests find libtorch where the build found it.
+//! Builds the shim for fused layers and lets this package's tests find libtorch where the build found it.
 
 fn main() {
     println!("cargo:rerun-if-env-changed=LIBTORCH");
-    println!("cargo:rerun-if-changed=shim/fused.cpp");
+    println!("cargo:rerun-if-changed=shim");
     let Ok(libtorch) = std::env::var("LIBTORCH") else {
         println!("cargo:warning=LIBTORCH is not set: run scripts/setup-libtorch.sh, or set it to a libtorch 2.11.0");
         return;
@@ -11,9 +11,9 @@ fn main() {
     cc::Build::new()
         .cpp(true)
         .std("c++17")
-        .opt_level(2)
+        .opt_level(3)
         .warnings(false)
         .include(format!("{libtorch}/include"))
-        .file("shim/fused.cpp")
+        .files(["shim/fused.cpp", "shim/norm.cpp", "shim/pool.cpp"])
         .compile("tengen_fused");
 }

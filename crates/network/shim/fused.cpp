@@ -1,6 +1,5 @@
 // Convolutions with weights packed once for oneDNN and with bias, addition, and ReLU in the same pass.
 // libtorch has them but tch does not; they are called through libtorch's dispatcher, so no oneDNN header is needed.
-// Functions that return a tensor return null on failure and keep the reason for tengen_fused_error.
 
 #include <ATen/Context.h>
 #include <ATen/Version.h>
@@ -12,23 +11,9 @@
 #include <optional>
 #include <string>
 
+#include "guarded.h"
+
 namespace {
-
-thread_local std::string last_error;
-
-template <class F>
-at::Tensor *guarded(F make) {
-  try {
-    return new at::Tensor(make());
-  } catch (const c10::Error &e) {
-    last_error = e.what_without_backtrace();
-  } catch (const std::exception &e) {
-    last_error = e.what();
-  } catch (...) {
-    last_error = "unknown C++ exception";
-  }
-  return nullptr;
-}
 
 using Scalars = c10::List<std::optional<at::Scalar>>;
 using Ints = at::IntArrayRef;
@@ -66,7 +51,7 @@ const int64_t kOne[] = {1, 1};
 
 extern "C" {
 
-const char *tengen_fused_error() { return last_error.c_str(); }
+const char *tengen_fused_error() { return last_error().c_str(); }
 
 const char *tengen_torch_version() { return TORCH_VERSION; }
 

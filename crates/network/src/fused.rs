@@ -1,7 +1,7 @@
-//! Access to convolutions that tch does not offer, through a few C functions that call libtorch's dispatcher.
+//! Access to layers that tch does not offer, through a few C functions.
 //!
-//! The C++ side is `shim/fused.cpp`. Weights are packed once for oneDNN; bias, addition, and ReLU happen in the same
-//! pass.
+//! The C++ side is in `shim/`. For prediction, weights are packed once for oneDNN, and bias, addition, and ReLU happen
+//! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling for prediction is one, too (`pool.cpp`).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -30,6 +30,18 @@ unsafe extern "C" {
         weight: *const c_void,
         bias: *const c_void,
         padding: i64,
+    ) -> *mut c_void;
+    fn tengen_pool(activations: *const c_void, sided: f64) -> *mut c_void;
+    fn tengen_norm_add_relu(
+        x: *const c_void,
+        sum: *const c_void,
+        scale: *const c_void,
+        shift: *const c_void,
+        running_mean: *const c_void,
+        running_variance: *const c_void,
+        rate: f64,
+        epsilon: f64,
+        relu: c_int,
     ) -> *mut c_void;
 }
 
@@ -116,6 +128,57 @@ impl PackedConv {
     }
 }
 
+/// The parameters of a batch normalization, each `[C]` in fp32.
+#[derive(Debug)]
+pub(crate) struct Norm {
+    /// Factors of the normalized values.
+    pub(crate) scale: Tensor,
+    /// Summands after the factors.
+    pub(crate) shift: Tensor,
+    /// The running mean.
+    pub(crate) mean: Tensor,
+    /// The running variance.
+    pub(crate) variance: Tensor,
+}
+
+impl Norm {
+    /// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batch, adds `sum` if there is one, and applies a ReLU
+    /// if `after` says so, in one pass with gradients. The running statistics move towards those of the batch by
+    /// `rate`. Works on the CPU, in fp32 and bf16.
+    pub(crate) fn of_batch(
+        &self,
+        x: &Tensor,
+        sum: Option<&Tensor>,
+        after: After,
+        rate: f64,
+        epsilon: f64,
+    ) -> Result<Tensor, FusedError> {
+        let pointer = |tensor: &Tensor| tensor.as_ptr().cast::<c_void>();
+        // SAFETY: all tensors outlive the call, and the statistics, which it changes, are not read meanwhile. libtorch
+        // counts the references that the gradient keeps.
+        taken(unsafe {
+            tengen_norm_add_relu(
+                pointer(x),
+                sum.map_or(std::ptr::null(), pointer),
+                pointer(&self.scale),
+                pointer(&self.shift),
+                pointer(&self.mean),
+                pointer(&self.variance),
+                rate,
+                epsilon,
+                c_int::from(after == After::Relu),
+            )
+        })
+    }
+}
+
+/// `[B, 3 C]`, fp32: for each channel of nonnegative activations `[B, C, H, W]`, the mean over all points, the mean
+/// times `sided`, and the maximum. Without gradients, on the CPU.
+pub(crate) fn pooled(activations: &Tensor, sided: f64) -> Result<Tensor, FusedError> {
+    // SAFETY: the tensor outlives the call, which keeps no reference to it.
+    taken(unsafe { tengen_pool(activations.as_ptr().cast(), sided) })
+}
+
 /// Takes ownership of a tensor from the shim, or returns the error if there is none.
 fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     if tensor.is_null() {
@@ -126,7 +189,111 @@ fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     Ok(unsafe { Tensor::from_ptr(tensor.cast()) })
 }
 
-/// libtorch's message when a fused convolution failed.
+/// libtorch's message when a fused layer failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("libtorch's fused convolution failed: {0}")]
+#[error("libtorch's fused layer failed: {0}")]
 pub(crate) struct FusedError(String);
+
+#[cfg(test)]
+mod tests {
+    use tch::{Device, Kind};
+
+    use super::*;
+
+    const RATE: f64 = 0.1;
+    const EPSILON: f64 = 1e-5;
+
+    /// Numbers around an offset that differs per channel, in channels-last memory.
+    fn activations(seed: f64, kind: Kind) -> Tensor {
+        let flat = (Tensor::arange(6 * 5 * 5 * 8, (Kind::Float, Device::Cpu)) * seed).sin();
+        let offsets = Tensor::arange(8, (Kind::Float, Device::Cpu)) * 0.7 - 2.0;
+        let values = (flat.view([6, 5, 5, 8]) + offsets).permute([0, 3, 1, 2]);
+        values.to_kind(kind).detach().set_requires_grad(true)
+    }
+
+    fn norm() -> Norm {
+        let channels = |seed: f64| (Tensor::arange(8, (Kind::Float, Device::Cpu)) * seed).cos();
+        Norm {
+            scale: channels(0.9).set_requires_grad(true),
+            shift: channels(1.7).set_requires_grad(true),
+            mean: channels(2.3),
+            variance: channels(0.4) + 2.0,
+        }
+    }
+
+    /// The same as [`Norm::of_batch`], one operation after the other, in fp32.
+    fn plain(norm: &Norm, x: &Tensor, sum: Option<&Tensor>, after: After) -> Tensor {
+        let normal = x.to_kind(Kind::Float).batch_norm(
+            Some(&norm.scale),
+            Some(&norm.shift),
+            Some(&norm.mean),
+            Some(&norm.variance),
+            true,
+            RATE,
+            EPSILON,
+            false,
+        );
+        let added = match sum {
+            Some(sum) => normal + sum.to_kind(Kind::Float),
+            None => normal,
+        };
+        if after == After::Relu { added.relu() } else { added }
+    }
+
+    /// The largest difference as a share of the largest value.
+    fn difference(a: &Tensor, b: &Tensor) -> f64 {
+        let (a, b) = (a.to_kind(Kind::Float), b.to_kind(Kind::Float));
+        (&a - &b).abs().max().double_value(&[]) / b.abs().max().double_value(&[])
+    }
+
+    #[test]
+    fn one_pass_equals_normalization_addition_and_relu_with_all_gradients() {
+        crate::limit_threads();
+        for (kind, tolerance) in [(Kind::Float, 1e-5), (Kind::BFloat16, 8e-3)] {
+            for with_sum in [false, true] {
+                for after in [After::Nothing, After::Relu] {
+                    let (x, sum) = (activations(0.37, kind), activations(0.91, kind));
+                    let sum = with_sum.then_some(&sum);
+                    let weights = (Tensor::arange(8, (Kind::Float, Device::Cpu)) * 1.3)
+                        .sin()
+                        .view([1, 8, 1, 1]);
+                    let results = [true, false].map(|fused| {
+                        let norm = norm();
+                        let out = match fused {
+                            true => norm.of_batch(&x, sum, after, RATE, EPSILON).expect("libtorch"),
+                            false => plain(&norm, &x, sum, after),
+                        };
+                        let slope = (&x.to_kind(Kind::Float).detach() * 3.1).sin() * &weights;
+                        let loss = (out.to_kind(Kind::Float) * slope).sum(Kind::Float);
+                        let mut inputs = vec![&x, &norm.scale, &norm.shift];
+                        inputs.extend(sum);
+                        let mut all = Tensor::run_backward(&[loss], &inputs, false, false);
+                        all.extend([out.detach(), norm.mean.copy(), norm.variance.copy()]);
+                        all
+                    });
+                    for (number, (fused, plain)) in results[0].iter().zip(&results[1]).enumerate() {
+                        let found = difference(fused, plain);
+                        assert!(
+                            found < tolerance,
+                            "{kind:?} {with_sum} {after:?}, tensor {number}: {found}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_finite_stay_visible() {
+        crate::limit_threads();
+        for kind in [Kind::Float, Kind::BFloat16] {
+            let bad = activations(0.37, kind).detach();
+            let _ = bad.get(0).get(3).fill_(f64::NAN);
+            let out = norm()
+                .of_batch(&bad, None, After::Relu, RATE, EPSILON)
+                .expect("libtorch");
+            let lost = out.isnan().any().int64_value(&[]) == 0;
+            assert!(!lost, "a NaN of {kind:?} must reach the loss");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use tengen_model::{
 };
 
 use crate::device::Precision;
+use crate::fused::Norm;
 use crate::heads::Outputs;
 use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
@@ -204,10 +205,12 @@ fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLa
         Ok::<_, Infallible>(NormalizedConv {
             kind: precision.kind(),
             weight: view(tensors.weight),
-            scale: view(tensors.scale),
-            shift: view(tensors.shift),
-            mean: view(tensors.mean),
-            variance: view(tensors.variance),
+            norm: Norm {
+                scale: view(tensors.scale),
+                shift: view(tensors.shift),
+                mean: view(tensors.mean),
+                variance: view(tensors.variance),
+            },
         })
     };
     let Ok(layers) = layout.layers().try_map(conv, |tensors| Ok(Linear::new(tensors, view)));
@@ -219,10 +222,7 @@ fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLa
 struct NormalizedConv {
     kind: Kind,
     weight: Tensor,
-    scale: Tensor,
-    shift: Tensor,
-    mean: Tensor,
-    variance: Tensor,
+    norm: Norm,
 }
 
 impl Convolution for NormalizedConv {
@@ -230,28 +230,50 @@ impl Convolution for NormalizedConv {
     type Mode = Mode;
 
     fn apply(&self, x: &Tensor, pass: Pass<'_, Mode>, after: After) -> Result<Tensor, Infallible> {
-        let mut out = self.normalized(x, pass);
+        let convolved = self.convolved(x);
+        if is_fused(&convolved, pass) {
+            return Ok(self.fused(&convolved, None, after));
+        }
+        let mut out = self.normalized(&convolved, pass);
         Ok(if after == After::Relu { out.relu_() } else { out })
     }
 
     fn add_relu(&self, x: &Tensor, sum: Tensor, pass: Pass<'_, Mode>) -> Result<Tensor, Infallible> {
-        Ok((self.normalized(x, pass) + sum).relu_())
+        let convolved = self.convolved(x);
+        if is_fused(&convolved, pass) {
+            return Ok(self.fused(&convolved, Some(&sum), After::Relu));
+        }
+        Ok((self.normalized(&convolved, pass) + sum).relu_())
     }
 }
 
+/// Whether normalization, addition, and ReLU are one pass: in training on the CPU on boards that fill the canvas.
+fn is_fused(convolved: &Tensor, pass: Pass<'_, Mode>) -> bool {
+    convolved.device() == Device::Cpu && pass.mode == Mode::Training && pass.boards.mask.is_none()
+}
+
 impl NormalizedConv {
-    /// The convolution followed by its normalization; in training mode, this updates the running statistics.
-    fn normalized(&self, x: &Tensor, pass: Pass<'_, Mode>) -> Tensor {
+    fn convolved(&self, x: &Tensor) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
         let padding = weight.size()[2] / 2;
-        let convolved = x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1);
+        x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1)
+    }
+
+    fn fused(&self, x: &Tensor, sum: Option<&Tensor>, after: After) -> Tensor {
+        self.norm
+            .of_batch(x, sum, after, STATISTICS_RATE, EPSILON)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The normalized values; in training mode, this updates the running statistics.
+    fn normalized(&self, x: &Tensor, pass: Pass<'_, Mode>) -> Tensor {
         match (&pass.boards.mask, pass.mode) {
-            (Some(mask), Mode::Training) => self.masked_norm(&convolved, mask),
-            _ => convolved.batch_norm(
-                Some(&self.scale),
-                Some(&self.shift),
-                Some(&self.mean),
-                Some(&self.variance),
+            (Some(mask), Mode::Training) => self.masked_norm(x, mask),
+            _ => x.batch_norm(
+                Some(&self.norm.scale),
+                Some(&self.norm.shift),
+                Some(&self.norm.mean),
+                Some(&self.norm.variance),
                 pass.mode == Mode::Training,
                 STATISTICS_RATE,
                 EPSILON,
@@ -272,12 +294,12 @@ impl NormalizedConv {
         let variance = centered.square().sum_dim_intlist(over.as_slice(), false, Kind::Float) / &count;
         self.follow(&mean, &(&variance * (&count / (&count - 1.0).clamp_min(1.0))));
         let normal = centered * column(&(variance + EPSILON).rsqrt());
-        (normal * column(&self.scale) + column(&self.shift)).to_kind(self.kind)
+        (normal * column(&self.norm.scale) + column(&self.norm.shift)).to_kind(self.kind)
     }
 
     fn follow(&self, mean: &Tensor, variance: &Tensor) {
         let _no_grad = tch::no_grad_guard();
-        let _ = self.mean.shallow_clone().lerp_(mean, STATISTICS_RATE);
-        let _ = self.variance.shallow_clone().lerp_(variance, STATISTICS_RATE);
+        let _ = self.norm.mean.shallow_clone().lerp_(mean, STATISTICS_RATE);
+        let _ = self.norm.variance.shallow_clone().lerp_(variance, STATISTICS_RATE);
     }
 }

@@ -1,7 +1,8 @@
 //! Pools each channel over the whole board.
 
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
+use crate::fused::pooled;
 use crate::inputs::{Boards, sides};
 
 /// The board side for which the second pooled number of a channel is zero.
@@ -10,19 +11,21 @@ const USUAL_SIDE: f64 = 14.0;
 /// `[B, 3 C]`, fp32: for each channel, the mean over the board, the mean times a measure of the board's side, and the
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
-/// Using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than `amax` and
+/// For prediction on the CPU, boards that fill the canvas are pooled in one pass. Otherwise, using `max_pool2d` for the
+/// maximum, and a sum that is divided afterwards, has much cheaper gradients than `amax` and
 /// `mean`.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
+    let area = boards.area() as f64;
+    if boards.mask.is_none() && activations.device() == Device::Cpu && activations.is_inference() {
+        return pooled(activations, sided(area)).unwrap_or_else(|error| panic!("{error}"));
+    }
     let (height, width) = sides(boards.canvas);
     let maximum = activations
         .max_pool2d([height, width], [1, 1], [0, 0], [1, 1], false)
         .flatten(1, 3);
     let sum = activations.sum_dim_intlist([2i64, 3].as_slice(), false, Kind::Float);
     let (mean, sided) = match &boards.mask {
-        None => {
-            let area = boards.area() as f64;
-            (&sum / area, &sum * ((area.sqrt() - USUAL_SIDE) * 0.1 / area))
-        }
+        None => (&sum / area, &sum * (sided(area) / area)),
         Some(mask) => {
             let mean = sum / &mask.areas;
             let sided = &mean * ((mask.areas.sqrt() - USUAL_SIDE) * 0.1);
@@ -30,4 +33,42 @@ pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
         }
     };
     Tensor::cat(&[mean, sided, maximum.to_kind(Kind::Float)], 1)
+}
+
+/// The measure of a board's side by which its means are multiplied.
+fn sided(area: f64) -> f64 {
+    (area.sqrt() - USUAL_SIDE) * 0.1
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_rules::Size;
+
+    use super::*;
+    use crate::fused::InferenceGuard;
+
+    #[test]
+    fn one_pass_equals_libtorchs_operations() {
+        crate::limit_threads();
+        let boards = Boards {
+            canvas: Size::new(5, 4).expect("a board"),
+            mask: None,
+        };
+        for kind in [Kind::Float, Kind::BFloat16] {
+            let activations = || {
+                let flat = (Tensor::arange(3 * 20 * 24, (Kind::Float, Device::Cpu)) * 0.37)
+                    .sin()
+                    .relu();
+                flat.view([3, 4, 5, 24]).permute([0, 3, 1, 2]).to_kind(kind)
+            };
+            let expected = pool(&activations(), &boards);
+            let guard = InferenceGuard::new();
+            let inference = activations();
+            assert!(inference.is_inference());
+            let found = pool(&inference, &boards);
+            drop(guard);
+            assert_eq!(found.size(), [3, 72]);
+            assert!((found - expected).abs().max().double_value(&[]) < 1e-6, "{kind:?}");
+        }
+    }
 }
