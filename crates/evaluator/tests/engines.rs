@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -337,16 +338,24 @@ fn engines_get_the_seed_size_komi_and_moves() {
         &mut *engine,
         &mut *player("random"),
     );
-    let text = std::fs::read_to_string(log).expect("a log");
-    for word in [
+    let words = [
         "boardsize 7",
         "clear_board",
         "komi 7.5",
         "set_random_seed ",
         "play b ",
         "genmove w",
-    ] {
-        assert!(text.contains(word), "{word} in {text}");
+    ];
+    // `tee` hands a line on before it writes it to the log, so the last one may come after the engine's answer.
+    let patience = Instant::now() + Duration::from_secs(10);
+    loop {
+        let text = std::fs::read_to_string(&log).expect("a log");
+        let missing: Vec<_> = words.iter().filter(|word| !text.contains(**word)).collect();
+        if missing.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < patience, "{missing:?} not in {text}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -36,15 +36,22 @@ fn expect_gone(numbers: &[String]) {
 /// A shell command that starts a child that ends only when killed.
 const CHILD: &str = "(trap '' TERM HUP INT; sleep 600) & echo $$ $! > pids";
 
-#[test]
-fn nothing_is_left_when_the_controller_is_dropped() {
-    let fake = Fake::new(&format!("komi) {CHILD}; printf '=%s\\n\\n' $id;;"));
+/// An engine that runs `command`, which writes the numbers of so many processes to a file, leaves none of them when its
+/// controller is dropped.
+#[track_caller]
+fn expect_nothing_left_of(command: &str, processes: usize) {
+    let fake = Fake::new(&format!("komi) {command}; printf '=%s\\n\\n' $id;;"));
     let mut controller = fake.start().expect("a running engine");
     controller.ask("komi 7").expect("accepted");
-    let numbers = numbers(&fake, 2);
+    let numbers = numbers(&fake, processes);
     assert!(numbers.iter().all(exists));
     drop(controller);
     expect_gone(&numbers);
+}
+
+#[test]
+fn nothing_is_left_when_the_controller_is_dropped() {
+    expect_nothing_left_of(CHILD, 2);
 }
 
 #[test]
@@ -85,16 +92,9 @@ fn nothing_is_left_of_an_engine_that_fails_to_start() {
 
 #[test]
 fn processes_that_left_the_process_group_are_killed() {
-    let fake = Fake::new(
-        "komi) setsid sh -c 'echo $$ >> pids; sleep 600' & \
-         (setsid sh -c 'echo $$ >> pids; setsid sleep 600 & echo $! >> pids' &); \
-         printf '=%s\\n\\n' $id;;",
-    );
-    let mut controller = fake.start().expect("a running engine");
-    controller.ask("komi 7").expect("accepted");
-    let numbers = numbers(&fake, 3);
-    drop(controller);
-    expect_gone(&numbers);
+    let command = "setsid sh -c 'echo $$ >> pids; sleep 600' & \
+         (setsid sh -c 'echo $$ >> pids; setsid sleep 600 & echo $! >> pids' &)";
+    expect_nothing_left_of(command, 3);
 }
 
 /// Shell commands that start processes with sessions of their own and without the environment of the engine: a child,
@@ -103,13 +103,7 @@ const STRANGERS: &str = "env -i setsid sleep 600 & echo $! >> pids; (env -i sets
 
 #[test]
 fn processes_that_left_the_session_and_the_environment_are_killed() {
-    let fake = Fake::new(&format!("komi) {STRANGERS}; printf '=%s\\n\\n' $id;;"));
-    let mut controller = fake.start().expect("a running engine");
-    controller.ask("komi 7").expect("accepted");
-    let numbers = numbers(&fake, 2);
-    assert!(numbers.iter().all(exists));
-    drop(controller);
-    expect_gone(&numbers);
+    expect_nothing_left_of(STRANGERS, 2);
 }
 
 #[test]

@@ -104,14 +104,31 @@ pub fn five_by_five(
     };
     let mut report = opening_position(&theory, model, players, seed)?;
     report.checks.push(every_reply(&theory, model, players, seed)?);
-    for opponent in OPPONENTS {
-        let result = as_black(&theory, model, opponent, players, games, seed)?;
-        let (found, played) = (result.a_full_board_wins, result.games + result.unfinished);
-        report
-            .checks
-            .push(share_check(&format!("+25 as Black against {opponent}"), found, played));
-    }
+    let whole_board = |result: &MatchResult| result.a_full_board_wins;
+    let checks = against_opponents(&theory, model, players, games, seed, ("+25 as Black", whole_board))?;
+    report.checks.extend(checks);
     Ok(report)
+}
+
+/// What counts as a success against players without a network, in words, and the number of such games.
+type Success = (&'static str, fn(&MatchResult) -> usize);
+
+/// The model as Black against each player without a network.
+fn against_opponents(
+    theory: &Theory,
+    model: &PlayerSpec,
+    players: &MakeAnyPlayer<'_>,
+    games: usize,
+    seed: u64,
+    (success, count): Success,
+) -> anyhow::Result<Vec<Check>> {
+    let check = |opponent: &&str| {
+        let result = as_black(theory, model, opponent, players, games, seed)?;
+        let played = result.games + result.unfinished;
+        let question = format!("{success} against {opponent}");
+        Ok(share_check(&question, count(&result), played))
+    };
+    OPPONENTS.iter().map(check).collect()
 }
 
 /// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
@@ -129,15 +146,9 @@ pub fn seven_by_seven(
         proved: false,
     };
     let mut report = opening_position(&theory, model, players, seed)?;
-    for opponent in OPPONENTS {
-        let result = as_black(&theory, model, opponent, players, games, seed)?;
-        let (found, played) = (result.a_total.wins as usize, result.games + result.unfinished);
-        report.checks.push(share_check(
-            &format!("wins as Black at komi 8.5 against {opponent}"),
-            found,
-            played,
-        ));
-    }
+    let won = |result: &MatchResult| result.a_total.wins as usize;
+    let checks = against_opponents(&theory, model, players, games, seed, ("wins as Black at komi 8.5", won))?;
+    report.checks.extend(checks);
     Ok(report)
 }
 

@@ -93,7 +93,7 @@ impl Remembering {
         Some(format!(
             "warning: the loss on games that are not trained on is {:.0}% higher than on the training window ({:.2} \
              against {:.2} at step {}): the network remembers games instead of learning from them; lower loop.reuse, \
-             or widen the window",
+             widen the window, or lower selfplay.full_share",
             100.0 * self.gap,
             comparison.held_out.losses.total,
             comparison.window.losses.total,

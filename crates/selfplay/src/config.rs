@@ -36,6 +36,13 @@ pub struct SelfPlayConfig {
     pub decided_visits: u32,
     /// The training weight of positions searched with `decided_visits`, 0 to 1. Usual: 1. Larger counts them more.
     pub decided_weight: f32,
+    /// The share of searches, above 0 and up to 1, that use all visits and whose positions are trained on (playout cap
+    /// randomization, Wu 2019). Usual: 1, or 0.25 on larger boards. Smaller plays more games for as many training
+    /// positions, so a window holds more different results.
+    pub full_share: f64,
+    /// Visits of the other searches, if fewer than the model's; their positions are never trained on. Usual: 2 to 6 for
+    /// 8 to 16 visits. Larger plays those moves better at a higher cost.
+    pub cheap_visits: u32,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.
     pub policy_cut: f32,
@@ -126,6 +133,8 @@ impl Default for SelfPlayConfig {
             decided_value: 0.95,
             decided_visits: 6,
             decided_weight: 1.0,
+            full_share: 1.0,
+            cheap_visits: 4,
             policy_cut: 0.005,
             cache_mib: 16,
             search: SearchConfig::default(),
@@ -156,6 +165,7 @@ impl Settings {
         check_setting("selfplay.ply_limit_areas", config.ply_limit_areas, 1..=100)?;
         check_setting("selfplay.decided_value", config.decided_value, 0.0..=1.0)?;
         check_setting("selfplay.decided_weight", config.decided_weight, 0.0..=1.0)?;
+        check_setting("selfplay.full_share", config.full_share, above(0.0, 1.0))?;
         check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
         check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
         let opening = &config.opening;

@@ -24,6 +24,8 @@ pub struct GameAddress {
 const STREAM_ID: u64 = 0;
 const STREAM_SETUP: u64 = 1;
 const STREAM_PLIES: u64 = 2;
+/// Follows the ply's ID in the stream that decides how many visits its search gets.
+const STREAM_VISITS: u64 = 0;
 
 impl GameAddress {
     fn stream(&self, seed: u64, purpose: u64) -> Rng {
@@ -133,7 +135,7 @@ impl Game {
         let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
         match self.komi {
             KomiPlan::Known(komi) => {
-                search.restart(&self.position, komi, self.visits(settings, terms.visits), rng);
+                search.restart(&self.position, komi, self.visits(settings, run, terms.visits), rng);
             }
             KomiPlan::AroundNetwork { .. } => {
                 let size = self.position.size();
@@ -142,8 +144,11 @@ impl Game {
         }
     }
 
-    /// The visits of the next search: fewer if the last search found the game decided.
-    fn visits(&self, settings: &Settings, full: u32) -> u32 {
+    /// The visits of the next search: fewer if it is a cheap one, or if the last search found the game decided.
+    fn visits(&self, settings: &Settings, run: &RunIdentity, full: u32) -> u32 {
+        if self.is_cheap(settings, run, full) {
+            return settings.config.cheap_visits;
+        }
         let decided = self
             .plies
             .last()
@@ -155,6 +160,19 @@ impl Game {
         }
     }
 
+    /// Whether the next search only finds a move to play, with fewer visits than one to train on. This depends on the
+    /// game and the ply alone, not on how often it is asked.
+    fn is_cheap(&self, settings: &Settings, run: &RunIdentity, full: u32) -> bool {
+        let config = &settings.config;
+        if config.full_share >= 1.0 || config.cheap_visits >= full {
+            return false;
+        }
+        let GameAddress { session, group, index } = self.address;
+        let ply = STREAM_PLIES + self.position.ply() as u64;
+        let mut rng = rng::stream(run.seed, &[session, group, index, ply, STREAM_VISITS]);
+        rng::unit_f64(&mut rng) >= config.full_share
+    }
+
     /// Uses a finished search to determine the komi or to play the chosen move.
     pub(crate) fn advance(&mut self, search: &Search, settings: &Settings, run: &RunIdentity, full: u32) -> Progress {
         let result = search.result();
@@ -162,7 +180,8 @@ impl Game {
             self.determine_komi(search.komi(), &result);
             return Progress::GoesOn;
         };
-        self.record_ply(result, settings, full);
+        let cheap = self.is_cheap(settings, run, full);
+        self.record_ply(result, settings, full, cheap);
         match self.stopped(settings) {
             Some(reason) => Progress::Ended(Box::new(self.finish(komi, run, reason))),
             None => Progress::GoesOn,
@@ -194,7 +213,7 @@ impl Game {
         self.komi = KomiPlan::Known(setup::rounded(self.position.size(), fair + offset));
     }
 
-    fn record_ply(&mut self, result: SearchResult, settings: &Settings, full: u32) {
+    fn record_ply(&mut self, result: SearchResult, settings: &Settings, full: u32, cheap: bool) {
         let config = &settings.config;
         let full_search = result.total_visits >= full;
         let chosen = result.best.index(self.position.size());
@@ -211,7 +230,11 @@ impl Game {
             root_margin: result.margin,
             root_visits: u16::try_from(result.total_visits).unwrap_or(u16::MAX),
             network_value: result.network_value.clamp(-1.0, 1.0),
-            weight: if full_search { 1.0 } else { config.decided_weight },
+            weight: match (cheap, full_search) {
+                (true, _) => 0.0,
+                (false, true) => 1.0,
+                (false, false) => config.decided_weight,
+            },
             policy: cut(result.policy, config.policy_cut),
         });
     }

@@ -99,6 +99,46 @@ fn a_game_at_the_ply_limit_has_no_result() {
 }
 
 #[test]
+fn a_share_of_the_searches_is_full_and_only_those_are_trained_on() {
+    let mut config = config(&["3x3"]);
+    config.decided_value = 1.0;
+    config.full_share = 0.3;
+    config.cheap_visits = 3;
+    let play = |config: &SelfPlayConfig| {
+        let (mut group, _) = group(config, Some(60), scripted(3));
+        play_out(&mut group, &mut ScriptedPredictor::new(3))
+    };
+    let games = play(&config);
+    let (mut full, mut cheap) = (0u32, 0u32);
+    for ply in games
+        .iter()
+        .flat_map(|game| &game.record.plies)
+        .filter(|ply| !ply.has(OPENING))
+    {
+        match ply.root_visits {
+            8 => full += 1,
+            visits => {
+                assert_eq!(visits, 3);
+                cheap += 1;
+            }
+        }
+        assert_eq!(ply.has(FULL_SEARCH), ply.root_visits == 8);
+        assert_eq!(ply.weight, if ply.root_visits == 8 { 1.0 } else { 0.0 });
+    }
+    let share = f64::from(full) / f64::from(full + cheap);
+    assert!((share - 0.3).abs() < 0.1, "{full} full searches, {cheap} cheap ones");
+
+    // Searches with no more visits than the cheap ones are all full.
+    config.cheap_visits = 8;
+    let games = play(&config);
+    let mut plies = games
+        .iter()
+        .flat_map(|game| &game.record.plies)
+        .filter(|ply| !ply.has(OPENING));
+    assert!(plies.all(|ply| ply.weight == 1.0 && ply.root_visits == 8));
+}
+
+#[test]
 fn a_decided_game_is_searched_with_fewer_visits() {
     let mut config = config(&["3x3"]);
     config.decided_value = 0.3;

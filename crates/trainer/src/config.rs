@@ -42,6 +42,7 @@ pub struct TrainerConfig {
     pub clip_norm: f64,
     /// Decay rate of the moving average of the weights, which plays and is published, 0 to 1 (usual 0.97 on small
     /// boards, 0.999 in long runs). Larger values average over more steps, so the average is steadier but lags more.
+    /// Early steps decay faster, see [`TrainerConfig::average_rate_at`].
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
@@ -135,6 +136,14 @@ impl TrainerConfig {
         self.learning_rate * warm * share
     }
 
+    /// How far the moving average of the weights moves towards them after step `step`, counted from zero: at first most
+    /// of the way, so that the random weights of the beginning are soon forgotten, and from some step on by
+    /// 1 - `average`.
+    pub fn average_rate_at(&self, step: u64) -> f64 {
+        let early = 9.0 / (10.0 + step as f64);
+        early.max(1.0 - self.average)
+    }
+
     /// Checks that every field is in its range.
     ///
     /// # Errors
@@ -179,6 +188,29 @@ mod tests {
         };
         assert!((falling.learning_rate_at(500) - 0.55).abs() < 1e-9);
         assert!((falling.learning_rate_at(2000) - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_average_soon_forgets_the_random_weights() {
+        let left_after = |average: f64, steps: u64| {
+            let config = TrainerConfig {
+                average,
+                ..TrainerConfig::default()
+            };
+            (0..steps)
+                .map(|step| 1.0 - config.average_rate_at(step))
+                .product::<f64>()
+        };
+        assert!(left_after(0.999, 10) < 1e-5);
+        assert!(left_after(0.999, 1000) < 1e-20);
+        let long = TrainerConfig {
+            average: 0.97,
+            ..TrainerConfig::default()
+        };
+        assert!((long.average_rate_at(290) - 0.03).abs() < 1e-9);
+        assert!((long.average_rate_at(1_000_000) - 0.03).abs() < 1e-9);
+        let none = TrainerConfig { average: 0.0, ..long };
+        assert_eq!(none.average_rate_at(0), 1.0);
     }
 
     #[test]

@@ -123,7 +123,8 @@ impl Trainer {
         let norm = clip(&mut gradient, self.config.clip_norm);
         self.optimizer
             .apply(&mut self.network.trained(), &gradient, &self.config, self.step);
-        self.average.follow(&self.network, 1.0 - self.config.average);
+        self.average
+            .follow(&self.network, self.config.average_rate_at(self.step));
         let losses = terms.read(&norm, self.config.learning_rate_at(self.step));
         self.step += 1;
         if losses.total.is_finite() && losses.gradient_norm.is_finite() {
