@@ -1,7 +1,8 @@
 //! Access to layers that tch does not offer, through a few C functions.
 //!
 //! The C++ side is in `shim/`. For prediction, weights are packed once for oneDNN, and bias, addition, and ReLU happen
-//! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling for prediction is one, too (`pool.cpp`).
+//! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling
+//! for prediction is one, too (`pool.cpp`).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
