@@ -44,7 +44,8 @@ fn expect_nothing_left_of(command: &str, processes: usize) {
     let mut controller = fake.start().expect("a running engine");
     controller.ask("komi 7").expect("accepted");
     let numbers = numbers(&fake, processes);
-    assert!(numbers.iter().all(exists));
+    // A shell that only starts others may have ended by now.
+    assert!(numbers.iter().any(exists));
     drop(controller);
     expect_gone(&numbers);
 }
