@@ -5,6 +5,8 @@
 //! three numerators. Newton's method on ln π finds the maximum-likelihood strengths; the intervals come from the
 //! observed information.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::elo::Z95;
@@ -26,13 +28,12 @@ pub struct PoolGames {
 }
 
 /// How a pool of players is rated.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolConfig {
-    /// Index of the player whose rating is fixed.
-    pub anchor: usize,
-    /// The anchor's rating in Elo. Usual: 0.
-    pub anchor_rating: f64,
+    /// Players whose ratings are given, by index, with their ratings in Elo; at least one. Usual: player 0 at 0.
+    /// Several fix the scale where one would only fix its zero.
+    pub pinned: BTreeMap<usize, f64>,
     /// Games added to every pair of players that have met, half of them won by each. Usual: 1. This keeps the rating of
     /// a player that has won or lost every game finite; larger values pull players that have met closer together. 0
     /// gives the plain maximum-likelihood ratings.
@@ -42,8 +43,7 @@ pub struct PoolConfig {
 impl Default for PoolConfig {
     fn default() -> PoolConfig {
         PoolConfig {
-            anchor: 0,
-            anchor_rating: 0.0,
+            pinned: BTreeMap::from([(0, 0.0)]),
             virtual_games: 1.0,
         }
     }
@@ -61,14 +61,14 @@ pub struct PoolRatings {
 /// One player's rating with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PoolRating {
-    /// The rating in Elo, relative to the anchor's rating.
+    /// The rating in Elo, on the scale of the pinned players.
     pub rating: f64,
-    /// Lower end of the 95% interval of the difference from the anchor; the anchor's own is its rating. `None` if the
-    /// results do not bound the rating from below: no chain of players leads from this player to the anchor in which
-    /// each has taken half a point or more from the next.
+    /// Lower end of the 95% interval of the difference from the pinned players; a pinned player's own is its rating.
+    /// `None` if the results do not bound the rating from below: no chain of players leads from this player to a pinned
+    /// one in which each has taken half a point or more from the next.
     pub low: Option<f64>,
-    /// Upper end of the 95% interval of the difference from the anchor. `None` if the results do not bound the rating
-    /// from above: no such chain leads from the anchor to this player.
+    /// Upper end of the 95% interval of the difference from the pinned players. `None` if the results do not bound the
+    /// rating from above: no such chain leads from a pinned player to this one.
     pub high: Option<f64>,
     /// Number of games with a result that the player took part in.
     pub games: u64,
@@ -82,8 +82,11 @@ pub enum PoolError {
     /// An index is not below the number of players, or a player meets itself.
     #[error("the results contain the invalid player index {0}")]
     BadIndex(usize),
-    /// No chain of games links this player to the anchor.
-    #[error("no chain of games links player {0} to the anchor")]
+    /// No player's rating is pinned.
+    #[error("no player has a given rating")]
+    NothingPinned,
+    /// No chain of games links this player to a pinned one.
+    #[error("no chain of games links player {0} to one with a given rating")]
     Unlinked(usize),
     /// Without virtual games, some player has no finite rating because it has won or lost every game.
     #[error("the results have no finite ratings; allow virtual games")]
@@ -94,18 +97,18 @@ pub enum PoolError {
 ///
 /// # Errors
 /// See [`PoolError`].
-pub fn rate_pool(players: usize, games: &[PoolGames], config: PoolConfig) -> Result<PoolRatings, PoolError> {
-    check(players, games, config.anchor)?;
+pub fn rate_pool(players: usize, games: &[PoolGames], config: &PoolConfig) -> Result<PoolRatings, PoolError> {
+    check(players, games, config)?;
     let mut model = Model::new(players, games, config);
     let information = model.fit().ok_or(PoolError::NotFinite)?;
-    let elo = 400.0 / std::f64::consts::LN_10;
-    let taken_from = reach(players, games, config.anchor, |taker, giver| (taker, giver));
-    let takes_from = reach(players, games, config.anchor, |taker, giver| (giver, taker));
+    let taken_from = reach(players, games, config, |taker, giver| (taker, giver));
+    let takes_from = reach(players, games, config, |taker, giver| (giver, taker));
     let rating = |player: usize| {
-        let rating = config.anchor_rating + elo * model.strength(player);
-        let spread = model
-            .place(player)
-            .map_or(0.0, |place| elo * Z95 * information.inverse_diagonal(place).sqrt());
+        let rating = ELO * model.strength(player);
+        let spread = match model.places[player] {
+            Place::Free(place) => ELO * Z95 * information.inverse_diagonal(place).sqrt(),
+            Place::Pinned(_) => 0.0,
+        };
         let (games, points) = played(games, player);
         PoolRating {
             rating,
@@ -121,7 +124,10 @@ pub fn rate_pool(players: usize, games: &[PoolGames], config: PoolConfig) -> Res
     })
 }
 
-fn check(players: usize, games: &[PoolGames], anchor: usize) -> Result<(), PoolError> {
+/// Elo per unit of ln π.
+const ELO: f64 = 400.0 / std::f64::consts::LN_10;
+
+fn check(players: usize, games: &[PoolGames], config: &PoolConfig) -> Result<(), PoolError> {
     for game in games {
         if game.first == game.second {
             return Err(PoolError::BadIndex(game.first));
@@ -130,11 +136,13 @@ fn check(players: usize, games: &[PoolGames], anchor: usize) -> Result<(), PoolE
             return Err(PoolError::BadIndex(bad));
         }
     }
-    if anchor >= players {
-        return Err(PoolError::BadIndex(anchor));
-    }
     let mut linked = vec![false; players];
-    linked[anchor] = true;
+    for &pinned in config.pinned.keys() {
+        *linked.get_mut(pinned).ok_or(PoolError::BadIndex(pinned))? = true;
+    }
+    if config.pinned.is_empty() {
+        return Err(PoolError::NothingPinned);
+    }
     for _ in 0..players {
         for game in games.iter().filter(|game| game.wins + game.ties + game.losses > 0) {
             let either = linked[game.first] || linked[game.second];
@@ -147,20 +155,24 @@ fn check(players: usize, games: &[PoolGames], anchor: usize) -> Result<(), PoolE
         .map_or(Ok(()), |player| Err(PoolError::Unlinked(player)))
 }
 
-/// The players at the end of some chain of steps from the anchor. `step` turns a player that has taken points and the
-/// one it has taken them from into the start and the end of a step.
+/// The players at the end of some chain of steps from a pinned player. `step` turns a player that has taken points and
+/// the one it has taken them from into the start and the end of a step.
 ///
 /// The likelihood of the results does not fall when the ratings of a set of players that won all their games against
 /// all others rise together, which is why a rating needs such a chain to be bounded.
-fn reach(players: usize, games: &[PoolGames], anchor: usize, step: fn(usize, usize) -> (usize, usize)) -> Vec<bool> {
+fn reach(
+    players: usize,
+    games: &[PoolGames],
+    config: &PoolConfig,
+    step: fn(usize, usize) -> (usize, usize),
+) -> Vec<bool> {
     let steps = games.iter().flat_map(|game| {
         let firsts = (game.wins + game.ties > 0).then(|| step(game.first, game.second));
         let seconds = (game.losses + game.ties > 0).then(|| step(game.second, game.first));
         [firsts, seconds].into_iter().flatten()
     });
     let steps: Vec<(usize, usize)> = steps.collect();
-    let mut reached = vec![false; players];
-    reached[anchor] = true;
+    let mut reached: Vec<bool> = (0..players).map(|player| config.pinned.contains_key(&player)).collect();
     for _ in 0..players {
         for &(from, to) in &steps {
             reached[to] |= reached[from];
@@ -182,36 +194,63 @@ fn played(games: &[PoolGames], player: usize) -> (u64, f64) {
     sum
 }
 
-/// The parameters are ln π of every player except the anchor (whose ln π is 0), followed by ln ν if there are ties.
+/// Where a player's ln π comes from.
+enum Place {
+    /// Given, relative to the player rated 0.
+    Pinned(f64),
+    /// The parameter at this index.
+    Free(usize),
+}
+
+/// The parameters are ln π of every player that is not pinned, followed by ln ν if there are ties.
 struct Model<'a> {
     games: &'a [PoolGames],
-    config: PoolConfig,
+    virtual_games: f64,
+    places: Vec<Place>,
     parameters: Vec<f64>,
+    /// Number of players that are not pinned.
     strengths: usize,
 }
 
 impl Model<'_> {
-    fn new(players: usize, games: &[PoolGames], config: PoolConfig) -> Model<'_> {
-        let ties = games.iter().any(|game| game.ties > 0);
+    fn new<'a>(players: usize, games: &'a [PoolGames], config: &PoolConfig) -> Model<'a> {
+        let mut strengths = 0;
+        let place = |player: usize| match config.pinned.get(&player) {
+            Some(rating) => Place::Pinned(rating / ELO),
+            None => {
+                strengths += 1;
+                Place::Free(strengths - 1)
+            }
+        };
+        let places = (0..players).map(place).collect();
+        // The fit starts from the mean of the pinned players.
+        let start = config.pinned.values().sum::<f64>() / ELO / config.pinned.len() as f64;
+        let mut parameters = vec![start; strengths];
+        if games.iter().any(|game| game.ties > 0) {
+            parameters.push(0.0);
+        }
         Model {
             games,
-            config,
-            parameters: vec![0.0; players - 1 + usize::from(ties)],
-            strengths: players - 1,
+            virtual_games: config.virtual_games,
+            places,
+            parameters,
+            strengths,
         }
     }
 
-    /// The index of a player's parameter; `None` for the anchor.
+    /// The index of a player's parameter; `None` for a pinned player.
     fn place(&self, player: usize) -> Option<usize> {
-        match player.cmp(&self.config.anchor) {
-            std::cmp::Ordering::Less => Some(player),
-            std::cmp::Ordering::Equal => None,
-            std::cmp::Ordering::Greater => Some(player - 1),
+        match self.places[player] {
+            Place::Free(place) => Some(place),
+            Place::Pinned(_) => None,
         }
     }
 
     fn strength(&self, player: usize) -> f64 {
-        self.place(player).map_or(0.0, |place| self.parameters[place])
+        match self.places[player] {
+            Place::Free(place) => self.parameters[place],
+            Place::Pinned(strength) => strength,
+        }
     }
 
     fn tie_parameter(&self) -> f64 {
@@ -245,7 +284,7 @@ impl Model<'_> {
         let (mut gradient, mut information) = (vec![0.0; side], Symmetric::zero(side));
         let tie_place = (side > self.strengths).then_some(self.strengths);
         for game in self.games.iter().filter(|game| game.wins + game.ties + game.losses > 0) {
-            let extra = self.config.virtual_games / 2.0;
+            let extra = self.virtual_games / 2.0;
             let (wins, ties, losses) = (game.wins as f64 + extra, game.ties as f64, game.losses as f64 + extra);
             let total = wins + ties + losses;
             let half = (self.strength(game.first) - self.strength(game.second)) / 2.0;
@@ -299,7 +338,7 @@ mod tests {
     fn two_players_have_the_logistic_difference() {
         // 75 of 100: 400 log₁₀ 3 = 190.85. The information is n p q = 18.75, so the interval is 1.96 × 173.72 / √18.75
         // = 78.63.
-        let ratings = rate_pool(2, &[games(1, 0, 75, 0, 25)], plain()).expect("ratings");
+        let ratings = rate_pool(2, &[games(1, 0, 75, 0, 25)], &plain()).expect("ratings");
         let player = ratings.players[1];
         assert!((player.rating - 190.848_5).abs() < 1e-3, "{player:?}");
         let high = player.high.expect("a bound");
@@ -318,7 +357,7 @@ mod tests {
     #[test]
     fn ratings_are_bounded_only_by_points_that_were_taken() {
         let bounds = |table: &[PoolGames], players| {
-            let ratings = rate_pool(players, table, PoolConfig::default()).expect("ratings");
+            let ratings = rate_pool(players, table, &PoolConfig::default()).expect("ratings");
             let bounded = |rating: &PoolRating| (rating.low.is_some(), rating.high.is_some());
             ratings.players.iter().map(bounded).collect::<Vec<_>>()
         };
@@ -336,7 +375,7 @@ mod tests {
     #[test]
     fn ties_follow_davidson() {
         // 40 : 20 with 40 ties. For two players the model fits exactly: π₁ / π₂ = 2, ν = 40 / √(40 · 20) = √2.
-        let ratings = rate_pool(2, &[games(0, 1, 40, 40, 20)], plain()).expect("ratings");
+        let ratings = rate_pool(2, &[games(0, 1, 40, 40, 20)], &plain()).expect("ratings");
         assert!((ratings.tie_parameter - 2f64.sqrt()).abs() < 1e-6);
         assert!((ratings.players[1].rating + 400.0 * 2f64.log10()).abs() < 1e-4);
     }
@@ -345,11 +384,10 @@ mod tests {
     fn a_chain_of_players_adds_up() {
         let table = [games(0, 1, 10, 0, 30), games(2, 1, 30, 0, 10), games(3, 2, 20, 0, 20)];
         let config = PoolConfig {
-            anchor: 1,
-            anchor_rating: 1000.0,
+            pinned: BTreeMap::from([(1, 1000.0)]),
             ..plain()
         };
-        let ratings = rate_pool(4, &table, config).expect("ratings");
+        let ratings = rate_pool(4, &table, &config).expect("ratings");
         let expected = [1000.0 - 190.8485, 1000.0, 1190.8485, 1190.8485];
         for (player, expected) in ratings.players.iter().zip(expected) {
             assert!((player.rating - expected).abs() < 1e-3, "{ratings:?}");
@@ -361,12 +399,32 @@ mod tests {
         assert!(width(3) > width(2), "the far end of a chain is less certain");
     }
 
+    #[test]
+    fn two_pinned_players_fix_the_scale() {
+        // Player 1 scores half against both, so it stands in the middle; which games link 0 and 2 does not matter.
+        let table = [games(1, 0, 50, 0, 50), games(1, 2, 50, 0, 50), games(0, 2, 0, 0, 9)];
+        let config = |pinned: &[(usize, f64)]| PoolConfig {
+            pinned: pinned.iter().copied().collect(),
+            ..plain()
+        };
+        let ratings = rate_pool(3, &table, &config(&[(0, 1000.0), (2, 1300.0)])).expect("ratings");
+        let [low, middle, high] = [0, 1, 2].map(|player| ratings.players[player]);
+        assert!((middle.rating - 1150.0).abs() < 1e-6, "{middle:?}");
+        assert_eq!(
+            (low.low, low.high, high.high),
+            (Some(1000.0), Some(1000.0), Some(1300.0))
+        );
+        assert!(middle.low.is_some_and(|low| low < 1150.0), "{middle:?}");
+        assert_eq!(rate_pool(3, &table, &config(&[])), Err(PoolError::NothingPinned));
+        assert_eq!(rate_pool(3, &table, &config(&[(3, 0.0)])), Err(PoolError::BadIndex(3)));
+    }
+
     /// At the maximum-likelihood ratings of a round robin of three, each player's expected points equal the points
     /// scored.
     #[test]
     fn expected_points_equal_points_scored() {
         let table = [games(0, 1, 7, 0, 3), games(0, 2, 8, 0, 2), games(1, 2, 7, 0, 3)];
-        let ratings = rate_pool(3, &table, plain()).expect("ratings");
+        let ratings = rate_pool(3, &table, &plain()).expect("ratings");
         let expect =
             |i: usize, j: usize| crate::elo::score_of_elo(ratings.players[i].rating - ratings.players[j].rating);
         for i in 0..3 {
@@ -378,28 +436,28 @@ mod tests {
     #[test]
     fn perfect_scores_are_finite_only_with_virtual_games() {
         let table = [games(0, 1, 0, 0, 20)];
-        assert_eq!(rate_pool(2, &table, plain()), Err(PoolError::NotFinite));
-        let ratings = rate_pool(2, &table, PoolConfig::default()).expect("ratings");
+        assert_eq!(rate_pool(2, &table, &plain()), Err(PoolError::NotFinite));
+        let ratings = rate_pool(2, &table, &PoolConfig::default()).expect("ratings");
         // 20.5 of 21: 400 log₁₀ 41.
         assert!((ratings.players[1].rating - 400.0 * 41f64.log10()).abs() < 1e-3);
-        let tied = rate_pool(2, &[games(0, 1, 0, 5, 0)], PoolConfig::default()).expect("ratings");
+        let tied = rate_pool(2, &[games(0, 1, 0, 5, 0)], &PoolConfig::default()).expect("ratings");
         assert!(tied.players[1].rating.abs() < 1e-9);
     }
 
     #[test]
     fn invalid_tables_are_rejected() {
         assert_eq!(
-            rate_pool(2, &[games(0, 2, 1, 0, 1)], plain()),
+            rate_pool(2, &[games(0, 2, 1, 0, 1)], &plain()),
             Err(PoolError::BadIndex(2))
         );
         assert_eq!(
-            rate_pool(2, &[games(1, 1, 1, 0, 1)], plain()),
+            rate_pool(2, &[games(1, 1, 1, 0, 1)], &plain()),
             Err(PoolError::BadIndex(1))
         );
         assert_eq!(
-            rate_pool(3, &[games(0, 1, 1, 0, 1)], plain()),
+            rate_pool(3, &[games(0, 1, 1, 0, 1)], &plain()),
             Err(PoolError::Unlinked(2))
         );
-        assert_eq!(rate_pool(0, &[], plain()), Err(PoolError::BadIndex(0)));
+        assert_eq!(rate_pool(0, &[], &plain()), Err(PoolError::BadIndex(0)));
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! [`play`] plays the missing games of a match and publishes them to a [`Folder`] as they finish. [`settle`] does the
 //! same for a gate: the matches that decide whether a candidate replaces the champion, and the verdict. [`read_book`]
-//! reads opening books. [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small boards,
-//! and [`TrainedOn`] says which games suit a model.
+//! reads opening books. A [`Tournament`] plays many matches, and [`Standing`] rates its players on one scale.
+//! [`five_by_five`] and [`seven_by_seven`] compare a player with what is known of small boards, and [`TrainedOn`] says
+//! which games suit a model.
 //!
 //! Never here: networks, printing.
 
@@ -12,7 +13,9 @@ mod conditions;
 mod folder;
 mod gate;
 mod play;
+mod standing;
 mod theory;
+mod tournament;
 mod usage;
 
 pub use book::read_book;
@@ -20,5 +23,9 @@ pub use conditions::{Asked, Conditions, TrainedOn};
 pub use folder::{Counted, Folder, Spec};
 pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts, wrong_results};
 pub use play::{Job, play};
+pub use standing::{Pairing, PairingRow, Row, Standing};
 pub use theory::{Check, MakeAnyPlayer, Report, five_by_five, seven_by_seven};
+pub use tournament::{
+    Entrant, HOPELESS, RunModel, Tournament, everyone, meet_models, reject_twins, run_models, successive,
+};
 pub use usage::{UsageError, usage};

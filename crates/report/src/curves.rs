@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::plot::{Axis, Plot, Series, Shape, Tone};
-use crate::metrics::{Event, Measured, Rating, Selfplay, Train, Validation};
+use crate::metrics::{Anchor, Event, Measured, Rating, Selfplay, Train, Validation};
 
 /// Means over all self-play games of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,6 +24,8 @@ pub(super) struct Curves<'a> {
     selfplay: Vec<(f64, &'a Selfplay)>,
     /// The newest rating of each model, ordered by the model's evaluations.
     ratings: Vec<Rating>,
+    /// The newest rating of each anchor, weakest first.
+    anchors: Vec<Anchor>,
     /// Seconds of the run so far.
     seconds: f64,
 }
@@ -48,11 +50,12 @@ impl<'a> Curves<'a> {
                 Measured::Selfplay(selfplay) => {
                     curves.selfplay.push((at, selfplay));
                 }
-                Measured::Gate(_) | Measured::Model(_) | Measured::Rating(_) => {}
+                Measured::Gate(_) | Measured::Model(_) | Measured::Rating(_) | Measured::Anchor(_) => {}
             }
         }
         curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));
         curves.ratings = newest_ratings(events);
+        curves.anchors = newest_anchors(events);
         curves
     }
 
@@ -117,7 +120,23 @@ impl<'a> Curves<'a> {
                 (cost(rating), rating.elo, low, high)
             };
             let points: Vec<_> = self.ratings.iter().map(point).collect();
-            let series = vec![Series::banded("Elo with 95% interval", Tone::Blue, &points)];
+            let mut series = vec![Series::banded("Elo with 95% interval", Tone::Blue, &points)];
+            let last = points.last().map_or(0.0, |point| point.0);
+            let tones = [Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
+            series.extend(
+                self.anchors
+                    .iter()
+                    .zip(tones.into_iter().cycle())
+                    .map(|(anchor, tone)| {
+                        let name = format!("{} ({:.0})", anchor.name, anchor.elo);
+                        Series::new(
+                            name,
+                            tone,
+                            Shape::Reference,
+                            vec![(0.0, anchor.elo), (last, anchor.elo)],
+                        )
+                    }),
+            );
             Plot {
                 title,
                 caption,
@@ -129,8 +148,9 @@ impl<'a> Curves<'a> {
         vec![
             over(
                 "Strength over evaluations",
-                "Each dot is a model, rated by matches against other models of this run. A bar that reaches the edge \
-                 of the plot is unbounded on that side: one side won all games between these models and the first.",
+                "Each dot is a model, rated by matches against other models of this run and, where dashed lines show \
+                 their strength, against other players. A bar that reaches the edge of the plot is unbounded on that \
+                 side: no game was lost, or none won, on the way to the players that fix the scale.",
                 "network evaluations",
                 |rating| rating.evaluations as f64,
             ),
@@ -365,11 +385,27 @@ impl<'a> Curves<'a> {
     }
 }
 
-/// The newest rating of each model, ordered by the model's cost. A model without a rating counts with the strength it
-/// was published with.
-pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
-    let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
+/// The newest rating of each anchor, weakest first.
+fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
+    let mut newest: BTreeMap<&str, &Anchor> = BTreeMap::new();
     for event in events {
+        if let Measured::Anchor(anchor) = &event.measured {
+            newest.insert(&anchor.name, anchor);
+        }
+    }
+    let mut anchors: Vec<_> = newest.into_values().cloned().collect();
+    anchors.sort_by(|a, b| a.elo.total_cmp(&b.elo));
+    anchors
+}
+
+/// The newest rating of each model, ordered by the model's cost. If some ratings are on a scale fixed by players
+/// outside the run, only those count. Otherwise, a model without a rating counts with the strength it was published
+/// with.
+pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
+    let is_anchored = |event: &Event| matches!(&event.measured, Measured::Rating(rating) if rating.anchored);
+    let anchored = events.iter().any(is_anchored);
+    let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
+    for event in events.iter().filter(|event| !anchored || is_anchored(event)) {
         match &event.measured {
             Measured::Model(model) => {
                 let Some(elo) = model.elo else { continue };
@@ -380,12 +416,13 @@ pub(super) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
                     high: f64::NAN,
                     evaluations: model.evaluations,
                     cpu_seconds: model.cpu_seconds,
+                    anchored: false,
                 });
             }
             Measured::Rating(rating) => {
                 newest.insert(&rating.model_id, rating.clone());
             }
-            Measured::Train(_) | Measured::Validation(_) | Measured::Selfplay(_) | Measured::Gate(_) => {}
+            _ => {}
         }
     }
     let mut ratings: Vec<_> = newest.into_values().collect();
@@ -476,6 +513,44 @@ mod tests {
             .map(|rating| (rating.model_id, rating.elo))
             .collect();
         assert_eq!(found, [("a".into(), 0.0), ("b".into(), 7.0), ("c".into(), 9.0)]);
+    }
+
+    #[test]
+    fn ratings_of_different_scales_are_not_mixed() {
+        let rating = |model_id: &str, elo, anchored| {
+            Measured::Rating(Rating {
+                model_id: model_id.into(),
+                elo,
+                anchored,
+                ..Rating::default()
+            })
+        };
+        let anchor = |name: &str, elo| {
+            Measured::Anchor(Anchor {
+                name: name.into(),
+                elo,
+                ..Anchor::default()
+            })
+        };
+        let events = events(vec![
+            rating("a", 0.0, false),
+            anchor("strong", 1900.0),
+            rating("a", 1500.0, true),
+            anchor("strong", 1946.0),
+            anchor("random", -300.0),
+            rating("a", 3.0, false),
+            rating("b", 900.0, false),
+        ]);
+        let curves = Curves::of(&events);
+        let found: Vec<_> = curves
+            .ratings()
+            .iter()
+            .map(|rating| (rating.model_id.as_str(), rating.elo))
+            .collect();
+        assert_eq!(found, [("a", 1500.0)]);
+        let page = curves.strength()[0].figure().into_string();
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        assert!(at("random (-300)") < at("strong (1946)"), "{page}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! They are drawn at twice their size and scaled down by the `viewBox`, because plotters rounds to whole pixels. The
 //! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
@@ -87,12 +88,12 @@ pub(super) enum Shape {
     Line,
     /// A line with a dot on every point.
     Dots,
-    /// A dashed line for comparison, not based on measurements.
+    /// A dashed line for comparison.
     Reference,
 }
 
 pub(super) struct Series {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) tone: Tone,
     pub(super) shape: Shape,
     /// Points (x, y) in ascending order of x.
@@ -103,9 +104,9 @@ pub(super) struct Series {
 
 impl Series {
     /// A curve without an interval. Drops non-finite points and averages long curves down.
-    pub(super) fn new(name: &'static str, tone: Tone, shape: Shape, points: Vec<(f64, f64)>) -> Series {
+    pub(super) fn new(name: impl Into<Cow<'static, str>>, tone: Tone, shape: Shape, points: Vec<(f64, f64)>) -> Series {
         Series {
-            name,
+            name: name.into(),
             tone,
             shape,
             points: thinned(points),
@@ -125,7 +126,7 @@ impl Series {
             .map(|&(x, y, low, high)| ((x, y), (x, low, high)))
             .unzip();
         Series {
-            name,
+            name: name.into(),
             tone,
             shape: Shape::Dots,
             points,

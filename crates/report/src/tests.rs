@@ -239,6 +239,7 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             high: elo + 60.0,
             evaluations,
             cpu_seconds,
+            anchored: false,
         };
         metrics.record(&at(Measured::Rating(rating))).unwrap();
         metrics

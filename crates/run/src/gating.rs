@@ -321,7 +321,7 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
             losses: *losses,
         })
         .collect();
-    let rated = rate_pool(numbers.len(), &games, PoolConfig::default())?;
+    let rated = rate_pool(numbers.len(), &games, &PoolConfig::default())?;
     numbers
         .into_iter()
         .zip(rated.players)
@@ -334,6 +334,7 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
                 high: rating.high.unwrap_or(f64::INFINITY),
                 evaluations: info.cost.evaluations,
                 cpu_seconds: info.cost.cpu_seconds,
+                anchored: false,
             })
         })
         .collect()

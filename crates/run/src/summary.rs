@@ -228,6 +228,7 @@ impl From<Rating> for Rated {
             high,
             evaluations,
             cpu_seconds,
+            anchored: _,
         } = rating;
         Rated {
             model: model_id,

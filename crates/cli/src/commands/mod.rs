@@ -10,6 +10,7 @@ mod doctor;
 mod gate;
 mod gtp;
 mod match_;
+mod rate;
 mod report;
 mod rules;
 #[cfg(feature = "torch")]
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Gate(gate::Args),
     Match(match_::Args),
     Tournament(tournament::Args),
+    Rate(rate::Args),
     Gtp(gtp::Args),
     #[command(visible_alias = "analysis")]
     Analyze(analyze::Args),
@@ -67,6 +69,7 @@ impl Command {
             Command::Gate(args) => gate::run(args),
             Command::Match(args) => match_::run(args),
             Command::Tournament(args) => tournament::run(args),
+            Command::Rate(args) => rate::run(args),
             Command::Gtp(args) => gtp::run(args),
             Command::Analyze(args) => analyze::run(args),
             #[cfg(feature = "torch")]

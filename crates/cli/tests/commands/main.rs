@@ -15,6 +15,8 @@ mod gtp_finish;
 mod match_;
 #[cfg(feature = "torch")]
 mod models;
+#[cfg(feature = "torch")]
+mod rate;
 mod rule_sets;
 mod rules;
 mod tournament;

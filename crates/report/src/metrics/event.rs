@@ -30,6 +30,8 @@ pub enum Measured {
     Model(Model),
     /// A model's strength, from matches between models.
     Rating(Rating),
+    /// The strength of a player that is not part of the run, on the scale of the anchored ratings.
+    Anchor(Anchor),
 }
 
 /// A number or text that may be unknown: absent from a line of an older version, or null because JSON has no NaN.
@@ -279,6 +281,37 @@ figures! {
         evaluations: u64,
         /// CPU seconds spent on making the model.
         cpu_seconds: f64,
+        /// Whether the scale is fixed by players outside the run, so that it can be compared with other runs. If not,
+        /// the run's first model has the rating 0.
+        anchored: bool,
+    }
+}
+
+/// The strength of a player that is not part of the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Anchor {
+    /// Its name.
+    pub name: String,
+    /// Its Elo.
+    pub elo: f64,
+    /// Lower end of its 95% interval; not finite (null in JSON) if the games do not bound it.
+    pub low: f64,
+    /// Upper end of its 95% interval; not finite (null in JSON) if the games do not bound it.
+    pub high: f64,
+    /// Whether the rating was given, and so fixes the scale.
+    pub pinned: bool,
+}
+
+impl Default for Anchor {
+    fn default() -> Anchor {
+        Anchor {
+            name: String::new(),
+            elo: f64::NAN,
+            low: f64::NAN,
+            high: f64::NAN,
+            pinned: false,
+        }
     }
 }
 
@@ -309,23 +342,24 @@ impl Event {
             Measured::Gate(_) => "gate",
             Measured::Model(_) => "model",
             Measured::Rating(_) => "rating",
+            Measured::Anchor(_) => "anchor",
         }
     }
 
     /// The event's position on its curves: optimizer steps for training, validation and models, games for self-play,
-    /// evaluations for ratings, seconds of the run for the gate.
+    /// evaluations for ratings, seconds of the run for the gate and for anchors.
     pub fn axis(&self) -> u64 {
         match &self.measured {
             Measured::Train(train) => train.step,
             Measured::Validation(validation) => validation.step,
             Measured::Selfplay(selfplay) => selfplay.games,
-            Measured::Gate(_) => self.elapsed_seconds.max(0.0) as u64,
+            Measured::Gate(_) | Measured::Anchor(_) => self.elapsed_seconds.max(0.0) as u64,
             Measured::Model(model) => model.step,
             Measured::Rating(rating) => rating.evaluations,
         }
     }
 
-    /// The event's numbers, each with its name.
+    /// The event's numbers, each with its name; none for anchors.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         match &self.measured {
             Measured::Train(train) => train.scalars(),
@@ -334,6 +368,8 @@ impl Event {
             Measured::Gate(gate) => gate.scalars(),
             Measured::Model(model) => model.scalars(),
             Measured::Rating(rating) => rating.scalars(),
+            // Curves have one name per figure, but there are several anchors.
+            Measured::Anchor(_) => Vec::new(),
         }
     }
 }
@@ -387,6 +423,11 @@ mod tests {
             Measured::Rating(Rating {
                 low: -3.0,
                 ..Rating::default()
+            }),
+            Measured::Anchor(Anchor {
+                name: "random".into(),
+                pinned: true,
+                ..Anchor::default()
             }),
         ];
         for measured in kinds {

@@ -115,6 +115,7 @@ mod tests {
             high: f64::NAN,
             evaluations: 300,
             cpu_seconds: 0.5,
+            anchored: false,
         };
         let event = Event {
             time_ms: 2_250,

@@ -1,12 +1,23 @@
 //! Formats a tournament as tables.
 
+use tengen_matches::{Row, Standing};
 use tengen_report::{Align, Table};
 
-use super::rating::{Row, Standing};
 use crate::output::{self, counted, duration, elo, elo_interval, thousands};
 
+/// Prints a tournament as JSON, or as text with its tables in Markdown if asked.
+pub(crate) fn show(standing: &Standing, json: bool, markdown: bool) -> anyhow::Result<()> {
+    match json {
+        true => output::json(standing),
+        false => {
+            print(standing, markdown);
+            Ok(())
+        }
+    }
+}
+
 /// Prints the ratings, the cross table and, for models of a run, their cost.
-pub(super) fn print(standing: &Standing, markdown: bool) {
+fn print(standing: &Standing, markdown: bool) {
     let heading = format!(
         "{} on {}, komi {}, {}, openings {}, {}",
         counted(standing.players.len() as u64, "player"),

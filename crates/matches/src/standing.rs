@@ -1,124 +1,120 @@
 //! The result of a tournament: ratings of all players and a row for every pairing.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context;
 use serde::Serialize;
 
 use tengen_evaluator::{MatchConfig, MatchResult, PoolConfig, PoolError, PoolGames, rate_pool};
-use tengen_report::metrics::{self, Event, Measured, Metrics, Rating};
-use tengen_store::Store;
 
-use super::entrants::Entrant;
-use crate::output;
+use crate::tournament::Entrant;
 
 /// The match of two players of a tournament.
-pub(super) struct Pairing {
+pub struct Pairing {
     /// Indexes of A and B among the players.
-    pub(super) players: [usize; 2],
+    pub players: [usize; 2],
     /// The match's name in the store.
-    pub(super) match_id: Option<String>,
-    pub(super) result: MatchResult,
-}
-
-impl Pairing {
-    /// The match on one line.
-    pub(super) fn in_words(&self, entrants: &[Entrant]) -> String {
-        let [a, b] = self.players.map(|player| &entrants[player].label);
-        let result = &self.result;
-        let estimate = &result.estimate;
-        format!(
-            "{a} against {b} {} : {}, Elo {}",
-            result.a_points,
-            result.b_points,
-            output::elo_estimate(estimate.elo, estimate.elo_low, estimate.elo_high)
-        )
-    }
+    pub match_id: Option<String>,
+    /// The games and what follows from them.
+    pub result: MatchResult,
 }
 
 /// All results of a tournament.
 #[derive(Serialize)]
-pub(super) struct Standing {
-    pub(super) size: String,
+pub struct Standing {
+    /// The board.
+    pub size: String,
     /// Points for White.
-    pub(super) komi: String,
+    pub komi: String,
     /// Settings of every match.
-    pub(super) config: MatchConfig,
+    pub config: MatchConfig,
     /// The players in the order they were given, models oldest first.
-    pub(super) players: Vec<Row>,
+    pub players: Vec<Row>,
     /// Davidson's tie parameter: players of equal strength tie a share ν / (2 + ν) of their games.
-    pub(super) tie_parameter: f64,
+    pub tie_parameter: f64,
     /// Games with a result.
-    pub(super) games: u64,
+    pub games: u64,
     /// Games lost because of a fault.
-    pub(super) faults: usize,
+    pub faults: usize,
     /// Whether the tournament was stopped early.
-    pub(super) stopped: bool,
+    pub stopped: bool,
     /// All matches played.
-    pub(super) pairings: Vec<PairingRow>,
+    pub pairings: Vec<PairingRow>,
 }
 
+/// A player's rating and what it rests on.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub struct Row {
     /// The player's name in its games.
-    pub(super) name: String,
+    pub name: String,
     /// The player as given on the command line.
-    pub(super) player: String,
-    /// Elo above the first player; `None` if no chain of games links the two.
-    pub(super) elo: Option<f64>,
-    /// Lower end of the 95% interval of that difference; `None` if the games do not bound it.
-    pub(super) elo_low: Option<f64>,
+    pub player: String,
+    /// Elo on the scale of the players with a given rating, or above the first player if no rating is given; `None` if
+    /// no chain of games links this player to those.
+    pub elo: Option<f64>,
+    /// Lower end of the 95% interval of the difference to those players; `None` if the games do not bound it.
+    pub elo_low: Option<f64>,
     /// Upper end of the 95% interval; `None` if the games do not bound it.
-    pub(super) elo_high: Option<f64>,
+    pub elo_high: Option<f64>,
     /// Games with a result.
-    pub(super) games: u64,
+    pub games: u64,
     /// Wins plus half the ties.
-    pub(super) points: f64,
+    pub points: f64,
     /// For models of a run: network evaluations of self-play since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) evaluations: Option<u64>,
+    pub evaluations: Option<u64>,
     /// Self-play games since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) selfplay_games: Option<u64>,
+    pub selfplay_games: Option<u64>,
     /// CPU seconds since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cpu_seconds: Option<f64>,
+    pub cpu_seconds: Option<f64>,
     /// Seconds of GPU use since the run began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) gpu_seconds: Option<f64>,
+    pub gpu_seconds: Option<f64>,
+    /// Whether the rating was given, instead of measured.
+    pub pinned: bool,
+    /// The run's model behind the player, if it is one.
     #[serde(skip)]
-    model_id: Option<String>,
+    pub model_id: Option<String>,
 }
 
 /// The result of one match.
 #[derive(Serialize)]
-pub(super) struct PairingRow {
-    pub(super) a: String,
-    pub(super) b: String,
+pub struct PairingRow {
+    /// Name of player A.
+    pub a: String,
+    /// Name of player B.
+    pub b: String,
     /// Indexes of A and B among the players.
-    pub(super) players: [usize; 2],
+    pub players: [usize; 2],
     /// The match's name in the store.
-    pub(super) match_id: Option<String>,
+    pub match_id: Option<String>,
     /// Games with a result.
-    pub(super) games: usize,
-    pub(super) wins: u64,
-    pub(super) ties: u64,
-    pub(super) losses: u64,
+    pub games: usize,
+    /// Games that A won.
+    pub wins: u64,
+    /// Tied games.
+    pub ties: u64,
+    /// Games that A lost.
+    pub losses: u64,
     /// A's wins plus half the ties.
-    pub(super) a_points: f64,
+    pub a_points: f64,
     /// B's wins plus half the ties.
-    pub(super) b_points: f64,
+    pub b_points: f64,
     /// Elo of A relative to B from this match alone.
-    pub(super) elo: f64,
+    pub elo: f64,
     /// Lower end of its 95% interval; `None` if A lost every game, which does not bound it.
-    pub(super) elo_low: Option<f64>,
+    pub elo_low: Option<f64>,
     /// Upper end of its 95% interval; `None` if A won every game.
-    pub(super) elo_high: Option<f64>,
+    pub elo_high: Option<f64>,
     /// Games lost because of a fault.
-    pub(super) faults: usize,
+    pub faults: usize,
 }
 
 impl Standing {
     /// Rates the players from all matches together.
-    pub(super) fn of(
+    pub fn of(
         config: &MatchConfig,
         entrants: &[Entrant],
         pairings: Vec<Pairing>,
@@ -130,7 +126,7 @@ impl Standing {
             .map(|pairing| pairing_row(pairing, &names))
             .collect();
         let pool: Vec<PoolGames> = rows.iter().map(pool_games).collect();
-        let rated = match rate_pool(entrants.len(), &pool, PoolConfig::default()) {
+        let rated = match rate_pool(entrants.len(), &pool, &scale(entrants)) {
             Ok(rated) => Some(rated),
             Err(PoolError::Unlinked(_)) if stopped => None,
             Err(error) => return Err(error).context("cannot rate the players"),
@@ -168,31 +164,18 @@ impl Standing {
             pairings: rows,
         })
     }
+}
 
-    /// Records the models' ratings in the run's metrics, where the report finds its Elo curve.
-    pub(super) fn record(&self, store: &Store) -> anyhow::Result<()> {
-        let Some(folder) = store.local_path() else {
-            return Ok(());
-        };
-        let elapsed = metrics::read_all(folder)?
-            .last()
-            .map_or(0.0, |event| event.elapsed_seconds);
-        let metrics = Metrics::open(folder)?;
-        for row in &self.players {
-            let (Some(model_id), Some(elo)) = (&row.model_id, row.elo) else {
-                continue;
-            };
-            let rating = Rating {
-                model_id: model_id.clone(),
-                elo,
-                low: row.elo_low.unwrap_or(f64::NEG_INFINITY),
-                high: row.elo_high.unwrap_or(f64::INFINITY),
-                evaluations: row.evaluations.unwrap_or(0),
-                cpu_seconds: row.cpu_seconds.unwrap_or(0.0),
-            };
-            metrics.record(&Event::now(elapsed, Measured::Rating(rating)))?;
-        }
-        Ok(())
+/// The given ratings, or 0 for the first player if none is given.
+fn scale(entrants: &[Entrant]) -> PoolConfig {
+    let given = |(place, entrant): (usize, &Entrant)| Some((place, entrant.pinned?));
+    let mut pinned: BTreeMap<usize, f64> = entrants.iter().enumerate().filter_map(given).collect();
+    if pinned.is_empty() {
+        pinned.insert(0, 0.0);
+    }
+    PoolConfig {
+        pinned,
+        ..PoolConfig::default()
     }
 }
 
@@ -233,6 +216,7 @@ fn row(entrant: &Entrant, name: String) -> Row {
         selfplay_games: cost.map(|cost| cost.games),
         cpu_seconds: cost.map(|cost| cost.cpu_seconds),
         gpu_seconds: cost.map(|cost| cost.gpu_seconds),
+        pinned: entrant.pinned.is_some(),
         model_id: entrant.model.as_ref().map(|model| model.id.clone()),
     }
 }
