@@ -50,6 +50,18 @@ pub(crate) enum Dtype {
     Bf16,
 }
 
+impl Dtype {
+    /// The command-line name.
+    #[cfg(feature = "torch")]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Dtype::Auto => "auto",
+            Dtype::Fp32 => "fp32",
+            Dtype::Bf16 => "bf16",
+        }
+    }
+}
+
 impl DeviceName {
     /// The command-line name.
     pub(crate) fn name(self) -> &'static str {

@@ -20,7 +20,7 @@ pub struct Pairing {
 }
 
 /// All results of a tournament.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Standing {
     /// The board.
     pub size: String,
@@ -43,7 +43,7 @@ pub struct Standing {
 }
 
 /// A player's rating and what it rests on.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Row {
     /// The player's name in its games.
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Row {
 }
 
 /// The result of one match.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct PairingRow {
     /// Name of player A.
     pub a: String,

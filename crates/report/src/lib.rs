@@ -4,6 +4,7 @@
 //! never sees a partial page.
 
 mod calibration;
+mod comparison;
 mod curves;
 mod data;
 pub mod metrics;
@@ -17,6 +18,7 @@ mod tables;
 mod tests;
 mod text_table;
 
+pub use comparison::{Comparison, Curve};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 pub use text_table::{Align, Table};
 

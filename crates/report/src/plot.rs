@@ -115,7 +115,7 @@ impl Series {
     }
 
     /// A curve with an interval, from (x, y, low, high). A long curve keeps only some of its points, without averaging.
-    pub(super) fn banded(name: &'static str, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
+    pub(super) fn banded(name: impl Into<Cow<'static, str>>, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
         let finite = |p: &&(f64, f64, f64, f64)| p.0.is_finite() && p.1.is_finite() && !p.2.is_nan() && !p.3.is_nan();
         let step = points.len().div_ceil(MAX_POINTS).max(1);
         // Counted from the end, so that the newest point is always kept.

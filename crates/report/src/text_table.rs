@@ -1,4 +1,6 @@
-//! Tables as aligned text for a terminal or as Markdown.
+//! Tables as aligned text for a terminal, as Markdown or as HTML.
+
+use maud::{Markup, html};
 
 /// How the cells of a column are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,21 @@ impl Table {
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
+    }
+
+    /// The table as HTML.
+    pub(crate) fn html(&self) -> Markup {
+        let class = |align: &Align| (*align == Align::Left).then_some("left");
+        html! {
+            div.card.table tabindex="0" { table {
+                tr { @for (heading, align) in &self.columns { th class=[class(align)] { (heading) } } }
+                @for row in &self.rows {
+                    tr {
+                        @for (text, (_, align)) in row.iter().zip(&self.columns) { td class=[class(align)] { (text) } }
+                    }
+                }
+            } }
+        }
     }
 
     /// The table as text without a trailing newline.

@@ -17,7 +17,7 @@ use tengen_model::NetworkConfig;
 use tengen_rules::{Rules, SettingError, Size, check_setting};
 use tengen_samples::{SampleConfig, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
-use tengen_trainer::TrainerConfig;
+use tengen_trainer::{Schedule, TrainerConfig};
 
 use fault::Fault;
 
@@ -64,18 +64,6 @@ fn one() -> u64 {
     1
 }
 
-/// Collects the values of all keys of a section, whose own key is `prefix`; lists count as values.
-fn flatten(prefix: &str, section: &toml::Table, all: &mut BTreeMap<String, String>) {
-    for (name, value) in section {
-        match value {
-            toml::Value::Table(section) => flatten(&format!("{prefix}{name}."), section, all),
-            value => {
-                all.insert(format!("{prefix}{name}"), value.to_string());
-            }
-        }
-    }
-}
-
 impl RunConfig {
     /// The effective configuration as TOML with every key, except optional keys that are not set.
     pub fn table(&self) -> anyhow::Result<toml::Table> {
@@ -111,10 +99,11 @@ impl RunConfig {
     }
 
     /// The keys whose values differ from those of an earlier configuration, such as `budget.minutes 1.0 -> 2.5`.
-    pub(crate) fn changes_since(&self, earlier: &RunConfig) -> anyhow::Result<Vec<String>> {
-        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
-        flatten("", &earlier.table()?, &mut before);
-        flatten("", &self.table()?, &mut after);
+    ///
+    /// # Errors
+    /// If a configuration cannot be written as TOML.
+    pub fn changes_since(&self, earlier: &RunConfig) -> anyhow::Result<Vec<String>> {
+        let (before, after) = (keys::values(&earlier.table()?), keys::values(&self.table()?));
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let text = |values: &BTreeMap<String, String>, key| values.get(key).cloned().unwrap_or("unset".to_owned());
         Ok(keys
@@ -139,6 +128,10 @@ impl RunConfig {
         self.loop_config.validate()?;
         self.gate.validate()?;
         self.budget.validate()?;
+        if self.training.schedule == Schedule::Budget && !self.budget.is_limited() {
+            let message = "training.schedule is budget, but no limit in [budget] is set: set one, or use cosine";
+            return Err(Fault::new("training.schedule", message.to_owned()));
+        }
         Ok(())
     }
 

@@ -286,7 +286,7 @@ fn train(
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {
-            let losses = training.step()?;
+            let losses = training.step(&ledger())?;
             shared.status().add_step(&losses);
             if let Some(comparison) = training.validate_if_due()? {
                 take_validation(shared, &mut remembering, &comparison);

@@ -160,8 +160,10 @@ impl Training {
             && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
-    /// Draws a batch from the window and trains on it.
-    pub fn step(&mut self) -> anyhow::Result<Losses> {
+    /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far.
+    pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Losses> {
+        let spent = self.config.budget.spent(ledger, self.games, self.steps());
+        self.trainer.set_budget_spent(spent);
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
         let samples = self
             .source

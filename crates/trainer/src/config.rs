@@ -21,10 +21,13 @@ pub struct TrainerConfig {
     pub warmup_steps: u64,
     /// How the learning rate changes after the warm-up (usual `constant`).
     pub schedule: Schedule,
+    /// The share of the run's budget, 0 to 1, from which the schedule `budget` falls (usual 0.5). Larger values keep
+    /// learning fast for longer. Unused by the others.
+    pub decay_from: f64,
     /// Steps, counted from zero, over which the cosine schedule falls, 1 or more (usual: the length of the run). Unused
-    /// by `constant`.
+    /// by the others.
     pub decay_steps: u64,
-    /// Share of the learning rate that remains at the end of the cosine schedule (usual 0.1). Unused by `constant`.
+    /// Share of the learning rate that remains at the end (usual 0.1). Unused by `constant`.
     pub final_share: f64,
     /// Share of each weight that is removed per step and unit of learning rate (usual 1e-3), except for biases and
     /// normalization. Larger values keep weights smaller and forget faster.
@@ -61,6 +64,7 @@ impl Default for TrainerConfig {
             learning_rate: 3e-3,
             warmup_steps: 100,
             schedule: Schedule::Constant,
+            decay_from: 0.5,
             decay_steps: 100_000,
             final_share: 0.1,
             weight_decay: 1e-3,
@@ -94,6 +98,9 @@ pub enum Schedule {
     Constant,
     /// Falls along half a cosine to `final_share` of its value and stays there.
     Cosine,
+    /// Stays the same until `decay_from` of the run's budget is spent, then falls along half a cosine and reaches
+    /// `final_share` of its value when the run ends.
+    Budget,
 }
 
 /// How much each term counts in the loss. A larger weight improves that term at the cost of the others; 0 omits it.
@@ -122,18 +129,16 @@ impl Default for LossWeights {
 }
 
 impl TrainerConfig {
-    /// The learning rate of a step; `step` counts from 0.
-    pub fn learning_rate_at(&self, step: u64) -> f64 {
+    /// The learning rate of a step; `step` counts from 0, and `spent` is the share of the run's budget that is spent.
+    pub fn learning_rate_at(&self, step: u64, spent: f64) -> f64 {
         let warm = ((step + 1) as f64 / self.warmup_steps.max(1) as f64).min(1.0);
-        let share = match self.schedule {
-            Schedule::Constant => 1.0,
-            Schedule::Cosine => {
-                let done = (step as f64 / self.decay_steps.max(1) as f64).min(1.0);
-                let cosine = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-                self.final_share + (1.0 - self.final_share) * cosine
-            }
+        let done = match self.schedule {
+            Schedule::Constant => 0.0,
+            Schedule::Cosine => step as f64 / self.decay_steps.max(1) as f64,
+            Schedule::Budget => (spent - self.decay_from) / (1.0 - self.decay_from),
         };
-        self.learning_rate * warm * share
+        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * done.clamp(0.0, 1.0)).cos());
+        self.learning_rate * warm * (self.final_share + (1.0 - self.final_share) * cosine)
     }
 
     /// How far the moving average of the weights moves towards them after step `step`, counted from zero: at first most
@@ -151,6 +156,7 @@ impl TrainerConfig {
     pub fn validate(&self) -> Result<(), SettingError> {
         check_setting("training.batch", self.batch, 1..=1_000_000)?;
         check_setting("training.learning_rate", self.learning_rate, above(0.0, 100.0))?;
+        check_setting("training.decay_from", self.decay_from, 0.0..1.0)?;
         check_setting("training.decay_steps", self.decay_steps, 1..)?;
         check_setting("training.final_share", self.final_share, 0.0..=1.0)?;
         check_setting("training.weight_decay", self.weight_decay, 0.0..=10.0)?;
@@ -178,16 +184,30 @@ mod tests {
             warmup_steps: 10,
             ..TrainerConfig::default()
         };
-        assert!((config.learning_rate_at(0) - 0.1).abs() < 1e-12);
-        assert_eq!(config.learning_rate_at(9), 1.0);
-        assert_eq!(config.learning_rate_at(1_000_000), 1.0);
+        assert!((config.learning_rate_at(0, 0.0) - 0.1).abs() < 1e-12);
+        assert_eq!(config.learning_rate_at(9, 0.0), 1.0);
+        assert_eq!(config.learning_rate_at(1_000_000, 0.0), 1.0);
         let falling = TrainerConfig {
             schedule: Schedule::Cosine,
             decay_steps: 1000,
+            ..config.clone()
+        };
+        assert!((falling.learning_rate_at(500, 0.0) - 0.55).abs() < 1e-9);
+        assert!((falling.learning_rate_at(2000, 0.0) - 0.1).abs() < 1e-9);
+        let budget = TrainerConfig {
+            schedule: Schedule::Budget,
+            decay_from: 0.6,
             ..config
         };
-        assert!((falling.learning_rate_at(500) - 0.55).abs() < 1e-9);
-        assert!((falling.learning_rate_at(2000) - 0.1).abs() < 1e-9);
+        let rates = [0.0, 0.6, 0.8, 1.0, 1.2].map(|spent| budget.learning_rate_at(1_000, spent));
+        let expected = [1.0, 1.0, 0.55, 0.1, 0.1];
+        assert!(
+            rates
+                .iter()
+                .zip(expected)
+                .all(|(rate, expected)| (rate - expected).abs() < 1e-9),
+            "{rates:?}"
+        );
     }
 
     #[test]

@@ -28,9 +28,14 @@ impl OptimizerState {
         OptimizerState { moments, decayed }
     }
 
-    /// Changes `weights` in place by one step; `step` counts from 0. Gradients must be disabled.
-    pub(crate) fn apply(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, step: u64) {
-        let rate = config.learning_rate_at(step);
+    /// Changes `weights` in place by one step at this learning rate; `step` counts from 0. Gradients must be disabled.
+    pub(crate) fn apply(
+        &mut self,
+        weights: &mut Tensor,
+        gradient: &Tensor,
+        config: &TrainerConfig,
+        (step, rate): (u64, f64),
+    ) {
         let shrink = &self.decayed * (-rate * config.weight_decay) + 1.0;
         let _ = weights.g_mul_(&shrink);
         match config.optimizer {
@@ -103,7 +108,7 @@ mod tests {
                 &mut weights,
                 &Tensor::from_slice(&gradient.map(|g| g as f32)),
                 &config,
-                step,
+                (step, config.learning_rate_at(step, 0.0)),
             );
             for index in 0..2 {
                 let decay = if index == 0 { 0.05 } else { 0.0 };

@@ -21,6 +21,8 @@ pub struct Trainer {
     pub(crate) optimizer: OptimizerState,
     pub(crate) average: Average,
     pub(crate) step: u64,
+    /// The share of the run's budget that is spent.
+    budget_spent: f64,
     precision: Precision,
     threads: ThreadLimit,
 }
@@ -71,6 +73,7 @@ impl Trainer {
             optimizer,
             average,
             step: 0,
+            budget_spent: 0.0,
             precision,
             threads,
         })
@@ -84,6 +87,17 @@ impl Trainer {
     /// Number of training steps since the network was new.
     pub fn steps(&self) -> u64 {
         self.step
+    }
+
+    /// States the share of the run's budget that is spent, from 0 to 1, which the schedule `budget` follows. A trainer
+    /// begins with 0.
+    pub fn set_budget_spent(&mut self, share: f64) {
+        self.budget_spent = share;
+    }
+
+    /// The learning rate of the next step.
+    pub fn learning_rate(&self) -> f64 {
+        self.config.learning_rate_at(self.step, self.budget_spent)
     }
 
     /// The device that the network is trained on.
@@ -121,11 +135,12 @@ impl Trainer {
 
         let _no_grad = tch::no_grad_guard();
         let norm = clip(&mut gradient, self.config.clip_norm);
+        let rate = self.learning_rate();
         self.optimizer
-            .apply(&mut self.network.trained(), &gradient, &self.config, self.step);
+            .apply(&mut self.network.trained(), &gradient, &self.config, (self.step, rate));
         self.average
             .follow(&self.network, self.config.average_rate_at(self.step));
-        let losses = terms.read(&norm, self.config.learning_rate_at(self.step));
+        let losses = terms.read(&norm, rate);
         self.step += 1;
         if losses.total.is_finite() && losses.gradient_norm.is_finite() {
             Ok(losses)
@@ -147,7 +162,7 @@ impl Trainer {
         let targets = Targets::new(batch, self.device());
         let outputs = network.forward(&inputs, Mode::Evaluation);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
-        let losses = terms.read(&terms.total.zeros_like(), self.config.learning_rate_at(self.step));
+        let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
         Ok(Validation::new(losses, &outputs, &inputs, &targets, batch))
     }
 

@@ -19,6 +19,8 @@ mod run;
 mod selfplay;
 #[cfg(feature = "torch")]
 mod stage;
+#[cfg(feature = "torch")]
+mod sweep;
 mod tournament;
 #[cfg(feature = "torch")]
 mod train;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Match(match_::Args),
     Tournament(tournament::Args),
     Rate(rate::Args),
+    #[cfg(feature = "torch")]
+    Sweep(sweep::Args),
     Gtp(gtp::Args),
     #[command(visible_alias = "analysis")]
     Analyze(analyze::Args),
@@ -70,6 +74,8 @@ impl Command {
             Command::Match(args) => match_::run(args),
             Command::Tournament(args) => tournament::run(args),
             Command::Rate(args) => rate::run(args),
+            #[cfg(feature = "torch")]
+            Command::Sweep(args) => sweep::run(args),
             Command::Gtp(args) => gtp::run(args),
             Command::Analyze(args) => analyze::run(args),
             #[cfg(feature = "torch")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use tengen_run::{RunConfig, Setup};
 
 use crate::interrupt::Interrupt;
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// depending on the board and the length of the run]
     #[arg(long, value_name = "N")]
     closing_games: Option<usize>,
+    /// Stop cleanly when the process with this id, which started the run, has ended
+    #[arg(long, value_name = "PID", hide = true)]
+    ends_with: Option<u32>,
     #[command(flatten)]
     device: DeviceArgs,
     /// Print the final summary as one JSON object on stdout
@@ -48,6 +52,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping; games and a checkpoint are saved")?;
+    if let Some(parent) = args.ends_with {
+        end_with(parent)?;
+    }
     let setup = Setup {
         predictor: args.device.predictor_options(),
         scratch: args.scratch,
@@ -71,6 +78,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             interrupt.outcome()
         }
     }
+}
+
+/// Has the system send SIGTERM to this process when its parent ends, even by `kill -9`.
+fn end_with(parent: u32) -> anyhow::Result<()> {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::TERM)).context("cannot watch the parent process")?;
+    let is_alive = getppid().is_some_and(|id| u32::try_from(id.as_raw_nonzero().get()) == Ok(parent));
+    anyhow::ensure!(is_alive, "the process {parent} that started this run has ended");
+    Ok(())
 }
 
 /// The command line of this process, quoted for a shell.

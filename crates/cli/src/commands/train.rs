@@ -100,7 +100,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             }
-            let now = training.step()?;
+            let now = training.step(&clock.read(0))?;
             bar.inc(1);
             bar.set_message(format!("loss {:.3}", now.total));
             losses = Some(now);

@@ -19,4 +19,6 @@ mod models;
 mod rate;
 mod rule_sets;
 mod rules;
+#[cfg(feature = "torch")]
+mod sweep;
 mod tournament;

@@ -367,7 +367,12 @@ impl Event {
             Measured::Selfplay(selfplay) => selfplay.scalars(),
             Measured::Gate(gate) => gate.scalars(),
             Measured::Model(model) => model.scalars(),
-            Measured::Rating(rating) => rating.scalars(),
+            // Which scale it is on is no curve.
+            Measured::Rating(rating) => {
+                let mut scalars = rating.scalars();
+                scalars.retain(|(name, _)| *name != "anchored");
+                scalars
+            }
             // Curves have one name per figure, but there are several anchors.
             Measured::Anchor(_) => Vec::new(),
         }

@@ -19,6 +19,8 @@ pub struct BudgetConfig {
     pub evaluations: u64,
     /// Maximum number of training steps.
     pub steps: u64,
+    /// Seconds of CPU time of all threads together.
+    pub cpu_seconds: f64,
 }
 
 impl BudgetConfig {
@@ -30,6 +32,7 @@ impl BudgetConfig {
             (games as f64, self.games as f64),
             (ledger.evaluations as f64, self.evaluations as f64),
             (steps as f64, self.steps as f64),
+            (ledger.cpu_seconds, self.cpu_seconds),
         ];
         let limited = shares.iter().filter(|(_, limit)| *limit > 0.0);
         limited.map(|(spent, limit)| spent / limit).fold(0.0, f64::max)
@@ -37,11 +40,12 @@ impl BudgetConfig {
 
     /// Whether any limit is set, so that the run ends by itself.
     pub fn is_limited(&self) -> bool {
-        self.minutes > 0.0 || self.games > 0 || self.evaluations > 0 || self.steps > 0
+        self.minutes > 0.0 || self.games > 0 || self.evaluations > 0 || self.steps > 0 || self.cpu_seconds > 0.0
     }
 
     /// Checks every setting's range.
     pub(super) fn validate(&self) -> Result<(), SettingError> {
-        check_setting("budget.minutes", self.minutes, 0.0..=1e9)
+        check_setting("budget.minutes", self.minutes, 0.0..=1e9)?;
+        check_setting("budget.cpu_seconds", self.cpu_seconds, 0.0..=1e12)
     }
 }

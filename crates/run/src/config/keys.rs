@@ -2,6 +2,7 @@
 //!
 //! The list is derived from the configuration's types, so new keys appear here automatically.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use toml::{Table, Value};
@@ -140,6 +141,23 @@ pub fn join(section: &str, name: &str) -> String {
         "" => name.to_owned(),
         _ => format!("{section}.{name}"),
     }
+}
+
+/// The values of all keys of a table, such as `selfplay.search.visits`, as TOML text; lists count as values.
+pub fn values(table: &Table) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for (name, value) in table {
+        match value {
+            Value::Table(section) => {
+                let inner = self::values(section).into_iter();
+                values.extend(inner.map(|(key, value)| (join(name, &key), value)));
+            }
+            value => {
+                values.insert(name.clone(), value.to_string());
+            }
+        }
+    }
+    values
 }
 
 /// Sets a key, creating missing sections above it. A plain value in place of such a section is replaced.

@@ -15,7 +15,8 @@ fn folder() -> PathBuf {
 
 fn configs() -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder()).expect("configs/ exists");
-    files.map(|file| file.expect("readable").path()).collect()
+    let paths = files.map(|file| file.expect("readable").path());
+    paths.filter(|path| path.is_file()).collect()
 }
 
 fn text_of(file: &str) -> String {

@@ -1,0 +1,165 @@
+//! `tengen sweep`: compares settings by what runs learn with them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use tengen_matches::Standing;
+use tengen_store::{Create, Store};
+use tengen_sweep::{Field, Outcome, Plan, PlannedRun, Runs, meetings};
+
+use crate::commands::tournament::Matches;
+use crate::interrupt::Interrupt;
+use crate::output::{self, say, usage};
+use crate::players::DeviceArgs;
+
+/// Compare settings: which learns faster, and is that more than chance?
+///
+/// Trains every arm of a sweep with every seed, each as a run of its own, plays matches between the models of all runs,
+/// and compares the arms at the end of their budget: ratings as means over the seeds with 95% intervals, because runs
+/// differ by their seed alone. Prints a table, and writes a page with the learning curves and sweep.json into the
+/// sweep's folder.
+///
+/// Run the same command again to go on where it stopped, even after kill -9, or after adding arms and seeds to the
+/// file.
+#[derive(clap::Args)]
+#[command(after_help = r#"Examples:
+  tengen sweep configs/sweeps/visits-5x5.toml
+  tengen sweep visits.toml --jobs 2 --out /data/sweeps/visits
+
+A sweep is a TOML file. Keys under `set` are those of configs/all-keys.toml:
+
+  name = "visits"
+  base = "../5x5.toml"                 # relative to this file
+  seeds = [1, 2, 3, 4]
+  set.budget.cpu_seconds = 120         # for all arms; a budget is required
+  set.loop.candidate_every_steps = 500 # models on the way to the last one
+
+  [[arms]]                             # the others are compared with the first
+  name = "8 visits"
+
+  [[arms]]
+  name = "4 visits"
+  set.selfplay.search.visits = 4
+
+  [rating]                             # all optional
+  games = 40                           # of each match
+  visits = 32
+  models = 4                           # of each run, spread over its length
+  komi = 24.5                          # otherwise fair komi
+  openings = "random:4"
+"#)]
+pub(crate) struct Args {
+    /// The sweep's TOML file
+    file: PathBuf,
+    /// Folder for the runs, the matches and the results [default: data/sweeps/NAME, NAME from the file]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs side by side; more than one change what a CPU second is worth
+    #[arg(long, default_value_t = 1, value_parser = crate::arguments::count, value_name = "N")]
+    jobs: u32,
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Trains, rates and compares.
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let plan = Plan::load(&args.file)?;
+    let folder = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("data/sweeps").join(&plan.name));
+    let interrupt = Interrupt::listen("Stopping the sweep; what it has is kept…")?;
+    let store = Store::open(&folder.to_string_lossy(), Create::Always)?;
+    let _lock = store.lock_run()?;
+    if !train(&args, &plan, &folder, &interrupt)? {
+        say("stopped; run the same command again to go on");
+        return interrupt.outcome();
+    }
+    let stores: Vec<Store> = plan
+        .runs
+        .iter()
+        .map(|run| open(&folder, run))
+        .collect::<anyhow::Result<_>>()?;
+    let field = Field::of(&plan, &stores)?;
+    let config = plan.match_config(&stores[0])?;
+    config.validate().map_err(usage)?;
+    let matches = Matches {
+        config: &config,
+        entrants: &field.entrants,
+        store: Some(&store),
+        device: args.device,
+        interrupt: &interrupt,
+    };
+    let schedule = meetings(&field.places, plan.arms.len());
+    let pairings = matches.with_progress(schedule.len(), |meet| {
+        let played = schedule.iter().map_while(|&players| meet(players).transpose());
+        played.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    if interrupt.requested() {
+        say("stopped; run the same command again to go on");
+        return interrupt.outcome();
+    }
+    let standing = Standing::of(&config, &field.entrants, pairings, false)?;
+    let outcome = Outcome::of(&plan, &field.places, standing)?;
+    let text = serde_json::to_string_pretty(&outcome)?;
+    tengen_report::replace(&folder.join("sweep.json"), text.as_bytes()).context("cannot write sweep.json")?;
+    outcome.page().write(&folder.join("index.html"))?;
+    match args.json {
+        true => output::json(&outcome),
+        false => {
+            output::result(format!("{}\n", outcome.in_words()));
+            output::result(outcome.arms_table().text(args.markdown));
+            output::result(format!("\nCurves: {}", folder.join("index.html").display()));
+            Ok(())
+        }
+    }
+}
+
+/// Trains all runs. Returns false if the user stopped them.
+fn train(args: &Args, plan: &Plan, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<bool> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let device = args.device.device.name();
+    let arguments = ["--device", device, "--dtype", args.device.dtype.name()].map(str::to_owned);
+    let bar = output::bar(
+        plan.runs.len() as u64,
+        "[{bar:16}] {human_pos}/{human_len} runs, {elapsed}, {wide_msg}",
+    );
+    bar.enable_steady_tick(std::time::Duration::from_millis(500));
+    bar.set_message(format!("logs in {}", folder.join("runs").display()));
+    let runs = Runs {
+        program: &program,
+        folder,
+        arguments: &arguments,
+        jobs: args.jobs as usize,
+        stop: &|| interrupt.requested(),
+        finished: &|run| {
+            bar.inc(1);
+            if !output::interactive() {
+                say(format!(
+                    "{} of {} runs: {} has spent its budget",
+                    bar.position(),
+                    plan.runs.len(),
+                    run.name
+                ));
+            }
+        },
+    };
+    runs.prepare(plan)?;
+    let done = runs.run(plan);
+    bar.finish_and_clear();
+    done
+}
+
+fn open(folder: &Path, run: &PlannedRun) -> anyhow::Result<Store> {
+    Ok(Store::open(
+        &folder.join("runs").join(&run.name).to_string_lossy(),
+        Create::Never,
+    )?)
+}

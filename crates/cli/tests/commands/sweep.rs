@@ -1,0 +1,150 @@
+//! Runs `tengen sweep`.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Answer, answer, command, tengen};
+
+/// A sweep of two arms on 3x3, whose runs end after a few training steps.
+fn write_sweep(folder: &Path, seeds: &str, visits: u32, steps: u32) -> String {
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let text = format!(
+        r#"
+name = "Tiny sweep"
+base = "{}"
+seeds = {seeds}
+[set]
+network = {{ blocks = 1, channels = 8 }}
+selfplay.boards = [{{ size = "3x3" }}]
+selfplay.games_per_group = 8
+training.batch = 32
+gate.always_promote = true
+budget = {{ steps = {steps}, minutes = 0 }}
+loop = {{ workers = 1, start_positions = 100, shard_seconds = 0.1, candidate_every_steps = 10 }}
+[[arms]]
+name = "few"
+set.selfplay.search.visits = 2
+[[arms]]
+name = "more"
+set.selfplay.search.visits = {visits}
+[rating]
+games = 4
+visits = 4
+models = 2
+komi = 3
+"#,
+        base.display()
+    );
+    let path = folder.join("sweep.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn sweep(file: &str, out: &Path, more: &[&str]) -> Answer {
+    let all = [&["sweep", file, "--out", out.to_str().unwrap()], more].concat();
+    tengen(&all)
+}
+
+#[test]
+fn arms_are_trained_rated_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let file = write_sweep(folder.path(), "[1, 2]", 6, 40);
+    let first = sweep(&file, &out, &["--json", "--jobs", "2"]).json();
+    let arms = first["arms"].as_array().unwrap();
+    let names: Vec<&Value> = arms.iter().map(|arm| &arm["name"]).collect();
+    assert_eq!(names, ["few", "more"]);
+    assert_eq!((&arms[0]["seeds"], &arms[0]["difference"]), (&2.into(), &Value::Null));
+    assert!(
+        arms[0]["elo"]["value"].as_f64().unwrap().abs() < 1e-9,
+        "the first arm is the zero"
+    );
+    let difference = &arms[1]["difference"];
+    let value = |estimate: &Value| estimate["value"].as_f64().unwrap();
+    assert!((value(&difference["elo"]) - value(&arms[1]["elo"])).abs() < 1e-6);
+    assert!(difference["elo"]["low"].as_f64().unwrap() < difference["elo"]["high"].as_f64().unwrap());
+    assert_eq!(arms[0]["curve"].as_array().unwrap().len(), 2);
+    assert_eq!(first["runs"].as_array().unwrap().len(), 4);
+    let page = std::fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(page.contains("few") && page.contains("<svg"), "{page}");
+    // The last models of both arms meet with all seeds, those before meet the next one and the neighbor.
+    assert_eq!(first["matches"].as_array().unwrap().len(), 4 + 4 + 2);
+
+    let again = sweep(&file, &out, &["--json"]).json();
+    assert_eq!(again, first, "nothing is trained or played again");
+    let file = write_sweep(folder.path(), "[1, 2, 3]", 6, 40);
+    let more = sweep(&file, &out, &[]);
+    assert_eq!(more.code, 0, "{}", more.stderr);
+    assert!(
+        more.stdout.contains("more") && more.stdout.contains("verdict"),
+        "{}",
+        more.stdout
+    );
+    assert_eq!(
+        more.stderr.matches(" of 18: ").count(),
+        8,
+        "only matches of new runs: {}",
+        more.stderr
+    );
+}
+
+#[test]
+fn a_killed_sweep_goes_on_and_leaves_no_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let file = write_sweep(folder.path(), "[1]", 6, 400);
+    let mut child = command(&["sweep", &file, "--out", out.to_str().unwrap()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let store = out.join("runs/few-s1");
+    let wait = |what: &str, until: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !until() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait("the first run has begun", &|| {
+        store.join("promotions/000000.json").exists()
+    });
+    child.kill().unwrap();
+    answer(child.wait_with_output().unwrap());
+    // A run that still works holds the lock of its store.
+    let is_free = || {
+        let opened = tengen_store::Store::open(store.to_str().unwrap(), tengen_store::Create::Never);
+        opened.is_ok_and(|store| store.lock_run().is_ok())
+    };
+    wait("the run ends with the sweep", &is_free);
+    let file = write_sweep(folder.path(), "[1]", 6, 400);
+    let result = sweep(&file, &out, &["--json"]).json();
+    assert_eq!(result["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(result["arms"][1]["difference"]["verdict"], "one_seed");
+}
+
+#[test]
+fn mistakes_are_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    tengen(&["sweep", "/no/such/file.toml"]).refuses(1, "/no/such/file.toml");
+    let file = write_sweep(folder.path(), "[1]", 6, 5);
+    assert_eq!(sweep(&file, &out, &[]).code, 0);
+    let changed = write_sweep(folder.path(), "[1]", 7, 5);
+    sweep(&changed, &out, &[]).refuses(2, "selfplay.search.visits 6 -> 7");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let refuse = |from: &str, to: &str, code, message| {
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+        sweep(&file, &folder.path().join("other"), &[]).refuses(code, message);
+        assert!(!folder.path().join("other").exists(), "nothing is left behind");
+    };
+    refuse("games = 4\n", "game = 4\n", 2, "unknown field `game`");
+    refuse("search.visits = 7", "search.visit = 7", 2, "selfplay.search.visit");
+    refuse("steps = 5", "steps = 0", 2, "must end");
+    refuse("name = \"more\"", "name = \"Few\"", 2, "two of the arms are called few");
+    refuse("komi = 3", "komi = \"x\"", 2, "komi");
+}

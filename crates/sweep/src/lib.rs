@@ -1,0 +1,21 @@
+//! Does a setting make runs learn faster, or is the difference chance?
+//!
+//! A [`Plan`] comes from a small TOML file: a base configuration, arms that change some of its keys, and seeds. Every
+//! arm runs once with every seed, each run as a process of its own that resumes where it left off ([`Runs`]). Matches
+//! between the models of all runs put them on one scale ([`meetings`]), and [`Outcome`] compares the arms: means over
+//! the seeds with 95% intervals, because runs that differ only in their seed differ, too.
+//!
+//! Never here: the training loop itself, printing.
+
+mod meetings;
+mod outcome;
+mod page;
+mod plan;
+mod runs;
+mod statistics;
+
+pub use meetings::{Field, Place, meetings};
+pub use outcome::{ArmOutcome, CurvePoint, Difference, Outcome, RunOutcome, Verdict};
+pub use plan::{Arm, Plan, PlannedRun, RatingPlan};
+pub use runs::Runs;
+pub use statistics::{Estimate, difference, mean};
