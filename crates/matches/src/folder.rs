@@ -23,7 +23,9 @@ use tengen_evaluator::{
 use tengen_records::{GameRecord, now_ms};
 use tengen_rules::Color;
 use tengen_sgf::{Ruling, write_sgf, write_sgf_ruled};
-use tengen_store::{Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sha256_hex};
+use tengen_store::{
+    Collection, Create, GamesOf, RunLock, ShardReadError, Store, StoreError, sealed_json, sha256_hex, unseal,
+};
 
 use crate::usage::usage;
 
@@ -225,16 +227,18 @@ impl Folder {
         &self.games_of
     }
 
-    /// The contents of a file in the folder; `None` if there is no such file.
+    /// The contents of a JSON file in the folder, without the hash at its end; `None` if there is no such file.
     pub(crate) fn file(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        Ok(self.store.files().get(&self.path(name))?.map(|bytes| bytes.to_vec()))
+        let path = self.path(name);
+        let Some(bytes) = self.store.files().get(&path)? else {
+            return Ok(None);
+        };
+        Ok(Some(unseal(&path, &bytes)?.into_owned()))
     }
 
     /// Writes a file in the folder unless it exists, and returns the contents it has then.
     pub(crate) fn file_or(&self, name: &str, content: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-        self.store
-            .files()
-            .put_new(&self.path(name), serde_json::to_vec_pretty(content)?)?;
+        self.store.files().put_new(&self.path(name), sealed_json(content))?;
         self.file(name)?
             .with_context(|| format!("the {name} that was just written is missing"))
     }
@@ -246,7 +250,7 @@ impl Folder {
 
     /// The match as it was started; `None` if it has not started.
     pub fn begun(&self, spec: &Spec) -> anyhow::Result<Option<Begun>> {
-        let Some(bytes) = self.store.files().get(&self.path("spec.json"))? else {
+        let Some(bytes) = self.file("spec.json")? else {
             return Ok(None);
         };
         let begun: Begun = serde_json::from_slice(&bytes)
@@ -310,9 +314,7 @@ impl Folder {
         };
         let suffix = self.games_of.strip_prefix(&self.id).unwrap_or_default();
         let name = format!("notes/{}{suffix}-{:06}.json", part.session, part.number);
-        self.store
-            .files()
-            .put_new(&self.path(&name), serde_json::to_vec(&note)?)?;
+        self.store.files().put_new(&self.path(&name), sealed_json(&note))?;
         let collection = Collection::Match { id: self.id.clone() };
         self.store
             .games()
@@ -357,7 +359,8 @@ impl Folder {
         let mut notes = Vec::new();
         for (path, _) in self.store.files().list(&self.path("notes"))? {
             let bytes = self.store.files().require(&path)?;
-            notes.push(serde_json::from_slice(&bytes).with_context(|| format!("{path} is not a note about a match"))?);
+            let note = serde_json::from_slice(&unseal(&path, &bytes)?);
+            notes.push(note.with_context(|| format!("{path} is not a note about a match"))?);
         }
         Ok(notes)
     }

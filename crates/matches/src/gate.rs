@@ -11,7 +11,7 @@ use serde_json::Value;
 use tengen_evaluator::{Decision, GameScore, GateConfig, GateVerdict, MatchConfig, MatchResult, Player, known_match};
 use tengen_records::now_ms;
 use tengen_search::SearchConfig;
-use tengen_store::{MatchFile, Store, has_known_keys};
+use tengen_store::{MatchFile, Store, StoreError, has_known_keys};
 
 use crate::folder::{Counted, Folder, Known, differ};
 use crate::play::{MatchRun, play_missing, set_spent};
@@ -102,8 +102,11 @@ pub fn verdicts(store: &Store) -> anyhow::Result<Vec<GateVerdict>> {
 pub fn wrong_results(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     let mut wrong = Vec::new();
     for id in store.matches().list()? {
-        let Some(bytes) = store.matches().get(&id, MatchFile::Result)? else {
-            continue;
+        let bytes = match store.matches().get(&id, MatchFile::Result) {
+            // Whoever checks the store's files has named it.
+            Ok(None) | Err(StoreError::Damaged { .. }) => continue,
+            Ok(Some(bytes)) => bytes,
+            Err(error) => return Err(error.into()),
         };
         let path = format!("matches/{id}/result.json");
         let checked = match id.starts_with(PREFIX) {

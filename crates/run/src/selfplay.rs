@@ -6,9 +6,8 @@ use tengen_model::Weights;
 use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_records::now_ms;
 use tengen_search::{PredictError, Predictor};
-use tengen_selfplay::{
-    Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot, SnapshotError,
-};
+use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};
+use tengen_store::{sealed_json, unseal};
 
 use crate::opened::Opened;
 
@@ -60,7 +59,7 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
     };
     match Generator::start(config, setup.clone(), model.clone(), Some(&in_progress)) {
         Err(GeneratorError::Snapshot(error)) => {
-            warn_discarded(&error);
+            warn_discarded(&error.into());
             Ok(Generator::start(config, setup, model, None)?)
         }
         Err(error) => {
@@ -93,7 +92,7 @@ pub fn threads(run: &Opened) -> usize {
 pub fn keep_in_progress(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
         run.store.files().delete(IN_FLIGHT)?;
-        run.store.files().put_new(IN_FLIGHT, snapshot.to_bytes())?;
+        run.store.files().put_new(IN_FLIGHT, sealed_json(snapshot))?;
     }
     Ok(())
 }
@@ -105,7 +104,8 @@ fn take_in_progress(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
         return Ok(None);
     };
     run.store.files().delete(IN_FLIGHT)?;
-    match Snapshot::from_bytes(&bytes) {
+    let snapshot = unseal(IN_FLIGHT, &bytes).map_err(anyhow::Error::from);
+    match snapshot.and_then(|json| Ok(Snapshot::from_bytes(&json)?)) {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => {
             warn_discarded(&error);
@@ -114,6 +114,6 @@ fn take_in_progress(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
     }
 }
 
-fn warn_discarded(error: &SnapshotError) {
+fn warn_discarded(error: &anyhow::Error) {
     tracing::warn!("discarding the games in progress at the last stop: {error}");
 }

@@ -19,6 +19,7 @@ use tengen_report::{counted, duration, elo, elo_interval};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
+use tengen_store::{sealed_json, unseal};
 
 use crate::ledger::Ledger;
 use crate::opened::Opened;
@@ -115,7 +116,7 @@ impl Summary {
         let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
         if let Some(bytes) = run.store.files().get(&path)? {
             return Ok(Some(
-                serde_json::from_slice(&bytes).with_context(|| format!("cannot read {path}"))?,
+                serde_json::from_slice(&unseal(&path, &bytes)?).with_context(|| format!("cannot read {path}"))?,
             ));
         }
         let played = run.closing_games != Some(0);
@@ -144,7 +145,7 @@ impl Summary {
         };
         // Without its matches it is not stored, so that a later start can still play them.
         if played {
-            run.store.files().put_new(&path, serde_json::to_vec_pretty(&summary)?)?;
+            run.store.files().put_new(&path, sealed_json(&summary))?;
         }
         Ok(Some(summary))
     }

@@ -16,19 +16,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use tengen_model::sha256_hex;
 use tengen_records::now_ms;
 
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
+use crate::seal::seal;
 use crate::shard_info::{IMPORTED, MERGED, ShardInfo};
 use crate::store_error::{StoreError, damaged};
 
 /// The folder of the change notes.
 pub(crate) const CHANGES: &str = "changes";
-
-/// What stands between a note and the SHA-256 of the bytes before it.
-const SEAL: &str = ",\"sha256\":\"";
 
 /// Totals of a set of games.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,9 +81,6 @@ pub(crate) struct Change {
     /// Paths of imported shards that never count because they hold a game that another shard brought first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) refused: Vec<String>,
-    /// SHA-256 of the note up to this key, as it is in the file; absent in old notes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sha256: Option<String>,
 }
 
 impl Change {
@@ -98,21 +92,12 @@ impl Change {
     pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Change, StoreError> {
         let change: Change = parse_json(path, bytes)?;
         check_version(path, &change.format_version)?;
-        if let Some(expected) = &change.sha256 {
-            let seal = bytes.windows(SEAL.len()).rposition(|part| part == SEAL.as_bytes());
-            let found = sha256_hex(&bytes[..seal.unwrap_or(bytes.len())]);
-            if found != *expected {
-                return Err(damaged(path.to_owned(), format!("SHA-256 {expected}"), found));
-            }
-        }
         Ok(change)
     }
 
     /// The bytes of the note's file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let text = serde_json::to_string(self).expect("strings and numbers serialize to JSON");
-        let text = text.strip_suffix('}').expect("an object ends with a brace");
-        format!("{text}{SEAL}{}\"}}", sha256_hex(text.as_bytes())).into_bytes()
+        seal(&serde_json::to_string(self).expect("strings and numbers serialize to JSON"))
     }
 
     fn empty() -> Change {
@@ -123,7 +108,6 @@ impl Change {
             pruned: Vec::new(),
             admitted: Vec::new(),
             refused: Vec::new(),
-            sha256: None,
         }
     }
 

@@ -10,6 +10,7 @@ use tengen_model::sha256_hex;
 use crate::files::{Files, check_name};
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
+use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 
 const COMMIT: &str = "checkpoint.json";
@@ -57,8 +58,7 @@ impl Checkpoints<'_> {
             step,
             sha256,
         };
-        let text = serde_json::to_vec_pretty(&manifest).expect("strings and numbers serialize to JSON");
-        self.0.put_same(&commit, text).map(|_| ())
+        self.0.put_same(&commit, sealed_json(&manifest)).map(|_| ())
     }
 
     /// The steps of all finished checkpoints, in ascending order.

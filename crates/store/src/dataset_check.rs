@@ -7,6 +7,7 @@ use tengen_model::sha256_hex;
 
 use crate::files::Files;
 use crate::store_error::StoreError;
+use crate::verify_documents::unsealed;
 
 /// Name of the file that every complete dataset has.
 pub const DATASET_MANIFEST: &str = "MANIFEST.json";
@@ -101,7 +102,8 @@ struct Listed {
 impl Manifest {
     /// Parses a manifest and compares its totals with the files it lists.
     fn read(bytes: &[u8]) -> Result<Manifest, String> {
-        let manifest: Manifest = serde_json::from_slice(bytes)
+        let bytes = unsealed(DATASET_MANIFEST, bytes)?;
+        let manifest: Manifest = serde_json::from_slice(&bytes)
             .map_err(|error| format!("expected the manifest of a dataset, found {error}"))?;
         let total = |of: fn(&Listed) -> u64| manifest.files.iter().map(of).fold(0, u64::saturating_add);
         let found = (total(|file| file.rows), total(|file| file.bytes));

@@ -10,6 +10,8 @@ use tengen_records::{GameRecord, now_ms};
 use crate::changes::{Changes, Fate, GameTotals};
 use crate::decode::decode_ids;
 use crate::files::Files;
+use crate::json::parse_json;
+use crate::seal::sealed_json;
 use crate::shard_check::{check_bytes, check_shard};
 use crate::shard_info::{Collection, GamesOf, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
@@ -260,8 +262,8 @@ impl Games {
             reason: reason.clone(),
             found_ms: now_ms(),
         };
-        let text = serde_json::to_vec_pretty(&note).expect("strings and numbers serialize to JSON");
-        if let Err(error) = self.files.put_new(&format!("quarantine/{}.json", shard.name), text) {
+        let path = format!("quarantine/{}.json", shard.name);
+        if let Err(error) = self.files.put_new(&path, sealed_json(&note)) {
             self.memory.refused().insert(shard.name.to_string());
             reason = format!("{reason} (could not write the quarantine note: {error})");
         }
@@ -278,7 +280,7 @@ impl Games {
     pub fn quarantine_notes(&self) -> Result<Vec<QuarantineNote>, StoreError> {
         let mut notes = Vec::new();
         for (path, _) in self.files.list("quarantine")? {
-            let note = serde_json::from_slice(&self.files.require(&path)?);
+            let note = parse_json(&path, &self.files.require(&path)?);
             notes.push(note.unwrap_or_else(|error| QuarantineNote {
                 shard: path,
                 reason: format!("the quarantine note itself cannot be read: {error}"),

@@ -3,10 +3,12 @@
 use serde::Deserialize;
 
 use crate::schema::FormatVersion;
+use crate::seal::unseal;
 use crate::store_error::{StoreError, damaged};
 
+/// Parses a file, after checking the hash at its end if it has one.
 pub(crate) fn parse_json<T: for<'a> Deserialize<'a>>(path: &str, bytes: &[u8]) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(&unseal(path, bytes)?).map_err(|error| {
         damaged(
             path.to_owned(),
             "JSON with the keys of this version".to_owned(),

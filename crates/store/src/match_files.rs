@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::files::{Files, Put, check_name};
+use crate::seal::unseal;
 use crate::store_error::StoreError;
 
 /// The files of one match.
@@ -41,12 +42,19 @@ impl Matches<'_> {
         self.0.put_new(&file.path(id)?, bytes)
     }
 
-    /// The contents of a match file; `None` if it does not exist.
+    /// The contents of a match file, without the hash at the end of its JSON; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`StoreError::BadName`], [`StoreError::Read`].
+    /// [`StoreError::BadName`], [`StoreError::Read`]; [`StoreError::Damaged`] if that hash does not match.
     pub fn get(self, id: &str, file: MatchFile) -> Result<Option<Bytes>, StoreError> {
-        self.0.get(&file.path(id)?)
+        let path = file.path(id)?;
+        let Some(bytes) = self.0.get(&path)? else {
+            return Ok(None);
+        };
+        match file {
+            MatchFile::Games => Ok(Some(bytes)),
+            MatchFile::Spec | MatchFile::Result => Ok(Some(unseal(&path, &bytes)?.into_owned().into())),
+        }
     }
 
     /// Ids of all matches that have at least one file, sorted.

@@ -9,6 +9,7 @@ use tengen_records::now_ms;
 use crate::files::{Files, Put};
 use crate::json::{check_version, parse_json};
 use crate::schema::FORMAT;
+use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 
 /// `model.json` as a store writes it: the description with what the store adds.
@@ -72,8 +73,7 @@ impl Models<'_> {
             info: encoded.info,
         };
         self.0.put_same(&weights_path(&id), encoded.weights)?;
-        let text = serde_json::to_vec_pretty(&stored).expect("a description serializes to JSON");
-        self.0.put_new(&info_path(&id), text)?;
+        self.0.put_new(&info_path(&id), sealed_json(&stored))?;
         Ok(id)
     }
 
@@ -137,7 +137,7 @@ impl Models<'_> {
     /// [`StoreError::NotFound`] if the model does not exist; [`StoreError::Write`].
     pub fn promote(self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
         self.info(&promotion.model_id)?;
-        let text = serde_json::to_vec_pretty(promotion).expect("a promotion serializes to JSON");
+        let text = sealed_json(promotion);
         let path = format!("promotions/{number:06}.json");
         match self.0.put_new(&path, text.clone())? {
             // If the store wrote the file but the reply was lost, the retry finds our own promotion.

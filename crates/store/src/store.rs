@@ -32,6 +32,7 @@ use crate::models::Models;
 use crate::patience::Patience;
 use crate::place::{Create, Place};
 use crate::run_info::RunInfo;
+use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 
 const RUN: &str = "run.json";
@@ -153,8 +154,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Write`].
     pub fn put_run_info(&self, info: &RunInfo) -> Result<Put, StoreError> {
-        let text = serde_json::to_vec_pretty(info).expect("a run description serializes to JSON");
-        let put = self.files.put_new(RUN, text)?;
+        let put = self.files.put_new(RUN, sealed_json(info))?;
         self.files.remember_run();
         Ok(put)
     }

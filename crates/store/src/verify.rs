@@ -9,9 +9,11 @@ use tengen_model::WEIGHTS_FILE;
 use crate::changes::GameTotals;
 use crate::dataset_check::DatasetsChecked;
 use crate::match_files::MatchFile;
+use crate::seal::has_broken_seal;
 use crate::shard_info::{GamesOf, MERGED, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
+use crate::verify_documents::NO_KEY;
 use crate::verify_documents::wrong_documents;
 
 /// A damaged file and what is wrong with it.
@@ -262,7 +264,15 @@ impl Store {
     /// Whether a match has a result, if all its files are readable; otherwise which file is not and why.
     fn inspect_match(&self, id: &str) -> Result<Result<bool, (&'static str, String)>, StoreError> {
         for (file, name) in [(MatchFile::Spec, "spec.json"), (MatchFile::Result, "result.json")] {
-            let bytes = self.matches().get(id, file)?;
+            let bytes = match self.matches().get(id, file) {
+                Err(StoreError::Damaged { expected, found, .. }) => {
+                    return Ok(Err((name, format!("expected {expected}, found {found}"))));
+                }
+                bytes => bytes?,
+            };
+            if bytes.as_ref().is_some_and(|bytes| has_broken_seal(bytes)) {
+                return Ok(Err((name, NO_KEY.to_owned())));
+            }
             let parsed = bytes.map(|bytes| serde_json::from_slice::<serde_json::Map<_, _>>(&bytes));
             if let Some(Err(error)) = parsed {
                 return Ok(Err((name, format!("expected a JSON object, found {error}"))));

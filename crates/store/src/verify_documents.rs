@@ -1,5 +1,7 @@
 //! Verifies the small files of a store: descriptions, promotions, configurations, summaries and lists.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -11,13 +13,14 @@ use crate::files::Files;
 use crate::json::parse_json;
 use crate::models::{Promotion, StoredInfo};
 use crate::run_info::RunInfo;
+use crate::seal::{has_broken_seal, unseal};
 use crate::store_error::StoreError;
 
 /// A file and what is wrong with it.
 type Wrong = (String, String);
 
 /// Checks that every small file is what it must be: typed files have no other keys than those that are written, files
-/// named by a hash have that hash, and the others are JSON objects.
+/// named by a hash have that hash, and the others are JSON objects; those that end with a hash match it.
 pub(crate) fn wrong_documents(files: &Files) -> Result<Vec<Wrong>, StoreError> {
     let mut wrong = Vec::new();
     for (path, _) in files.list("")? {
@@ -47,8 +50,21 @@ fn check_of(path: &str) -> Option<Check> {
     }
 }
 
-fn is_object(_: &str, bytes: &[u8]) -> Result<(), String> {
-    match serde_json::from_slice::<Map<String, Value>>(bytes) {
+/// What is wrong with a file whose hash has lost its key.
+pub(crate) const NO_KEY: &str = "expected the key sha256 for the hash at its end, found another";
+
+/// Checks the hash at the end of a file if it has one, and returns the JSON without it.
+pub(crate) fn unsealed<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
+    match unseal(path, bytes) {
+        Ok(_) if has_broken_seal(bytes) => Err(NO_KEY.to_owned()),
+        Ok(body) => Ok(body),
+        Err(StoreError::Damaged { expected, found, .. }) => Err(format!("expected {expected}, found {found}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn is_object(path: &str, bytes: &[u8]) -> Result<(), String> {
+    match serde_json::from_slice::<Map<String, Value>>(&unsealed(path, bytes)?) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("expected a JSON object, found {error}")),
     }
@@ -71,6 +87,7 @@ fn has_its_hash(path: &str, bytes: &[u8]) -> Result<(), String> {
 /// # Errors
 /// What is wrong with the file at `path`, in words.
 pub fn has_known_keys<T: Serialize + DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<(), String> {
+    let bytes = &*unsealed(path, bytes)?;
     let typed: T = parse_json(path, bytes).map_err(|error| {
         let message = error.to_string();
         message

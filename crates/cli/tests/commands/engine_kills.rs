@@ -148,7 +148,9 @@ fn a_match_resumes_after_every_kind_of_end() {
         "{}",
         result["a_engine"]
     );
-    let stored: serde_json::Value = serde_json::from_slice(&std::fs::read(out.join("result.json")).unwrap()).unwrap();
+    let stored = std::fs::read(out.join("result.json")).unwrap();
+    let stored: serde_json::Value =
+        serde_json::from_slice(&tengen_store::unseal("result.json", &stored).unwrap()).unwrap();
     assert_eq!(stored, result);
     let again = answer(start(&words).wait_with_output().unwrap()).json();
     assert_eq!(again, result, "all games are known: nothing is played");

@@ -82,3 +82,13 @@ pub(crate) fn json(output: &Output) -> Value {
 pub(crate) fn store_at(folder: &Path) -> Store {
     Store::open(folder.to_str().expect("a path in UTF-8"), Create::Never).expect("the store opens")
 }
+
+/// Replaces a part of a JSON file of a store, as a program would that writes such files.
+#[track_caller]
+pub(crate) fn rewrite(path: &Path, from: &str, to: &str) {
+    let bytes = std::fs::read(path).expect("a file");
+    let json = tengen_store::unseal("the file", &bytes).expect("an intact file");
+    let text = String::from_utf8(json.into_owned()).expect("text");
+    assert!(text.contains(from), "{} holds {from}", path.display());
+    std::fs::write(path, tengen_store::seal(&text.replace(from, to))).expect("writable");
+}

@@ -2,14 +2,14 @@
 //! damaged files. The tests really kill a child process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use tengen_store::{Create, GamesOf, Store};
 
-use crate::common::{self, QUICK_RUN, json, read_until, stderr_of, store_at};
+use crate::common::{self, QUICK_RUN, json, read_until, rewrite, stderr_of, store_at};
 
 /// Many checkpoints and gate matches per second.
 const SETTINGS: &[&str] = &[
@@ -333,14 +333,4 @@ fn damaged_files_are_reported_and_never_used() {
     let output = finish(&store, &["budget.steps=200"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr_of(&output).contains("format 9"), "{}", stderr_of(&output));
-}
-
-fn rewrite(path: &Path, from: &str, to: &str) {
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .expect("a file")
-        .read_to_string(&mut text)
-        .expect("text");
-    assert!(text.contains(from), "{} holds {from}", path.display());
-    std::fs::write(path, text.replace(from, to)).expect("writable");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use tengen_store::GamesOf;
 
-use crate::common::{self, json, stderr_of, store_at};
+use crate::common::{self, json, rewrite, stderr_of, store_at};
 
 /// Training begins with few games, and a gate has few.
 const SETTINGS: &[&str] = &["loop.start_positions=100", "gate.games=16", "gate.visits=4"];
@@ -97,11 +97,8 @@ fn a_foreign_store_creates_no_folder_elsewhere() {
     let store = folder.path().join("store");
     begin(&store, "40", "2");
     let run = store.join("run.json");
-    let text = std::fs::read_to_string(&run).expect("a run");
     let elsewhere = folder.path().join("elsewhere");
-    let changed = text.replace("\"cache\": \"auto\"", &format!("\"cache\": {:?}", elsewhere));
-    assert_ne!(changed, text);
-    std::fs::write(&run, changed).expect("writable");
+    rewrite(&run, "\"cache\": \"auto\"", &format!("\"cache\": {elsewhere:?}"));
     let trained = tengen("train", &store, &["--steps", "2"]);
     let said = String::from_utf8_lossy(&trained.stderr).into_owned();
     assert_eq!(json(&trained)["steps_made"], 2);
@@ -175,6 +172,7 @@ fn long_gate(store: &Path) -> Option<PathBuf> {
 fn verdict_and_games(store: &Path) -> (Value, String) {
     let gate = long_gate(store).expect("a gate");
     let text = std::fs::read(gate.join("result.json")).expect("a verdict");
+    let text = tengen_store::unseal("result.json", &text).expect("an intact file");
     let mut verdict: Value = serde_json::from_slice(&text).expect("JSON");
     let without_costs = |result: &mut Value| {
         for key in ["a_cost", "b_cost"] {

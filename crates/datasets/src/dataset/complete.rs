@@ -52,7 +52,7 @@ pub(crate) fn complete(writer: DatasetWriter, about: About) -> Result<(PathBuf, 
     let path = root.join(&manifest.readme.path);
     write_file(&path, readme(&manifest, &about.fields, &about.sections).as_bytes())?;
     (manifest.readme.bytes, manifest.readme.sha256) = file_hash(&path)?;
-    let mut text = serde_json::to_vec_pretty(&manifest).expect("strings and numbers serialize to JSON");
+    let mut text = tengen_store::sealed_json(&manifest);
     text.push(b'\n');
     write_file(&root.join(MANIFEST), &text)?;
     sync_folders(&root, &manifest.files)?;

@@ -10,3 +10,4 @@ mod liars;
 mod shards;
 mod store;
 mod upkeep;
+mod verified;

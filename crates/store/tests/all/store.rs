@@ -528,72 +528,6 @@ fn the_newest_intact_checkpoint_is_found() {
 }
 
 #[test]
-fn every_small_file_is_verified() {
-    let (_folder, store) = new_store();
-    let info = RunInfo::new("r", 0, "tromp_taylor", vec!["5x5".to_owned()], json!({}));
-    store.put_run_info(&info).unwrap();
-    let model = store.models().publish(0, &random_model(1)).unwrap();
-    store
-        .models()
-        .promote(0, &Promotion::now(&model, None, json!({})))
-        .unwrap();
-    store.checkpoints().put(5, &CheckpointFiles::new()).unwrap();
-    let text = "seed = 1\n";
-    let config = format!("configs/{}.toml", &sha256_hex(text.as_bytes())[..12]);
-    store.files().put_new(&config, text).unwrap();
-    for path in ["summaries/5.json", "in_flight.json", "matches/m/notes/1.json"] {
-        store.files().put_new(path, "{\"a\": 1}").unwrap();
-    }
-    assert_eq!(store.verify(|_, _| {}).unwrap().damaged, []);
-    let model = format!("models/{model}/model.json");
-    for (path, from, to) in [
-        ("run.json", "created_ms", "creatfd_ms"),
-        ("run.json", "\"config\"", "\"extra\": 1, \"config\""),
-        ("promotions/000000.json", "match_id", "mat_id"),
-        (&model, "\"rules\"", "\"sules\""),
-        (&model, "channels", "channfls"),
-        ("checkpoints/000000005/checkpoint.json", "{\n", "{\n\"more\": 0,"),
-        (&config, "1", "3"),
-        ("summaries/5.json", "{", ""),
-        ("in_flight.json", "}", ""),
-        ("matches/m/notes/1.json", ":", ";"),
-    ] {
-        let whole = fs::read_to_string(file_of(&store, path)).unwrap();
-        let changed = whole.replacen(from, to, 1);
-        let changed = if changed == whole {
-            whole.replacen('{', "{\"rulfs\": 1,", 1)
-        } else {
-            changed
-        };
-        fs::write(file_of(&store, path), changed).unwrap();
-        let damaged = store.verify(|_, _| {}).unwrap().damaged;
-        assert!(damaged.iter().any(|damage| damage.path == path), "{path}: {damaged:?}");
-        fs::write(file_of(&store, path), whole).unwrap();
-    }
-}
-
-/// Files of interrupted writes go once no process can be writing them any more.
-#[test]
-fn old_leftovers_are_named_and_removed() {
-    let (_folder, store) = new_store();
-    let old = file_of(&store, "run.json#1");
-    let new = file_of(&store, "run.json#2");
-    for file in [&old, &new] {
-        fs::write(file, "half").unwrap();
-    }
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(25);
-    fs::File::options()
-        .append(true)
-        .open(&old)
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
-    assert_eq!(store.verify(|_, _| {}).unwrap().strangers, ["run.json#1"]);
-    assert_eq!(store.remove_leftovers().unwrap(), 1);
-    assert!(!old.exists() && new.exists());
-}
-
-#[test]
 fn match_files_are_written_once() {
     let (_folder, store) = new_store();
     assert_eq!(store.matches().put("m-1", MatchFile::Spec, "{}").unwrap(), Put::Created);
@@ -602,27 +536,6 @@ fn match_files_are_written_once() {
     assert!(store.matches().get("m-1", MatchFile::Result).unwrap().is_none());
     assert_eq!(store.matches().list().unwrap(), ["m-1"]);
     assert!(store.matches().put("m/1", MatchFile::Spec, "{}").is_err());
-}
-
-#[test]
-fn matches_are_verified_file_by_file() {
-    let (_folder, store) = new_store();
-    store.matches().put("begun", MatchFile::Spec, "{}").unwrap();
-    for (id, file, bytes) in [
-        ("whole", MatchFile::Games, "(;GM[1]SZ[3];B[aa])"),
-        ("whole", MatchFile::Result, "{}"),
-        ("no-json", MatchFile::Result, "{"),
-        ("no-sgf", MatchFile::Games, "(;GM[1"),
-    ] {
-        store.matches().put(id, file, bytes).unwrap();
-    }
-    let report = store.verify(|_, _| {}).unwrap();
-    assert_eq!(
-        (report.matches, &report.strangers),
-        (1, &vec!["matches/begun".to_owned()])
-    );
-    let wrong: Vec<&str> = report.damaged.iter().map(|damage| damage.path.as_str()).collect();
-    assert_eq!(wrong, ["matches/no-json/result.json", "matches/no-sgf/games.sgf"]);
 }
 
 /// One damaged shard is tolerated, more than 1% of a window is not, and damage older than the window does not count.
