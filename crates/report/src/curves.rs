@@ -299,6 +299,20 @@ impl<'a> Curves<'a> {
                 ],
             ),
             self.over_time(
+                "Signs of collapse",
+                "Of the newest games: passes before the end, as a share of all moves; games that end by two passes \
+                 within a third of the board; and distinct first ten plies, as a share of the games without random \
+                 plies. A network that learns to pass or sees only its own lines shows here first.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                vec![
+                    self.selfplay_curve("passes", Tone::Blue, |games| games.pass_share * 100.0),
+                    self.selfplay_curve("early ends", Tone::Orange, |games| games.early_end_share * 100.0),
+                    self.selfplay_curve("distinct openings", Tone::Teal, |games| {
+                        games.distinct_opening_share * 100.0
+                    }),
+                ],
+            ),
+            self.over_time(
                 "Komi and margin",
                 "Estimated fair komi, and the mean margin (Black minus White after komi) of the games played.",
                 Axis::showing("points", &[0.0]),

@@ -214,6 +214,9 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             cache_hit_share: fading(0.1, 0.55),
             visits: 32,
             window_positions: 3000 + (n * 9.0) as u64,
+            pass_share: 0.02,
+            early_end_share: 0.01,
+            distinct_opening_share: 0.9,
         };
         metrics.record(&at(Measured::Selfplay(selfplay))).unwrap();
         let Some(model) = models.get((minute / 10) as usize).filter(|_| minute % 10 == 9) else {

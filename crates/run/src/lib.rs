@@ -17,6 +17,7 @@ mod config;
 mod failures;
 mod finish;
 mod gating;
+mod health;
 mod ledger;
 mod opened;
 mod outbox;

@@ -240,7 +240,8 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
         match games.recv_timeout(publisher.patience().min(TICK)) {
             Ok(game) => {
                 searched += searched_positions(&game.record);
-                shared.status().add_game(&game.record);
+                let warnings = shared.status().add_game(&game.record);
+                warnings.iter().for_each(|warning| shared.run.watch.say(warning));
                 publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -9,6 +9,7 @@ use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::{Losses, Validation};
 
+use crate::health::Health;
 use crate::ledger::Ledger;
 use crate::opened::Opened;
 use crate::training::Training;
@@ -45,6 +46,8 @@ pub(crate) struct Status {
     pub validation: Option<Validation>,
     /// Games since the last event.
     recent: GameSums,
+    /// Whether self-play still looks like Go.
+    health: Health,
     /// Games since the speed was last updated.
     speed: Speed,
     since: Mark,
@@ -106,6 +109,7 @@ impl Status {
             last_losses: None,
             validation: None,
             recent: GameSums::default(),
+            health: Health::default(),
             speed: Speed {
                 at: now,
                 counters: CounterValues::default(),
@@ -141,8 +145,8 @@ impl Status {
         self.last_losses = Some(*losses);
     }
 
-    /// Adds a game that has just ended.
-    pub(crate) fn add_game(&mut self, game: &GameRecord) {
+    /// Adds a game that has just ended. Returns warnings about what games have come to look like.
+    pub(crate) fn add_game(&mut self, game: &GameRecord) -> Vec<String> {
         let sums = &mut self.recent;
         sums.games += 1;
         sums.plies += game.plies.len() as u64;
@@ -157,6 +161,7 @@ impl Status {
             }
             _ => sums.unfinished += 1,
         }
+        self.health.take(game)
     }
 
     /// Updates self-play's counters and the cost so far.
@@ -284,6 +289,7 @@ impl Status {
         let games = sums.games.max(1) as f64;
         let finished = (sums.games - sums.unfinished).max(1) as f64;
         let asked = (now.evaluations - then.evaluations) + (now.cache_hits - then.cache_hits);
+        let signs = self.health.signs();
         let board = run.config.sizes().ok().and_then(|sizes| sizes.first().copied());
         Selfplay {
             games: self.games,
@@ -300,6 +306,9 @@ impl Status {
             cache_hit_share: (now.cache_hits - then.cache_hits) as f64 / asked.max(1) as f64,
             visits: u64::from(run.config.visits_at(self.positions)),
             window_positions: self.window_positions,
+            pass_share: signs.passes,
+            early_end_share: signs.early_ends,
+            distinct_opening_share: signs.openings,
         }
     }
 }

@@ -216,6 +216,12 @@ figures! {
         visits: u64,
         /// Positions in the training window.
         window_positions: u64,
+        /// Passes before the end of the newest games, as a share of all moves of the network, 0 to 1.
+        pass_share: f64,
+        /// Share of the newest games that two passes ended within a third of the board's area, 0 to 1.
+        early_end_share: f64,
+        /// Distinct first ten plies, as a share of the newest games without random plies, 0 to 1.
+        distinct_opening_share: f64,
     }
 }
 
