@@ -104,7 +104,10 @@ impl Outcome {
             tables: vec![
                 ("Arms".to_owned(), self.arms_table()),
                 ("Settings".to_owned(), self.settings_table()),
-                ("Models".to_owned(), self.runs_table()),
+                (
+                    "Models (intervals of the difference from the first row)".to_owned(),
+                    self.runs_table(),
+                ),
             ],
         }
     }

@@ -76,6 +76,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         .clone()
         .unwrap_or_else(|| Path::new("data/sweeps").join(&plan.name));
     let interrupt = Interrupt::listen("Stopping the sweep; what it has is kept…")?;
+    reject_other_folders(&folder)?;
     let store = Store::open(&folder.to_string_lossy(), Create::Always)?;
     let _lock = store.lock_run()?;
     if !train(&args, &plan, &folder, &interrupt)? {
@@ -119,6 +120,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             output::result(format!("\nCurves: {}", folder.join("index.html").display()));
             Ok(())
         }
+    }
+}
+
+/// Rejects a folder that is not empty and not a sweep's.
+fn reject_other_folders(folder: &Path) -> anyhow::Result<()> {
+    let shown = folder.display();
+    if shown.to_string().contains("://") {
+        return Err(usage(format!("{shown} is an address; a sweep needs a local folder")));
+    }
+    let is_sweep = folder.join("runs").is_dir() || folder.join("run.lock").exists();
+    match std::fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+        Ok(true) if !is_sweep || folder.join("run.json").exists() => Err(usage(format!(
+            "{shown} already exists and is not a sweep; choose a new folder"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -136,6 +136,8 @@ fn mistakes_are_one_sentence() {
     assert_eq!(sweep(&file, &out, &[]).code, 0);
     let changed = write_sweep(folder.path(), "[1]", 7, 5);
     sweep(&changed, &out, &[]).refuses(2, "selfplay.search.visits 6 -> 7");
+    sweep(&changed, folder.path(), &[]).refuses(2, "is not a sweep");
+    sweep(&changed, Path::new("s3://bucket/sweep"), &[]).refuses(2, "a local folder");
     let text = std::fs::read_to_string(&file).unwrap();
     let refuse = |from: &str, to: &str, code, message| {
         std::fs::write(&file, text.replace(from, to)).unwrap();
