@@ -5,7 +5,7 @@
 //! spec.json                     players and settings; written once
 //! games/v1/kind=match/match=<id>/<shard>.parquet
 //! notes/<utc ms>-<pid>-<n>.json what shards do not contain: reasons for losses by fault, resources spent by players
-//! games.sgf, result.json        once all games are played
+//! games.sgf, SHA256SUMS, result.json   once all games are played
 //! ```
 //!
 //! In a run store the files other than shards are in `matches/<id>/`. A gate keeps all its matches in one folder; the
@@ -345,6 +345,8 @@ impl Folder {
         })?;
         if !counted.is_empty() {
             let sgf: String = games.into_values().collect();
+            let sums = format!("{}  games.sgf\n", sha256_hex(sgf.as_bytes()));
+            self.store.files().put_new(&self.path("SHA256SUMS"), sums)?;
             self.store.files().put_new(&self.path("games.sgf"), sgf)?;
         }
         self.file_or("result.json", result)

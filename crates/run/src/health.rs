@@ -33,17 +33,18 @@ pub(crate) struct Signs {
     pub(crate) openings: f64,
 }
 
-/// One sign, when it is alarming, and what to do about it. Healthy runs of 5x5 and 9x9 had at most 9% passes, 8% early
-/// ends, 6% unfinished games, lengths of 1.3 to 2.1 areas, and at least 67% distinct openings on 5x5, 99% on 9x9.
+/// Whether a sign is alarming, and what to say then.
 type Alarm = (fn(&Signs) -> bool, fn(&Signs) -> String);
 
+/// Healthy runs of 5x5 and 9x9 had at most 9% passes, 8% early ends, 6% unfinished games, lengths of 1.3 to 2.1 areas,
+/// and at least 67% distinct openings on 5x5, 99% on 9x9.
 const ALARMS: [Alarm; 5] = [
     (
         |signs| signs.passes > 0.25,
         |signs| {
             format!(
                 "{:.0}% of the moves of self-play are passes before the end: the network may be learning to pass; \
-                 check the first losses, and raise selfplay.search.margin_share or selfplay.opening.random_share",
+                 raise selfplay.search.margin_share or selfplay.opening.random_share",
                 100.0 * signs.passes
             )
         },

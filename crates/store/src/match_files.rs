@@ -15,6 +15,8 @@ pub enum MatchFile {
     Result,
     /// All games: `games.sgf`.
     Games,
+    /// The SHA-256 of `games.sgf`, as `sha256sum` prints and checks it: `SHA256SUMS`. Matches of 0.1.0 lack it.
+    Sums,
 }
 
 impl MatchFile {
@@ -24,6 +26,7 @@ impl MatchFile {
             MatchFile::Spec => "spec.json",
             MatchFile::Result => "result.json",
             MatchFile::Games => "games.sgf",
+            MatchFile::Sums => "SHA256SUMS",
         };
         Ok(format!("matches/{id}/{file}"))
     }
@@ -52,7 +55,7 @@ impl Matches<'_> {
             return Ok(None);
         };
         match file {
-            MatchFile::Games => Ok(Some(bytes)),
+            MatchFile::Games | MatchFile::Sums => Ok(Some(bytes)),
             MatchFile::Spec | MatchFile::Result => Ok(Some(unseal(&path, &bytes)?.into_owned().into())),
         }
     }

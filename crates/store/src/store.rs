@@ -7,7 +7,7 @@
 //! games/v1/kind=match/match=<id>/<shard>.parquet
 //! models/<model id>/weights.safetensors, model.json        model.json last: it commits the model
 //! promotions/000123.json                         the highest number is the champion
-//! matches/<match id>/spec.json, notes/…, result.json, games.sgf   result.json last
+//! matches/<match id>/spec.json, notes/…, games.sgf, SHA256SUMS, result.json   result.json last
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: it commits the checkpoint
 //! changes/000001.json                            which shards were merged, pruned or imported, in order
 //! quarantine/<shard>.json                        what was wrong with a damaged shard

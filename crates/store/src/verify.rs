@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use tengen_model::WEIGHTS_FILE;
+use tengen_model::{WEIGHTS_FILE, sha256_hex};
 
 use crate::changes::GameTotals;
 use crate::dataset_check::DatasetsChecked;
@@ -13,8 +13,7 @@ use crate::seal::has_broken_seal;
 use crate::shard_info::{GamesOf, MERGED, ShardInfo};
 use crate::store::Store;
 use crate::store_error::StoreError;
-use crate::verify_documents::NO_KEY;
-use crate::verify_documents::wrong_documents;
+use crate::verify_documents::{NO_KEY, wrong_documents};
 
 /// A damaged file and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -279,6 +278,13 @@ impl Store {
             }
         }
         if let Some(bytes) = self.matches().get(id, MatchFile::Games)? {
+            let found = sha256_hex(&bytes);
+            if let Some(sums) = self.matches().get(id, MatchFile::Sums)?
+                && !sums.starts_with(found.as_bytes())
+            {
+                let reason = format!("expected the SHA-256 in SHA256SUMS, found {found}");
+                return Ok(Err(("games.sgf", reason)));
+            }
             let text = String::from_utf8_lossy(&bytes);
             if let Err(error) = tengen_sgf::read_sgf(&text) {
                 return Ok(Err(("games.sgf", error.to_string())));

@@ -135,8 +135,11 @@ impl Outcome {
             "not all models have been rated"
         );
         let arms = plan.arms.len();
-        let zero: Vec<f64> = lasts(places, arms, 0).map(|place| rating(&players[place])).collect();
-        let zero = mean(&zero).map_or(0.0, |estimate| estimate.value);
+        let ratings = |players: &[Row], arm: usize| {
+            let places = lasts(places, arms, arm).into_iter();
+            places.map(|place| rating(&players[place])).collect::<Vec<f64>>()
+        };
+        let zero = mean(&ratings(&players, 0)).map_or(0.0, |estimate| estimate.value);
         for row in &mut players {
             for elo in [&mut row.elo, &mut row.elo_low, &mut row.elo_high]
                 .into_iter()
@@ -145,9 +148,7 @@ impl Outcome {
                 *elo -= zero;
             }
         }
-        let finals: Vec<Vec<f64>> = (0..arms)
-            .map(|arm| lasts(places, arms, arm).map(|place| rating(&players[place])).collect())
-            .collect();
+        let finals: Vec<Vec<f64>> = (0..arms).map(|arm| ratings(&players, arm)).collect();
         let outcomes = (0..arms)
             .filter_map(|arm| arm_outcome(plan, places, &players, &finals, arm))
             .collect();
@@ -176,11 +177,14 @@ impl Outcome {
 }
 
 /// Indexes of the last models of an arm's runs.
-fn lasts(places: &[Place], arms: usize, arm: usize) -> impl Iterator<Item = usize> {
-    let is_last = move |place: &&(usize, &Place)| place.1.last && place.1.run % arms == arm;
-    let places: Vec<(usize, &Place)> = places.iter().enumerate().collect();
-    let found: Vec<usize> = places.iter().filter(is_last).map(|(index, _)| *index).collect();
-    found.into_iter()
+fn lasts(places: &[Place], arms: usize, arm: usize) -> Vec<usize> {
+    let is_last = |(_, place): &(usize, &Place)| place.last && place.run % arms == arm;
+    places
+        .iter()
+        .enumerate()
+        .filter(is_last)
+        .map(|(index, _)| index)
+        .collect()
 }
 
 fn arm_outcome(plan: &Plan, places: &[Place], players: &[Row], finals: &[Vec<f64>], arm: usize) -> Option<ArmOutcome> {
@@ -210,7 +214,7 @@ fn arm_outcome(plan: &Plan, places: &[Place], players: &[Row], finals: &[Vec<f64
             elo: mean(&ratings)?,
         })
     };
-    let rows: Vec<usize> = lasts(places, arms, arm).collect();
+    let rows = lasts(places, arms, arm);
     let first = (arm > 0).then(|| difference(&finals[arm], &finals[0])).flatten();
     Some(ArmOutcome {
         name: plan.arms[arm].name.clone(),

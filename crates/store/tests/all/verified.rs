@@ -147,6 +147,13 @@ fn matches_are_verified_file_by_file() {
         ("whole", MatchFile::Result, "{}"),
         ("no-json", MatchFile::Result, "{"),
         ("no-sgf", MatchFile::Games, "(;GM[1"),
+        ("other-sgf", MatchFile::Games, "(;GM[1]SZ[3];B[ab])"),
+        (
+            "other-sgf",
+            MatchFile::Sums,
+            "0000000000000000000000000000000000000000000000000000000000000000  games.sgf\n",
+        ),
+        ("other-sgf", MatchFile::Result, "{}"),
     ] {
         store.matches().put(id, file, bytes).unwrap();
     }
@@ -156,5 +163,10 @@ fn matches_are_verified_file_by_file() {
         (1, &vec!["matches/begun".to_owned()])
     );
     let wrong: Vec<&str> = report.damaged.iter().map(|damage| damage.path.as_str()).collect();
-    assert_eq!(wrong, ["matches/no-json/result.json", "matches/no-sgf/games.sgf"]);
+    let expected = [
+        "matches/no-json/result.json",
+        "matches/no-sgf/games.sgf",
+        "matches/other-sgf/games.sgf",
+    ];
+    assert_eq!(wrong, expected);
 }
