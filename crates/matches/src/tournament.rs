@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, bail};
 
 use tengen_evaluator::{GameScore, MatchConfig, Player, PlayerError, PlayerKind, PlayerOptions, PlayerSpec};
-use tengen_model::CostLedger;
+use tengen_model::{CostLedger, ModelId};
 use tengen_store::Store;
 
 use crate::folder::{Folder, Spec};
@@ -44,6 +44,30 @@ impl Entrant {
             model: None,
         }
     }
+
+    /// A model of a store with this many visits per move. Its label is the model's id and the visits after `prefix`.
+    ///
+    /// # Errors
+    /// If the store cannot be read or has no such model.
+    pub fn of_model(store: &Store, model: &ModelId, visits: u32, prefix: &str) -> anyhow::Result<Entrant> {
+        let kind = PlayerKind::Store {
+            location: store.location().to_owned(),
+            generation: Some(model.generation()),
+        };
+        let options = PlayerOptions {
+            visits: Some(visits),
+            ..PlayerOptions::default()
+        };
+        Ok(Entrant {
+            spec: PlayerSpec { kind, options },
+            label: format!("{prefix}{model},visits={visits}"),
+            pinned: None,
+            model: Some(RunModel {
+                id: model.to_string(),
+                cost: store.models().info(model)?.cost,
+            }),
+        })
+    }
 }
 
 /// Rejects players that have the same label.
@@ -73,24 +97,7 @@ pub fn run_models(store: &Store, every: usize, visits: u32) -> anyhow::Result<Ve
         if number % every != 0 && number != last {
             continue;
         }
-        let cost = store.models().info(&model)?.cost;
-        let kind = PlayerKind::Store {
-            location: store.location().to_owned(),
-            generation: Some(model.generation()),
-        };
-        let options = PlayerOptions {
-            visits: Some(visits),
-            ..PlayerOptions::default()
-        };
-        entrants.push(Entrant {
-            spec: PlayerSpec { kind, options },
-            label: format!("{model},visits={visits}"),
-            pinned: None,
-            model: Some(RunModel {
-                id: model.to_string(),
-                cost,
-            }),
-        });
+        entrants.push(Entrant::of_model(store, &model, visits, "")?);
     }
     if entrants.is_empty() {
         bail!("the store at {} has no models yet", store.location());

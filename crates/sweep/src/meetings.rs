@@ -1,8 +1,6 @@
 //! Which models of a sweep are rated, and which of them play each other.
 
-use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
-use tengen_matches::{Entrant, RunModel};
-use tengen_model::ModelId;
+use tengen_matches::Entrant;
 use tengen_store::Store;
 
 use crate::plan::Plan;
@@ -44,9 +42,9 @@ impl Field {
             let chosen = spread(trained, plan.rating.models);
             let count = chosen.len();
             for (level, model) in chosen.into_iter().enumerate() {
-                field
-                    .entrants
-                    .push(entrant(&planned.name, store, model, plan.rating.visits)?);
+                let prefix = format!("{}/", planned.name);
+                let entrant = Entrant::of_model(store, model, plan.rating.visits, &prefix)?;
+                field.entrants.push(entrant);
                 field.places.push(Place {
                     run,
                     level,
@@ -62,26 +60,6 @@ impl Field {
 fn spread<T>(items: &[T], count: usize) -> Vec<&T> {
     let count = count.min(items.len());
     (1..=count).map(|part| &items[part * items.len() / count - 1]).collect()
-}
-
-fn entrant(run: &str, store: &Store, model: &ModelId, visits: u32) -> anyhow::Result<Entrant> {
-    let kind = PlayerKind::Store {
-        location: store.location().to_owned(),
-        generation: Some(model.generation()),
-    };
-    let options = PlayerOptions {
-        visits: Some(visits),
-        ..PlayerOptions::default()
-    };
-    Ok(Entrant {
-        spec: PlayerSpec { kind, options },
-        label: format!("{run}/{model},visits={visits}"),
-        pinned: None,
-        model: Some(RunModel {
-            id: model.to_string(),
-            cost: store.models().info(model)?.cost,
-        }),
-    })
 }
 
 /// Pairs of models by index. The last models of all runs meet those of all other arms. The others meet the next model

@@ -9,6 +9,7 @@ use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
 use crate::arguments;
+use crate::commands::tournament::TableArgs;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, usage};
@@ -81,12 +82,8 @@ pub(crate) struct Args {
     store: Option<String>,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Print the tables as Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// The color of player A.
@@ -201,9 +198,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             ));
         }
     }
-    match args.json {
+    match args.table.json {
         true => output::json(&result)?,
-        false => table::print(&result, args.markdown),
+        false => table::print(&result, args.table.markdown),
     }
     match result.stopped {
         true => interrupt.outcome(),

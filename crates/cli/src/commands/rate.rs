@@ -12,7 +12,7 @@ use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
 use crate::arguments;
-use crate::commands::tournament::{Matches, table};
+use crate::commands::tournament::{Matches, TableArgs, table};
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{say, usage};
@@ -70,12 +70,8 @@ pub(crate) struct Args {
     play: GameArgs,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Print tables as Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// Plays the missing games and prints the ratings.
@@ -104,7 +100,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let pairings = play(&matches, models)?;
     let standing = Standing::of(&config, &entrants, pairings, interrupt.requested())?;
     record(&standing, &store)?;
-    table::show(&standing, args.json, args.markdown)?;
+    table::show(&standing, &args.table)?;
     match standing.stopped {
         true => {
             say("stopped; run the same command again to play the missing games");

@@ -8,7 +8,7 @@ use tengen_matches::Standing;
 use tengen_store::{Create, Store};
 use tengen_sweep::{Field, Outcome, Plan, PlannedRun, Runs, meetings};
 
-use crate::commands::tournament::Matches;
+use crate::commands::tournament::{Matches, TableArgs};
 use crate::interrupt::Interrupt;
 use crate::output::{self, say, usage};
 use crate::players::DeviceArgs;
@@ -60,12 +60,8 @@ pub(crate) struct Args {
     jobs: u32,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Print the table as Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// Trains, rates and compares.
@@ -112,11 +108,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&outcome)?;
     tengen_report::replace(&folder.join("sweep.json"), text.as_bytes()).context("cannot write sweep.json")?;
     outcome.page().write(&folder.join("index.html"))?;
-    match args.json {
+    match args.table.json {
         true => output::json(&outcome),
         false => {
             output::result(format!("{}\n", outcome.in_words()));
-            output::result(outcome.arms_table().text(args.markdown));
+            output::result(outcome.arms_table().text(args.table.markdown));
             output::result(format!("\nCurves: {}", folder.join("index.html").display()));
             Ok(())
         }

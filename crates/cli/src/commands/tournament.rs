@@ -4,6 +4,7 @@ mod matches;
 pub(crate) mod table;
 
 pub(crate) use matches::Matches;
+pub(crate) use table::TableArgs;
 
 use tengen_evaluator::PlayerSpec;
 use tengen_matches::{Asked, Entrant, Standing, everyone, reject_twins};
@@ -50,12 +51,8 @@ pub(crate) struct Args {
     out: Option<String>,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Print tables as Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// Plays a tournament.
@@ -85,7 +82,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         played.collect::<anyhow::Result<Vec<_>>>()
     })?;
     let standing = Standing::of(&config, &entrants, pairings, interrupt.requested())?;
-    table::show(&standing, args.json, args.markdown)?;
+    table::show(&standing, &args.table)?;
     if interrupt.requested() && store.is_some() {
         say("stopped; run the same command again to play the missing games");
     }

@@ -5,12 +5,23 @@ use tengen_report::{Align, Table};
 
 use crate::output::{self, counted, duration, elo, elo_interval, thousands};
 
+/// How a table is printed.
+#[derive(clap::Args)]
+pub(crate) struct TableArgs {
+    /// Print tables as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Prints a tournament as JSON, or as text with its tables in Markdown if asked.
-pub(crate) fn show(standing: &Standing, json: bool, markdown: bool) -> anyhow::Result<()> {
-    match json {
+pub(crate) fn show(standing: &Standing, table: &TableArgs) -> anyhow::Result<()> {
+    match table.json {
         true => output::json(standing),
         false => {
-            print(standing, markdown);
+            print(standing, table.markdown);
             Ok(())
         }
     }
