@@ -7,7 +7,7 @@ use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_records::now_ms;
 use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};
-use tengen_store::{sealed_json, unseal};
+use tengen_store::{seal, unseal};
 
 use crate::opened::Opened;
 
@@ -92,7 +92,8 @@ pub fn threads(run: &Opened) -> usize {
 pub fn keep_in_progress(run: &Opened, snapshot: &Snapshot) -> anyhow::Result<()> {
     if snapshot.games() > 0 {
         run.store.files().delete(IN_FLIGHT)?;
-        run.store.files().put_new(IN_FLIGHT, sealed_json(snapshot))?;
+        let json = serde_json::to_string(snapshot)?;
+        run.store.files().put_new(IN_FLIGHT, seal(&json))?;
     }
     Ok(())
 }

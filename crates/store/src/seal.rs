@@ -54,13 +54,22 @@ pub fn unseal<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, StoreErr
     }
 }
 
-/// Whether a file without a seal ends like one that had a seal, whose key is damaged.
+/// Whether a file without a seal ends like one that had a seal, whose key is damaged. Other last keys, such as the
+/// `weights_sha256` of a model of 0.1.0, are longer.
 pub(crate) fn has_broken_seal(bytes: &[u8]) -> bool {
-    let is_hash = |text: &[u8]| text.len() == 64 && text.iter().all(u8::is_ascii_hexdigit);
     let last = bytes.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::trim_ascii_end);
-    let text = last.and_then(|last| last.strip_suffix(b"\""));
-    let start = text.map_or(0, |text| text.len().saturating_sub(64));
-    Seal::of(bytes).is_none() && text.is_some_and(|text| is_hash(&text[start..]))
+    let Some(text) = last.and_then(|last| last.strip_suffix(b"\"")) else {
+        return false;
+    };
+    let (before, hash) = text.split_at(text.len().saturating_sub(64));
+    let is_hash = hash.len() == 64 && hash.iter().all(u8::is_ascii_hexdigit);
+    // The key with its quotes and the colon has the length of the right one.
+    let key = before
+        .strip_suffix(b"\"")
+        .map(<[u8]>::trim_ascii_end)
+        .unwrap_or_default();
+    let comma = key[..key.len().saturating_sub(KEY.len())].trim_ascii_end();
+    Seal::of(bytes).is_none() && is_hash && comma.ends_with(b",")
 }
 
 /// A file that ends with a hash.

@@ -155,6 +155,25 @@ fn ctrl_c_keeps_the_games_in_progress() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let in_flight = store.join("in_flight.json");
     assert!(in_flight.is_file(), "games in progress are kept");
+    let verify = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
+        command
+            .args(["data", "verify"])
+            .arg(&store)
+            .output()
+            .expect("the program starts")
+    };
+    assert!(
+        verify().status.success(),
+        "{}",
+        String::from_utf8_lossy(&verify().stdout)
+    );
+    let whole = std::fs::read(&in_flight).expect("readable");
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    std::fs::write(&in_flight, changed).expect("writable");
+    assert!(String::from_utf8_lossy(&verify().stdout).contains("WRONG: in_flight.json"));
+    std::fs::write(&in_flight, whole).expect("writable");
     let first = check(&store);
     let mut child = run_until(&store, "published 1", 3);
     assert!(!in_flight.is_file(), "games in progress are resumed once");

@@ -3,7 +3,7 @@
 use anyhow::bail;
 
 use tengen_selfplay::Snapshot;
-use tengen_store::{Create, Damage, Store, VerifyReport};
+use tengen_store::{Create, Damage, Store, VerifyReport, unseal};
 
 use crate::output;
 
@@ -63,10 +63,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 /// What is wrong with the files whose contents the store itself does not know.
 fn wrong_contents(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     let mut wrong = tengen_matches::wrong_results(store)?;
-    let in_flight = store.files().get("in_flight.json")?;
-    let snapshot = in_flight.map(|bytes| Snapshot::from_bytes(&bytes));
-    if let Some(Err(error)) = snapshot {
-        wrong.push(("in_flight.json".to_owned(), error.to_string()));
+    let path = "in_flight.json";
+    // A hash that does not match has been reported by the store.
+    if let Some(Ok(games)) = store.files().get(path)?.as_ref().map(|bytes| unseal(path, bytes))
+        && let Err(error) = Snapshot::from_bytes(&games)
+    {
+        wrong.push((path.to_owned(), error.to_string()));
     }
     Ok(wrong)
 }
