@@ -13,7 +13,8 @@ fn main() {
         .std("c++17")
         .opt_level(3)
         .warnings(false)
+        .flag_if_supported("-Wno-psabi")
         .include(format!("{libtorch}/include"))
-        .files(["shim/fused.cpp", "shim/norm.cpp", "shim/pool.cpp"])
+        .files(["shim/fused.cpp", "shim/heads.cpp", "shim/norm.cpp", "shim/pool.cpp"])
         .compile("tengen_fused");
 }

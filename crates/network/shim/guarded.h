@@ -1,4 +1,4 @@
-// Functions that return a tensor to Rust return null on failure and keep the reason for tengen_fused_error.
+// Functions that Rust calls return null or false on failure and keep the reason for tengen_fused_error.
 
 #pragma once
 
@@ -12,10 +12,12 @@ inline std::string &last_error() {
   return text;
 }
 
+// Whether `work` ended without an exception.
 template <class F>
-at::Tensor *guarded(F make) {
+bool succeeds(F work) {
   try {
-    return new at::Tensor(make());
+    work();
+    return true;
   } catch (const c10::Error &e) {
     last_error() = e.what_without_backtrace();
   } catch (const std::exception &e) {
@@ -23,5 +25,13 @@ at::Tensor *guarded(F make) {
   } catch (...) {
     last_error() = "unknown C++ exception";
   }
-  return nullptr;
+  return false;
+}
+
+// The tensor that `make` returns, for Rust to own.
+template <class F>
+at::Tensor *guarded(F make) {
+  at::Tensor *made = nullptr;
+  succeeds([&] { made = new at::Tensor(make()); });
+  return made;
 }

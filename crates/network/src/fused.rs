@@ -2,7 +2,7 @@
 //!
 //! The C++ side is in `shim/`. For prediction, weights are packed once for oneDNN, and bias, addition, and ReLU happen
 //! in the same pass (`fused.cpp`). For training, normalization, addition, and ReLU are one pass (`norm.cpp`). Pooling
-//! for prediction is one, too (`pool.cpp`).
+//! for prediction is one, too (`pool.cpp`), and the last layers are in `fused_heads`.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -183,11 +183,16 @@ pub(crate) fn pooled(activations: &Tensor, sided: f64) -> Result<Tensor, FusedEr
 /// Takes ownership of a tensor from the shim, or returns the error if there is none.
 fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     if tensor.is_null() {
-        // SAFETY: the text lives in this thread until its next failure.
-        return Err(FusedError(text(unsafe { tengen_fused_error() })));
+        return Err(last_error());
     }
     // SAFETY: the shim created it with `new at::Tensor`, as libtorch's C interface does, and keeps no copy.
     Ok(unsafe { Tensor::from_ptr(tensor.cast()) })
+}
+
+/// Why the last call on this thread failed.
+pub(crate) fn last_error() -> FusedError {
+    // SAFETY: the text lives in this thread until its next failure.
+    FusedError(text(unsafe { tengen_fused_error() }))
 }
 
 /// libtorch's message when a fused layer failed.

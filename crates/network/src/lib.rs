@@ -5,7 +5,7 @@
 //! | `inputs` | packed bits as tensors |
 //! | `layers`, `tower`, `pool`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
-//! | `folded`, `fused`, `predictor` | the form for fast prediction |
+//! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `bench` | prediction speed |
 //!
@@ -19,6 +19,7 @@ mod bench;
 mod device;
 mod folded;
 mod fused;
+mod fused_heads;
 mod heads;
 mod inputs;
 mod layers;

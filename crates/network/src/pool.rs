@@ -36,7 +36,7 @@ pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
 }
 
 /// The measure of a board's side by which its means are multiplied.
-fn sided(area: f64) -> f64 {
+pub(crate) fn sided(area: f64) -> f64 {
     (area.sqrt() - USUAL_SIDE) * 0.1
 }
 

@@ -12,9 +12,10 @@ use tengen_search::{PredictError, Predictions, Predictor};
 use crate::device::{DeviceChoice, DeviceError, Precision, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold};
 use crate::fused::{FusedError, InferenceGuard};
+use crate::fused_heads::FusedHeads;
 use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
-use crate::tower::forward;
+use crate::tower::{forward, tower};
 use crate::value::Value;
 
 /// The device, number format and kind of convolutions that a predictor uses.
@@ -64,6 +65,7 @@ pub struct TorchPredictor {
     device: Device,
     method: Method,
     layers: FoldedLayers,
+    heads: FusedHeads,
     threads: ThreadLimit,
 }
 
@@ -86,6 +88,7 @@ impl TorchPredictor {
         };
         let layers = fold(weights, device, options.precision.kind(), method)?;
         let name = weights.config().name();
+        let heads = FusedHeads::new(weights);
         let weights = weights.clone();
         Ok(TorchPredictor {
             name,
@@ -94,6 +97,7 @@ impl TorchPredictor {
             device,
             method,
             layers,
+            heads,
             threads,
         })
     }
@@ -110,6 +114,7 @@ impl TorchPredictor {
     /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
         self.layers = fold(weights, self.device, self.options.precision.kind(), self.method)?;
+        self.heads = FusedHeads::new(weights);
         self.weights = weights.clone();
         Ok(())
     }
@@ -129,12 +134,18 @@ impl TorchPredictor {
         self.device
     }
 
-    /// The network's outputs for a batch.
-    ///
-    /// # Errors
-    /// [`PredictError::Failed`] with libtorch's message.
-    fn outputs(&mut self, inputs: &NetworkInputs) -> Result<Outputs, PredictError> {
-        forward(&self.layers, inputs, ()).map_err(|error| PredictError::Failed(error.to_string()))
+    /// Computes the predictions for a batch, of which `tensors` is the form on the device.
+    fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), FusedError> {
+        if inputs.uniform() && matches!(self.method, Method::Fused(_)) {
+            return self.heads.predict(&tower(&self.layers, tensors, ())?, inputs, out);
+        }
+        let outputs = forward(&self.layers, tensors, ())?;
+        let value = Value::of(&outputs.margins, &tensors.komi);
+        match self.device {
+            Device::Cpu => read_each(&outputs, &value, out),
+            _ => read_at_once(&outputs, &value, out),
+        }
+        Ok(())
     }
 
     /// Prepares the calling thread and, for a new board size, the packed weights.
@@ -167,13 +178,9 @@ impl Predictor for TorchPredictor {
         let _inference = InferenceGuard::new();
         self.prepare(inputs.canvas())?;
         let tensors = NetworkInputs::new(inputs, self.device, self.options.precision);
-        let outputs = self.outputs(&tensors)?;
-        let value = Value::of(&outputs.margins, &tensors.komi);
         out.reset_ownership(inputs.canvas());
-        match self.device {
-            Device::Cpu => read_each(&outputs, &value, out),
-            _ => read_at_once(&outputs, &value, out),
-        }
+        self.fill(inputs, &tensors, out)
+            .map_err(|error| PredictError::Failed(error.to_string()))?;
         if !inputs.uniform() {
             out.policy_logits.map_inplace(forbid_off_board);
         }

@@ -22,6 +22,15 @@ pub(crate) fn forward<C: Convolution>(
     inputs: &NetworkInputs,
     mode: C::Mode,
 ) -> Result<Outputs, C::Error> {
+    Ok(last_layers(&layers.heads, &tower(layers, inputs, mode)?, inputs))
+}
+
+/// Runs a batch up to the masked activations of the head's convolution, which the last layers read.
+pub(crate) fn tower<C: Convolution>(
+    layers: &Layers<C, Linear>,
+    inputs: &NetworkInputs,
+    mode: C::Mode,
+) -> Result<Tensor, C::Error> {
     let pass = Pass {
         boards: &inputs.boards,
         mode,
@@ -30,8 +39,7 @@ pub(crate) fn forward<C: Convolution>(
     for block in &layers.blocks {
         x = residual(block, x, pass)?;
     }
-    let head = masked(layers.heads.conv.apply(&x, pass, After::Relu)?, pass.boards);
-    Ok(last_layers(&layers.heads, &head, inputs))
+    Ok(masked(layers.heads.conv.apply(&x, pass, After::Relu)?, pass.boards))
 }
 
 /// The first activations, `[B, C, H, W]`.

@@ -153,6 +153,51 @@ fn folded_equals_evaluation_mode_and_fused_equals_plain() {
     }
 }
 
+/// The heads' widths are not multiples of what the processor computes at once, and the board uses every margin.
+#[test]
+fn fused_heads_equal_plain_ones_for_any_width_on_the_smallest_and_the_largest_board() {
+    limit_threads();
+    for (head_channels, score_hidden) in [(1, 1), (11, 70), (24, 64)] {
+        let config = NetworkConfig {
+            head_channels,
+            score_hidden,
+            ..NetworkConfig::new(2, 16)
+        };
+        let weights = lively_weights(&config, 4);
+        for board in ["1x1", "19x19"] {
+            let inputs = batch(size(board), &[size(board); 3]);
+            let plain = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
+            let fused = predict(&weights, &inputs, Precision::Fp32, Engine::Fused);
+            assert_same(&plain, &fused, 1e-4);
+        }
+    }
+}
+
+#[test]
+fn weights_that_are_not_finite_show_in_the_value() {
+    limit_threads();
+    let config = NetworkConfig::new(2, 16);
+    for tensor in ["heads.points.weight", "score.hidden.weight", "score.margin.bias"] {
+        let weights = lively_weights(&config, 4);
+        let values = weights.parameters().iter().zip(weights.values());
+        let broken = values.map(|(parameter, values)| {
+            let mut values = values.to_vec();
+            if parameter.name == tensor {
+                let middle = values.len() / 2;
+                values[middle] = f32::NAN;
+            }
+            values
+        });
+        let broken = Weights::from_values(&config, broken.collect()).expect("the same shapes");
+        let mut predictor = TorchPredictor::new(&broken, PredictorOptions::default()).expect("the CPU");
+        let inputs = batch(size("5x5"), &[size("5x5"); 2]);
+        let mut out = Predictions::default();
+        let done = predictor.predict(&inputs, &mut out);
+        done.expect("the shapes fit");
+        assert!(out.check(2, size("5x5")).is_err(), "{tensor}: {out:?}");
+    }
+}
+
 #[test]
 fn bf16_stays_near_fp32() {
     limit_threads();
