@@ -192,8 +192,8 @@ fn opening_position(
     let mut player = players(model)?;
     let empty = Position::new(size);
     let (won, lost) = (theory.komi(true), theory.komi(false));
-    let at_won = ask(&mut *player, &[&empty], won, seed)?.remove(0);
-    let at_lost = ask(&mut *player, &[&empty], lost, seed)?.remove(0);
+    let at_won = ask(&mut *player, &[(&empty, won)], 0, seed)?.remove(0);
+    let at_lost = ask(&mut *player, &[(&empty, lost)], 0, seed)?.remove(0);
     let first_move = at_won.mv.format(size);
     let mut checks = vec![Check {
         question: format!("first move at komi {won}"),
@@ -237,7 +237,7 @@ fn every_reply(theory: &Theory, model: &PlayerSpec, players: &MakeAnyPlayer<'_>,
     }
     let mut white = players(&noisy)?;
     let mut opened = Position::new(size);
-    let first = ask(&mut *black, &[&opened], komi, seed)?.remove(0);
+    let first = ask(&mut *black, &[(&opened, komi)], 0, seed)?.remove(0);
     opened.play(first.mv);
     let replies: Vec<Move> = opened
         .legal_points()
@@ -293,13 +293,13 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
         let moving: Vec<usize> = (0..games.len())
             .filter(|&index| open(&games[index]) && games[index].to_move() == color)
             .collect();
-        let positions: Vec<&Position> = moving.iter().map(|&index| &games[index]).collect();
+        let positions: Vec<_> = moving.iter().map(|&index| (&games[index], komi)).collect();
         let player: &mut dyn Player = if color == Color::Black {
             &mut *black
         } else {
             &mut *white
         };
-        let choices = ask(player, &positions, komi, seed)?;
+        let choices = ask(player, &positions, 0, seed)?;
         for (index, choice) in moving.into_iter().zip(choices) {
             let played = games[index].try_play(choice.mv);
             played.with_context(|| format!("{} chose an illegal move", player.name()))?;
@@ -308,18 +308,24 @@ fn play_out(games: &mut [Position], players: [&mut dyn Player; 2], komi: Komi, s
     Ok(())
 }
 
-/// The player's choice in each of these positions.
-fn ask(player: &mut dyn Player, positions: &[&Position], komi: Komi, seed: u64) -> anyhow::Result<Vec<Choice>> {
+/// The player's choice in each of these positions at its komi. They count as new games, numbered from `first_game`.
+pub(crate) fn ask(
+    player: &mut dyn Player,
+    positions: &[(&Position, Komi)],
+    first_game: u64,
+    seed: u64,
+) -> anyhow::Result<Vec<Choice>> {
     if positions.is_empty() {
         return Ok(Vec::new());
     }
     let turn = |slot: usize| {
-        let game = slot as u64;
+        let game = first_game + slot as u64;
+        let (position, komi) = positions[slot];
         Turn {
             slot,
             game,
             seed: tengen_rng::fold(seed, &[game]),
-            position: positions[slot],
+            position,
             komi,
         }
     };

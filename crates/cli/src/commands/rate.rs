@@ -1,12 +1,14 @@
 //! `tengen rate`: rates the models of a run on an absolute scale.
 
-mod anchors;
 mod conditions;
 
 use anyhow::Context;
 
 use tengen_evaluator::PlayerSpec;
-use tengen_matches::{Asked, Entrant, Pairing, Row, Standing, meet_models, reject_twins, run_models, successive};
+use tengen_matches::{
+    Anchor, Asked, Entrant, Pairing, Row, Standing, gnu_go, meet_models, reject_twins, run_models, successive,
+    usual_anchors,
+};
 use tengen_report::metrics::{self, Event, Measured, Metrics};
 use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
@@ -17,7 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{say, usage};
 use crate::players::DeviceArgs;
-use anchors::Anchor;
 
 /// Rate the models of a run on an absolute scale
 ///
@@ -115,11 +116,11 @@ impl Args {
     fn others(&self, size: Size) -> anyhow::Result<Vec<Entrant>> {
         let mut others = match self.anchors.as_slice() {
             [] => {
-                let gnu_go = anchors::gnu_go();
+                let gnu_go = gnu_go();
                 if gnu_go.is_none() {
                     say("GNU Go is not installed, so the only anchor is random; install gnugo or use --anchor");
                 }
-                anchors::usual(size, gnu_go.as_deref())?
+                usual_anchors(size, gnu_go.as_deref())?
             }
             anchors => anchors.iter().map(Anchor::entrant).collect(),
         };

@@ -1,4 +1,8 @@
-//! `tengen verify`: compares a player with what is known about a small board.
+//! `tengen verify`: compares a player with what is known about a small board, or with positions with known answers.
+
+mod positions;
+
+use std::path::PathBuf;
 
 use anyhow::bail;
 use serde_json::Value;
@@ -9,18 +13,27 @@ use tengen_matches::{five_by_five, seven_by_seven};
 use crate::players::{DeviceArgs, Loader};
 use crate::{arguments, output};
 
-/// Check a model against what is known about a small board
+/// Check a model against what is known about a small board, or about positions
 ///
 /// 5x5 is solved: Black's first move C3 takes the whole board. The checks are the first move at komi 24.5, the sign of
 /// the value at komi 24.5 and 25.5, +25 against every first reply with the same network as White, and +25 as Black
 /// against two players without a network. 7x7 is believed, but not proved, to be worth +9; the checks are the first
 /// move, the signs at komi 8.5 and 9.5, and wins as Black. Prints every question with both answers and exits with 1 if
 /// the model contradicts theory.
+///
+/// With --positions, the questions are the positions of a file: rows of `tengen data solve` or `tengen data export
+/// --what positions` (Parquet), or SGF nodes with V (score after komi, positive for Black), GB, GW, DM (who wins), or TE
+/// on the right moves among their children. The answers of the network alone and of the search are compared with the
+/// labels: the share of right moves, the divergence of the policy, the Brier score of the value, and the error of the
+/// score, each with half of its 95% interval. Solved positions are asked with the komi at which the side to move just
+/// wins and with the one at which it just loses.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen verify --model store:data/runs/demo --board 5x5
   tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 \\
       --board 5x5 --games 20 --json
+  tengen verify --model store:data/runs/demo \\
+      --positions data/suites/positions/solved-4x4.parquet
 
 --model takes a PLAYER as in `tengen match`; without ,visits=N it searches
 64 visits per move.")]
@@ -31,6 +44,9 @@ pub(crate) struct Args {
     /// The board to check it on
     #[arg(long, value_enum, default_value_t = Board::FiveByFive)]
     board: Board,
+    /// Ask about the positions of these files instead of a board
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["board", "games"])]
+    positions: Vec<PathBuf>,
     /// Games against each player without a network
     #[arg(long, default_value_t = 100, value_parser = arguments::count, value_name = "N")]
     games: u32,
@@ -58,6 +74,9 @@ enum Board {
 /// Asks the player and prints the answers.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, tengen_rules::Rules::tromp_taylor())?;
+    if !args.positions.is_empty() {
+        return positions::run(&args.positions, &args.model, &loader, args.seed, args.json);
+    }
     let games = args.games as usize;
     let players = |spec: &PlayerSpec| loader.player(spec);
     let check = match args.board {

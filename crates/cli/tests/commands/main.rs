@@ -16,6 +16,7 @@ mod match_;
 #[cfg(feature = "torch")]
 mod models;
 #[cfg(feature = "torch")]
+mod positions;
 mod rate;
 mod rule_sets;
 mod rules;

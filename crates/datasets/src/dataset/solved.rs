@@ -19,6 +19,7 @@ use super::error::DatasetError;
 use super::export::Dataset;
 use super::readme::Section;
 use super::solved_rows::{Solved, push_state, solved_fields};
+use super::solved_sample::{SolveSample, solve_sample};
 use super::table::Table;
 use super::writer::{DatasetWriter, FileFormat, PartKey};
 
@@ -34,8 +35,10 @@ pub struct SolveOptions {
     pub sizes: Vec<Size>,
     /// The rules, which must have positional superko and end the game after two passes.
     pub rules: Rules,
-    /// States after at most this many turns become rows.
+    /// States after at most this many turns become rows; in a sample, states after exactly this many plays.
     pub plies: usize,
+    /// Solves a random sample of states instead of all.
+    pub sample: Option<SolveSample>,
     /// Maximum number of positions that the search of one state may visit.
     pub most_nodes: u64,
     /// The file format.
@@ -70,9 +73,20 @@ pub fn solve_dataset(
     let mut rows = 0;
     let mut counts = Vec::new();
     for &size in &options.sizes {
-        let levels = solve_levels(size, options, watch)?;
-        let per_ply: Vec<usize> = levels.iter().map(Vec::len).collect();
-        counts.push(json!({ "size": size.to_string(), "rows_by_ply": per_ply, "margin": levels[0][0].margin }));
+        let (levels, count) = match options.sample {
+            None => {
+                let levels = solve_levels(size, options, watch)?;
+                let per_ply: Vec<usize> = levels.iter().map(Vec::len).collect();
+                let count = json!({ "size": size.to_string(), "rows_by_ply": per_ply, "margin": levels[0][0].margin });
+                (levels, count)
+            }
+            Some(sample) => {
+                let (states, undecided) = solve_sample(size, sample, options, watch)?;
+                let count = json!({ "size": size.to_string(), "rows": states.len(), "undecided": undecided });
+                (vec![states], count)
+            }
+        };
+        counts.push(count);
         for level in &levels {
             let mut table = Table::new(&columns);
             level.iter().for_each(|state| push_state(&mut table, state));
@@ -88,6 +102,7 @@ pub fn solve_dataset(
             "sizes": options.sizes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "rules": options.rules.to_string(),
             "plies": options.plies,
+            "sample": options.sample.map(|sample| json!({ "count": sample.count, "seed": sample.seed })),
         }),
         counts: json!({ "boards": counts }),
         shards: Vec::new(),
@@ -248,7 +263,7 @@ fn unsolved(position: &Position, error: SolveError, options: &SolveOptions) -> D
 }
 
 /// A hash of a state up to mirror images: side to move, consecutive passes, grid, and the set of all grids so far.
-fn state_key(position: &Position) -> [u8; 32] {
+pub(crate) fn state_key(position: &Position) -> [u8; 32] {
     let size = position.size();
     let grids = grids(position);
     let table = ImageTable::of(size);
@@ -286,6 +301,21 @@ fn grids(position: &Position) -> Vec<[PointSet; 2]> {
 }
 
 fn sections(options: &SolveOptions) -> Vec<Section> {
+    if let Some(sample) = options.sample {
+        return vec![
+            ("What a row is", SAMPLED_STATES.to_owned()),
+            (
+                "How the values were made",
+                format!(
+                    "Games of {} uniformly random legal plays from the empty board were drawn with seed {}, and every \
+                     state that is reached by a move from their last positions was solved by an exhaustive \
+                     proof-number search with its whole history. Nothing is estimated. Positions that were not decided \
+                     within {} nodes per state were left out, so the sample favors positions that are nearly settled.",
+                    options.plies, sample.seed, options.most_nodes
+                ),
+            ),
+        ];
+    }
     vec![
         ("What a row is", STATES.to_owned()),
         (
@@ -313,6 +343,12 @@ histories, bans and even values. Every state reachable from the empty board in a
 finished games are not.
 ";
 
+const SAMPLED_STATES: &str = "\
+Under positional superko, the legal continuations depend on every grid that has been on the board, so a row is more
+than a board: `moves` is its whole history. No two rows are mirror images of each other. `sequences` is 0, since other
+sequences that lead to the same state were not counted.
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +359,7 @@ mod tests {
             sizes: vec![size],
             rules: Rules::tromp_taylor(),
             plies,
+            sample: None,
             most_nodes: 1_000_000,
             format: FileFormat::Parquet,
         };

@@ -31,7 +31,7 @@ const REACHED: &[Column<Put>] = &[
             Int64,
             "sequences of `ply` turns",
             "Number of move sequences from the empty board that lead to this state or a mirror image of it. Over all \
-             rows of one ply they sum to the number of all sequences in which the game is not over.",
+             rows of one ply they sum to the number of all sequences in which the game is not over. 0 in a sample.",
         ),
         |row, out| out.int(row.sequences as i64),
     ),

@@ -47,7 +47,7 @@ fn games() -> Vec<GameRecord> {
 }
 
 /// A store with these games in several shards of two generations.
-fn store(folder: &Path, games: &[GameRecord]) -> Store {
+pub(crate) fn store(folder: &Path, games: &[GameRecord]) -> Store {
     let store = Store::open(folder.join("store").to_str().unwrap(), Create::Always).unwrap();
     for (number, games) in games.chunks(7).enumerate() {
         let generation = number as u32 / 2;

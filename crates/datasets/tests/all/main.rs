@@ -8,6 +8,7 @@ mod exports;
 mod faulty;
 mod import;
 mod import_at_once;
+mod labelled;
 mod readers;
 mod stats;
 mod untrusted;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tengen_datasets::{SolveOptions, SolveProgress, solve_dataset};
+use tengen_datasets::{SolveOptions, SolveProgress, SolveSample, solve_dataset};
 use tengen_rules::{Rules, Size};
 
 use super::export::{Format, report, usage_or_failure};
@@ -23,11 +23,15 @@ const MOST_POINTS: usize = 16;
 ///
 /// Boards of up to 6 points take seconds, 3x3 with two plies a minute of CPU time; larger boards usually reach the
 /// limit, and then nothing is written.
+///
+/// With --sample, positions in the middle of games are solved instead: --plies uniformly random plays lead to each.
+/// Those that reach the limit are left out. On 4x4, states after 9 plays take seconds.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen data solve --size 3x3 --out data/solved-3x3
   tengen data solve --size 2x2,1x3,1x4 --plies 6 --format npz --out data/tiny \\
-      --json")]
+      --json
+  tengen data solve --size 4x4 --plies 9 --sample 500 --out data/solved-4x4")]
 pub(crate) struct Args {
     /// The boards: 3 is 3x3, 1x5 is 1 wide and 5 high
     #[arg(long = "size", required = true, value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
@@ -35,6 +39,12 @@ pub(crate) struct Args {
     /// States after at most this many turns; each further turn multiplies them by the number of moves
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     plies: u32,
+    /// Solve this many random states of each board after --plies plays instead of all states
+    #[arg(long, value_name = "N", value_parser = arguments::count)]
+    sample: Option<u32>,
+    /// Seed of the random states
+    #[arg(long, default_value_t = 1, requires = "sample")]
+    seed: u64,
     /// The rule set: one with positional superko where two passes end the game
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
@@ -66,6 +76,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         sizes: args.sizes,
         rules: args.rules,
         plies: args.plies as usize,
+        sample: args.sample.map(|count| SolveSample {
+            count: count.into(),
+            seed: args.seed,
+        }),
         most_nodes: args.most_nodes.into(),
         format: args.format.file_format(),
     };

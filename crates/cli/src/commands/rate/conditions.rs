@@ -73,6 +73,6 @@ fn fair_komi(store: &Store, size: Size) -> anyhow::Result<Option<Komi>> {
 }
 
 /// Whether this is the board of the ratings known for GNU Go.
-pub(super) fn is_9x9(size: Size) -> bool {
+fn is_9x9(size: Size) -> bool {
     size.width() == 9 && size.height() == 9
 }

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use tengen_evaluator::PlayerSpec;
-use tengen_matches::Entrant;
 use tengen_rules::Size;
 
-use super::conditions::is_9x9;
+use crate::tournament::Entrant;
 
 /// The rating of GNU Go 3.8 at level 10 on the 9x9 Computer Go Server (CGOS).
 const GNU_GO_10: f64 = 1946.0;
@@ -18,7 +17,7 @@ const GNU_GO_RULES: &str = "--chinese-rules --positional-superko --allow-suicide
 
 /// A player and its given rating, as in `1946=gtp:gnugo --mode gtp`.
 #[derive(Clone, Debug)]
-pub(super) struct Anchor {
+pub struct Anchor {
     rating: f64,
     player: PlayerSpec,
 }
@@ -42,7 +41,8 @@ impl FromStr for Anchor {
 }
 
 impl Anchor {
-    pub(super) fn entrant(&self) -> Entrant {
+    /// The player in a tournament, with its given rating.
+    pub fn entrant(&self) -> Entrant {
         Entrant {
             pinned: Some(self.rating),
             ..Entrant::named(&self.player)
@@ -52,7 +52,10 @@ impl Anchor {
 
 /// The anchors if none are named: random and, if GNU Go is installed, its levels 1 and 10. Level 10 has its rating on
 /// CGOS on 9x9; on other boards, where nobody has published one, and without GNU Go, random has the rating 0.
-pub(super) fn usual(size: Size, gnu_go: Option<&Path>) -> anyhow::Result<Vec<Entrant>> {
+///
+/// # Errors
+/// Never in practice: the players' descriptions are constants.
+pub fn usual_anchors(size: Size, gnu_go: Option<&Path>) -> anyhow::Result<Vec<Entrant>> {
     let mut anchors = vec![Entrant::named(&"random".parse()?)];
     for level in [1, 10].into_iter().filter(|_| gnu_go.is_some()) {
         let program = gnu_go.unwrap_or(Path::new("gnugo")).display();
@@ -60,14 +63,14 @@ pub(super) fn usual(size: Size, gnu_go: Option<&Path>) -> anyhow::Result<Vec<Ent
         anchors.push(Entrant::named(&command.parse()?));
     }
     match anchors.last_mut() {
-        Some(last) if is_9x9(size) && gnu_go.is_some() => last.pinned = Some(GNU_GO_10),
+        Some(last) if [size.width(), size.height()] == [9, 9] && gnu_go.is_some() => last.pinned = Some(GNU_GO_10),
         _ => anchors[0].pinned = Some(0.0),
     }
     Ok(anchors)
 }
 
 /// Where GNU Go is installed. Debian keeps games in a folder that is not on every `PATH`.
-pub(super) fn gnu_go() -> Option<PathBuf> {
+pub fn gnu_go() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]);
     folders
@@ -94,7 +97,7 @@ mod tests {
     #[test]
     fn one_player_fixes_the_scale() {
         let labels = |size: &str, gnu_go: Option<&str>| {
-            let anchors = usual(size.parse().unwrap(), gnu_go.map(Path::new)).unwrap();
+            let anchors = usual_anchors(size.parse().unwrap(), gnu_go.map(Path::new)).unwrap();
             let label = |entrant: Entrant| (entrant.label, entrant.pinned);
             anchors.into_iter().map(label).collect::<Vec<_>>()
         };

@@ -1,0 +1,80 @@
+//! `tengen verify --positions`: compares a player with positions whose answers are known.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use tengen_datasets::read_labelled;
+use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
+use tengen_matches::{Agreement, with_search, without_search};
+use tengen_records::LabelledPosition;
+
+use crate::output;
+use crate::players::Loader;
+
+/// Asks the player about the positions of each file and prints how close its answers are.
+pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: u64, json: bool) -> anyhow::Result<()> {
+    for file in files {
+        let read = read_labelled(file)?;
+        let labels = &read.positions;
+        let raw = raw(model, loader, labels)?;
+        let mut player = loader.player(model)?;
+        let bar = bar(labels.len(), "searching");
+        let searched = with_search(&mut *player, labels, seed, &|more| bar.inc(more as u64))?;
+        bar.finish_and_clear();
+        if json {
+            output::json(&json!({
+                "file": file,
+                "player": player.name(),
+                "positions": labels.len(),
+                "without_history": read.without_history,
+                "without_search": raw,
+                "with_search": searched,
+            }))?;
+        } else {
+            print(file, &player.name(), labels.len(), read.without_history);
+            print_agreement("without search", raw.as_ref());
+            print_agreement("with search", Some(&searched));
+        }
+    }
+    Ok(())
+}
+
+/// The answers of the player's network; `None` if it has none.
+fn raw(model: &PlayerSpec, loader: &Loader, labels: &[LabelledPosition]) -> anyhow::Result<Option<Agreement>> {
+    if matches!(model.kind, PlayerKind::Gtp(_) | PlayerKind::Random | PlayerKind::Mcts) {
+        return Ok(None);
+    }
+    let network = PlayerSpec {
+        options: PlayerOptions::default(),
+        ..model.clone()
+    };
+    let mut predictor = loader.predictor(&network)?;
+    let bar = bar(labels.len(), "evaluating");
+    let agreement = without_search(&mut *predictor, labels, &|more| bar.inc(more as u64))?;
+    bar.finish_and_clear();
+    Ok(Some(agreement))
+}
+
+fn bar(length: usize, what: &'static str) -> indicatif::ProgressBar {
+    output::bar(
+        length as u64,
+        "{msg} [{bar:30}] {human_pos}/{human_len} positions, {eta} left",
+    )
+    .with_message(what)
+}
+
+fn print(file: &Path, player: &str, positions: usize, without_history: usize) {
+    output::result(format!("{player} on {positions} positions of {}", file.display()));
+    if without_history > 0 {
+        output::say(format!(
+            "{without_history} more positions are left out: superko bans moves there, and their history is unknown"
+        ));
+    }
+}
+
+fn print_agreement(title: &str, agreement: Option<&Agreement>) {
+    for line in agreement.iter().flat_map(|agreement| agreement.lines()) {
+        output::result(format!("  {title:<14}  {line}"));
+    }
+}

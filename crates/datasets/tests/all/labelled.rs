@@ -1,0 +1,161 @@
+//! Labelled positions are read back as they were written, and wrong labels are refused in words.
+
+use std::fs;
+
+use tengen_datasets::{FileFormat, SolveOptions, SolveSample, What, read_labelled, solve_dataset};
+use tengen_records::LabelledPosition;
+use tengen_rules::{Color, Komi, Move, Position, Rules, Size, solve_margin};
+use tengen_testing::random_games;
+
+use crate::datasets::store;
+use crate::exports::{export, options};
+
+fn read_sgf(text: &str) -> Result<Vec<LabelledPosition>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("labels.sgf");
+    fs::write(&file, text).unwrap();
+    let read = read_labelled(&file);
+    read.map(|read| read.positions).map_err(|error| error.to_string())
+}
+
+fn right_moves(label: &LabelledPosition) -> Vec<String> {
+    let size = label.position.size();
+    let policy = label.policy.as_ref().expect("a policy");
+    assert!((policy.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    let moves = policy.iter().enumerate().filter(|(_, share)| **share > 0.0);
+    moves
+        .map(|(index, _)| Move::from_index(size, index).unwrap().format(size))
+        .collect()
+}
+
+#[test]
+fn sgf_labels_count_for_the_side_to_move() {
+    let text = "(;FF[4]GM[1]SZ[3]KM[2.5]AB[ba][bb][bc]PL[W]V[6.5](;W[ab]TE[1])(;W[]TE[2])(;W[cb]BM[1]))
+        (;SZ[4:2]KM[0.5];B[aa]GB[1];W[ba]DM[1];B[ab]C[no label])";
+    let labels = read_sgf(text).unwrap();
+    assert_eq!(labels.len(), 3);
+    let problem = &labels[0];
+    assert_eq!(problem.position.to_move(), Color::White);
+    assert_eq!(problem.position.stones(Color::Black).len(), 3);
+    assert_eq!(problem.komi, Komi::from_half_points(5));
+    assert_eq!((problem.margin, problem.result), (Some(-6.5), Some(0.0)));
+    assert_eq!(right_moves(problem), ["A2", "pass"]);
+    let [won, tied] = [&labels[1], &labels[2]];
+    assert_eq!(
+        (won.position.ply(), won.result),
+        (1, Some(0.0)),
+        "White is to move, and Black wins"
+    );
+    assert_eq!((tied.position.ply(), tied.result, tied.margin), (2, Some(0.5), None));
+    assert!(tied.policy.is_none());
+}
+
+#[test]
+fn sgf_labels_that_cannot_be_right_are_refused() {
+    for (text, reason) in [
+        ("(;SZ[3];B[aa])", "no labelled position"),
+        ("(;SZ[3]V[much])", "V is \"much\", expected a score such as 7.5"),
+        ("(;SZ[3](;B[aa]TE[1])(;W[bb]TE[1]))", "the right move is W, but"),
+        ("(;SZ[3]AB[aa](;B[aa]TE[1]))", "not legal"),
+        ("(;SZ[3](;B[dd]TE[1]))", "dd"),
+        ("(;SZ[3](;C[x]TE[1]))", "TE stands in a node without a turn"),
+    ] {
+        let found = read_sgf(text).unwrap_err();
+        assert!(found.contains(reason), "{text}: {found}");
+    }
+    let error = read_labelled("labels.txt".as_ref()).unwrap_err().to_string();
+    assert!(error.contains("expected a Parquet or SGF file"), "{error}");
+}
+
+#[test]
+fn solved_states_are_asked_at_both_sides_of_their_margin() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = Size::new(3, 2).unwrap();
+    let options = SolveOptions {
+        sizes: vec![size],
+        rules: Rules::tromp_taylor(),
+        plies: 4,
+        sample: Some(SolveSample { count: 20, seed: 7 }),
+        most_nodes: 1_000_000,
+        format: FileFormat::Parquet,
+    };
+    let dataset = solve_dataset(folder.path(), &options, &mut |_| true).unwrap();
+    assert_eq!(dataset.manifest.rows, 20);
+    let labels = read_labelled(folder.path()).unwrap().positions;
+    assert_eq!(labels.len(), 40);
+    for pair in labels.chunks(2) {
+        let position = &pair[0].position;
+        let margin = solve_margin(position, 1_000_000).unwrap();
+        let seen = |color, margin: i32| if color == Color::Black { margin } else { -margin };
+        for (label, result) in pair.iter().zip([1.0, 0.0]) {
+            assert_eq!(label.result, Some(result));
+            let after = 2 * margin - i32::from(label.komi.half_points());
+            assert_eq!(label.margin, Some(seen(position.to_move(), after) as f32 / 2.0));
+        }
+        let best = |mv: &Move| {
+            let mut after = position.clone();
+            after.play(*mv);
+            let found = match after.is_over() {
+                true => after.board_margin(),
+                false => solve_margin(&after, 1_000_000).unwrap(),
+            };
+            found == margin
+        };
+        let moves = position.legal_points().iter().map(Move::Play).chain([Move::Pass]);
+        let expected: Vec<String> = moves.filter(best).map(|mv| mv.format(size)).collect();
+        assert_eq!(right_moves(&pair[0]), expected);
+        assert!(pair[1].policy.is_none(), "every move loses");
+    }
+}
+
+#[test]
+fn exported_positions_keep_policy_result_and_margin() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = random_games(4, 6);
+    let store = store(folder.path(), &games);
+    let out = folder.path().join("out");
+    export(&store, &out, &options(What::Positions, FileFormat::Parquet)).unwrap();
+    let read = read_labelled(&out).unwrap();
+    let all: usize = games.iter().map(|game| game.plies.len()).sum();
+    assert_eq!(read.positions.len() + read.without_history, all);
+    let mut labels = read.positions.iter();
+    for game in &games {
+        let mut position = Position::new(game.size);
+        for ply in &game.plies {
+            let banned = !position.superko_banned().is_empty();
+            if !banned {
+                let label = labels.next().unwrap();
+                assert_eq!(label.position.to_move(), position.to_move());
+                for color in [Color::Black, Color::White] {
+                    assert_eq!(label.position.stones(color), position.stones(color));
+                }
+                assert_eq!(label.position.consecutive_passes(), position.consecutive_passes());
+                assert_eq!(label.position.legal_points(), position.legal_points());
+                assert_eq!(label.komi, game.komi);
+                assert_eq!(label.policy.is_some(), !ply.policy.is_empty());
+                assert_eq!(label.margin.is_some(), game.score_half_points.is_some());
+            }
+            position.play(ply.mv);
+        }
+    }
+    assert!(labels.next().is_none());
+}
+
+/// The positions that the repository ships still have the answers that the solver finds.
+#[test]
+fn the_shipped_positions_are_right() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/positions");
+    let labels = read_labelled(folder.as_ref()).unwrap().positions;
+    assert_eq!(labels.len(), 2 * 1500);
+    for pair in labels.chunks(2).step_by(50) {
+        let size = pair[0].position.size();
+        let margin = solve_margin(&pair[0].position, 1_000_000).unwrap();
+        let between = [&pair[0], &pair[1]].map(|label| i32::from(label.komi.half_points()));
+        assert_eq!(
+            between.iter().sum::<i32>(),
+            4 * margin,
+            "{size}: the komi values lie around the margin"
+        );
+        assert!(!right_moves(&pair[0]).is_empty());
+    }
+}
