@@ -9,6 +9,7 @@
 //! Never here: computing with the network, stores, printing.
 
 mod config;
+mod growth;
 mod id;
 mod layout;
 mod model;
@@ -17,6 +18,7 @@ mod versions;
 mod weights;
 
 pub use config::{ConfigError, NetworkConfig};
+pub use growth::GrowthError;
 pub use id::{ModelId, ParseModelIdError};
 pub use layout::{
     Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, TensorIndex,

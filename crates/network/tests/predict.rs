@@ -199,6 +199,47 @@ fn weights_that_are_not_finite_show_in_the_value() {
 }
 
 #[test]
+fn a_grown_network_predicts_what_the_smaller_one_did() {
+    limit_threads();
+    let small = lively_weights(&NetworkConfig::new(2, 16), 5);
+    for larger in [
+        NetworkConfig::new(5, 16),
+        NetworkConfig::new(2, 24),
+        NetworkConfig::new(4, 40),
+    ] {
+        let grown = small.grown(&larger, 6).expect("a larger network");
+        assert_eq!(grown.config(), &larger);
+        for sizes in [vec![size("5x5"); 6], vec![size("7x7"), size("4x6")]] {
+            let inputs = batch(sizes[0], &sizes);
+            for engine in [Engine::Plain, Engine::Fused] {
+                let before = predict(&small, &inputs, Precision::Fp32, engine);
+                let after = predict(&grown, &inputs, Precision::Fp32, engine);
+                assert_same(&before, &after, 1e-3);
+            }
+        }
+        // It can use what it gained: new channels and blocks are alive, and a changed one changes the outputs.
+        let inputs = batch(size("5x5"), &[size("5x5"); 3]);
+        let moved = Weights::from_values(
+            &larger,
+            grown
+                .values()
+                .iter()
+                .map(|values| values.iter().map(|value| value + 0.01).collect())
+                .collect(),
+        );
+        let moved = predict(&moved.expect("the same shapes"), &inputs, Precision::Fp32, Engine::Auto);
+        let before = predict(&small, &inputs, Precision::Fp32, Engine::Auto);
+        assert!(
+            moved
+                .margin
+                .iter()
+                .zip(&before.margin)
+                .any(|(a, b)| (a - b).abs() > 1e-3)
+        );
+    }
+}
+
+#[test]
 fn bf16_stays_near_fp32() {
     limit_threads();
     let weights = lively_weights(&NetworkConfig::new(4, 32), 3);

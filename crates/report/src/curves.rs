@@ -263,6 +263,14 @@ impl<'a> Curves<'a> {
                 |at| at.brier,
                 |at| at.window_brier,
             ),
+            Plot {
+                title: "Brier score at the end of random games",
+                caption: "The last positions of games between random players, which no trained player would reach: a \
+                          network that is no better there than ½, 0.25, is blind outside its own lines.",
+                x: Axis::new("optimizer steps"),
+                y: Axis::showing("score", &[0.0]),
+                series: vec![curve("random games", Tone::Blue, |at| at.random_brier)],
+            },
             plot(
                 "Calibration error",
                 "How far predicted scores are from what happened, on average, in ten bins of predicted scores.",

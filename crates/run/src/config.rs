@@ -20,6 +20,7 @@ use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::{Schedule, TrainerConfig};
 
 use fault::Fault;
+use loop_config::grown;
 
 pub use budget::BudgetConfig;
 pub use loop_config::LoopConfig;
@@ -82,6 +83,13 @@ impl RunConfig {
             .map_or(self.selfplay.search.visits, |&(_, visits)| visits)
     }
 
+    /// The network that is trained after `positions` positions of self-play.
+    pub fn network_at(&self, positions: u64) -> NetworkConfig {
+        let reached = self.loop_config.grow.iter().take_while(|(from, _)| *from <= positions);
+        let last = reached.last().and_then(|(_, name)| grown(&self.network, name).ok());
+        last.unwrap_or_else(|| self.network.clone())
+    }
+
     /// The board sizes of self-play. The first is the board of the gate and the summary.
     pub fn sizes(&self) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
@@ -126,6 +134,7 @@ impl RunConfig {
         self.samples.validate()?;
         self.training.validate()?;
         self.loop_config.validate()?;
+        self.loop_config.check_grow(&self.network)?;
         self.gate.validate()?;
         self.budget.validate()?;
         if self.training.schedule == Schedule::Budget && !self.budget.is_limited() {

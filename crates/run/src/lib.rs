@@ -22,6 +22,7 @@ mod ledger;
 mod opened;
 mod outbox;
 mod publisher;
+mod random_games;
 pub mod selfplay;
 mod session;
 mod status;

@@ -20,6 +20,7 @@ use crate::gating::{self, Candidate, Gating};
 use crate::ledger::Clock;
 use crate::opened::Opened;
 use crate::publisher::Publisher;
+use crate::random_games::Blindness;
 use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
@@ -281,6 +282,7 @@ fn train(
     tengen_network::set_threads(shared.run.config.training.threads);
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
     let mut remembering = Remembering::default();
+    let mut blindness = Blindness::default();
     while !shared.stopping() {
         training.take_in(shards.try_iter().collect())?;
         shared.move_lead(training);
@@ -290,7 +292,7 @@ fn train(
             let losses = training.step(&ledger())?;
             shared.status().add_step(&losses);
             if let Some(comparison) = training.validate_if_due()? {
-                take_validation(shared, &mut remembering, &comparison);
+                take_validation(shared, (&mut remembering, &mut blindness), &comparison);
             }
             after_step(shared, training, to_gate)?;
         } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
@@ -302,11 +304,16 @@ fn train(
     Ok(())
 }
 
-/// Records and shows a validation, and warns if the network remembers.
-fn take_validation(shared: &Shared<'_>, remembering: &mut Remembering, comparison: &Comparison) {
+/// Records and shows a validation, and warns if the network remembers or goes blind.
+fn take_validation(
+    shared: &Shared<'_>,
+    (remembering, blindness): (&mut Remembering, &mut Blindness),
+    comparison: &Comparison,
+) {
     shared.record(Measured::Validation(comparison.event()));
     shared.status().validation = Some(comparison.held_out);
-    if let Some(warning) = remembering.look(comparison) {
+    let warnings = [remembering.look(comparison), blindness.look(comparison.random_brier)];
+    for warning in warnings.into_iter().flatten() {
         shared.run.watch.say(&warning);
     }
 }

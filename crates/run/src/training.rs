@@ -17,6 +17,7 @@ use tengen_trainer::{Losses, Trainer, TrainerError};
 use crate::config::RunConfig;
 use crate::ledger::Ledger;
 use crate::opened::{Opened, publish_model};
+use crate::random_games::{RANDOM_SAMPLES, random_games};
 use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
 
@@ -38,7 +39,10 @@ pub struct Training {
     earlier_config: Option<RunConfig>,
     watch: Arc<dyn Watch>,
     trainer: Trainer,
+    device: DeviceChoice,
     source: SampleSource,
+    /// The ends of random games, which the network should be able to judge.
+    random: SampleSource,
     shards: Vec<ShardInfo>,
     window: Window,
     /// Positions and games of everything published, including pruned shards.
@@ -85,7 +89,9 @@ impl Training {
             earlier_config,
             watch: Arc::clone(&run.watch),
             trainer,
+            device,
             source: SampleSource::for_store(store, config.samples.clone()).holding_out(config.loop_config.held_out),
+            random: random_games(&config.sizes()?, config.rules, config.seed)?,
             shards: Vec::new(),
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
@@ -160,8 +166,27 @@ impl Training {
             && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
+    /// Goes on with a larger network if the configuration asks for one from here on.
+    fn grow_if_due(&mut self) -> anyhow::Result<()> {
+        let (from, into) = (self.trainer.network(), self.config.network_at(self.positions));
+        if !from.can_grow_into(&into) {
+            return Ok(());
+        }
+        let message = format!(
+            "the network grows from {} to {} after {} positions",
+            from.name(),
+            into.name(),
+            self.positions
+        );
+        let seed = rng::fold(self.config.seed, &[into.blocks as u64, into.channels as u64]);
+        self.trainer = self.trainer.grown(&into, self.device, seed)?;
+        self.watch.say(&message);
+        Ok(())
+    }
+
     /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far.
     pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Losses> {
+        self.grow_if_due()?;
         let spent = self.config.budget.spent(ledger, self.games, self.steps());
         self.trainer.set_budget_spent(spent);
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
@@ -189,11 +214,16 @@ impl Training {
         let Some((held_out, window)) = held_out.zip(window) else {
             return Ok(None);
         };
+        let random = match self.random.draw_samples(RANDOM_SAMPLES, seed(3), settings.symmetry) {
+            Some(random) => self.trainer.validate(&self.trainer.batch(&random))?.brier,
+            None => f64::NAN,
+        };
         let (held_out, window) = (self.trainer.batch(&held_out), self.trainer.batch(&window));
         Ok(Some(Comparison {
             step,
             held_out: self.trainer.validate(&held_out)?,
             window: self.trainer.validate(&window)?,
+            random_brier: random,
             games: self.source.held_out_games(),
             positions: self.source.held_out_positions(),
         }))

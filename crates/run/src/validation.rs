@@ -28,6 +28,8 @@ pub(crate) struct Comparison {
     pub(crate) held_out: Validation,
     /// On positions of the training window.
     pub(crate) window: Validation,
+    /// Brier score at the end of random games.
+    pub(crate) random_brier: f64,
     /// Held-out games in the window.
     pub(crate) games: usize,
     /// Positions of those games.
@@ -64,6 +66,7 @@ impl Comparison {
             window_brier: window.brier,
             window_calibration_error: window.calibration_error,
             window_margin_error: window.margin_error,
+            random_brier: self.random_brier,
         }
     }
 }
@@ -122,6 +125,7 @@ mod tests {
             step: 100,
             held_out: validation(held_out),
             window: validation(window),
+            random_brier: 0.1,
             games,
             positions: 40 * games as u64,
         }

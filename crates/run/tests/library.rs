@@ -121,3 +121,32 @@ fn a_run_that_is_told_to_stop_ends_cleanly_and_resumes() {
     setup.stop.store(false, Ordering::SeqCst);
     assert!(tengen_run::run(&config, &location, &setup).unwrap().is_some());
 }
+
+/// The network grows in the middle of a run, and a later start goes on with the larger one.
+#[test]
+fn the_network_grows_during_a_run_and_stays_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    let grow = r#"loop.grow=[[300, "b1c16"], [700, "b2c16"]]"#;
+    let sizes = |store: &Store| -> Vec<String> {
+        let models = store.models().list().unwrap();
+        let name = |id| store.models().load(id).unwrap().weights.config().name();
+        models.iter().map(name).collect()
+    };
+    tengen_run::run(&config(&["budget.steps=60", grow]), &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let before = sizes(&store);
+    assert_eq!(
+        (before[0].as_str(), before.last().unwrap().as_str()),
+        ("b1c8", "b2c16"),
+        "{before:?}"
+    );
+    tengen_run::run(&config(&["budget.steps=100"]), &location, &setup).unwrap();
+    let after = sizes(&store);
+    assert!(after.len() > before.len());
+    assert_eq!(after.last().unwrap(), "b2c16", "a network never shrinks");
+}

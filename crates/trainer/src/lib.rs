@@ -8,6 +8,7 @@
 
 mod checkpoint;
 mod config;
+mod growth;
 mod loss;
 mod optimizer;
 mod targets;

@@ -3,7 +3,7 @@
 use tch::{Device, Tensor};
 
 use tengen_encoding::{PlaneSet, Sample, TrainingBatch};
-use tengen_model::{NetworkConfig, Weights, WeightsError};
+use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, Precision, ThreadLimit};
 use tengen_rules::SettingError;
 
@@ -22,8 +22,8 @@ pub struct Trainer {
     pub(crate) average: Average,
     pub(crate) step: u64,
     /// The share of the run's budget that is spent.
-    budget_spent: f64,
-    precision: Precision,
+    pub(crate) budget_spent: f64,
+    pub(crate) precision: Precision,
     threads: ThreadLimit,
 }
 
@@ -240,6 +240,9 @@ pub enum TrainerError {
     /// The network's configuration or its weights are invalid.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// The network cannot grow into the requested one.
+    #[error(transparent)]
+    Growth(#[from] GrowthError),
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),

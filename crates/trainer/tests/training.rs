@@ -100,6 +100,41 @@ fn the_first_losses_are_those_of_uniform_predictions() {
     assert!((losses.total - total).abs() < 1e-4, "{losses:?}");
 }
 
+/// A grown trainer knows as much as before, remembers its optimizer across a checkpoint, and goes on learning.
+#[test]
+fn a_trainer_that_grows_goes_on_where_it_was() {
+    let batch = batch("5x5", &["5x5"; 32], 1);
+    let mut small = trainer(quick());
+    for _ in 0..40 {
+        small.step(&batch).expect("a good batch");
+    }
+    let before = small.validate(&batch).expect("a good batch");
+    let larger = NetworkConfig::new(3, 24);
+    let mut grown = small.grown(&larger, DeviceChoice::Cpu, 4).expect("a larger network");
+    assert_eq!((grown.steps(), grown.network()), (40, &larger));
+    let after = grown.validate(&batch).expect("a good batch");
+    assert!(
+        (after.losses.total - before.losses.total).abs() < 1e-3,
+        "{before:?} {after:?}"
+    );
+    let (same, small_state) = (grown.checkpoint(), small.checkpoint());
+    let length = |files: &std::collections::BTreeMap<String, Vec<u8>>| files["optimizer.safetensors"].len();
+    assert!(length(&same) > length(&small_state));
+    let mut resumed = Trainer::restore(&same, None, DeviceChoice::Cpu).expect("a good checkpoint");
+    for _ in 0..40 {
+        let losses = grown.step(&batch).expect("a good batch");
+        assert_eq!(losses, resumed.step(&batch).expect("a good batch"));
+        assert!(
+            losses.total < before.losses.total + 0.2,
+            "growing must not disturb what was learned: {losses:?}"
+        );
+    }
+    let later = grown.validate(&batch).expect("a good batch");
+    assert!(later.losses.total < after.losses.total, "{after:?} {later:?}");
+    let error = grown.grown(&NetworkConfig::new(3, 16), DeviceChoice::Cpu, 4).err();
+    assert!(error.is_some_and(|error| error.to_string().contains("b3c24 cannot grow into b3c16")));
+}
+
 #[test]
 fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let config = NetworkConfig {

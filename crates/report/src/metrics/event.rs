@@ -182,6 +182,8 @@ figures! {
         window_calibration_error: f64,
         /// `margin_error` on the training window.
         window_margin_error: f64,
+        /// `brier` on the last positions of random games.
+        random_brier: f64,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use tengen_model::{ConfigError, NetworkConfig};
 use tengen_rules::{SettingError, above, check_setting};
 use tengen_samples::SymmetryMode;
 
@@ -17,6 +18,10 @@ pub struct LoopConfig {
     /// in ascending order. Before the first, `selfplay.search.visits` applies. A run learns fastest with few visits
     /// early and more later.
     pub later_visits: Vec<(u64, u32)>,
+    /// Larger networks during the run: pairs of (positions played, network from then on, such as `b5c64`) in ascending
+    /// order. The larger network starts with the outputs of the smaller one. Before the first, `network` applies. Small
+    /// networks play and learn several times faster while there is little to know.
+    pub grow: Vec<(u64, String)>,
     /// Which mirror image of a position is trained on: `canonical` (the one the search evaluates) or `random`.
     pub symmetry: SymmetryMode,
     /// Training starts once the store has this many positions.
@@ -60,6 +65,7 @@ impl Default for LoopConfig {
             workers: 0,
             groups_per_worker: 1,
             later_visits: Vec::new(),
+            grow: Vec::new(),
             symmetry: SymmetryMode::Canonical,
             start_positions: 2000,
             reuse: 2.0,
@@ -99,6 +105,31 @@ impl LoopConfig {
         check_setting("loop.checkpoints_kept", self.checkpoints_kept, 1..)
     }
 
+    /// Checks that every network can grow into the next one, later in the run.
+    pub(super) fn check_grow(&self, network: &NetworkConfig) -> Result<(), SettingError> {
+        let mut before = (0, network.clone());
+        for (number, (positions, name)) in self.grow.iter().enumerate() {
+            let refuse = |expected: String| {
+                let key = format!("loop.grow[{number}]");
+                Err(SettingError::new(key, format!("[{positions}, {name:?}]"), expected))
+            };
+            let Ok(next) = grown(network, name) else {
+                return refuse("[positions, network] with a network such as \"b5c64\"".to_owned());
+            };
+            if *positions <= before.0 {
+                return refuse(format!(
+                    "more positions than {}, where the network before it begins",
+                    before.0
+                ));
+            }
+            if !before.1.can_grow_into(&next) {
+                return refuse(format!("a larger network than {}", before.1.name()));
+            }
+            before = (*positions, next);
+        }
+        Ok(())
+    }
+
     /// Checks that every entry has visits and more positions than the one before it.
     fn check_later_visits(&self) -> Result<(), SettingError> {
         let mut before = None;
@@ -117,4 +148,14 @@ impl LoopConfig {
         }
         Ok(())
     }
+}
+
+/// A network with the blocks and channels of this name, and otherwise like the first network of the run.
+pub(super) fn grown(first: &NetworkConfig, name: &str) -> Result<NetworkConfig, ConfigError> {
+    let NetworkConfig { blocks, channels, .. } = name.parse()?;
+    Ok(NetworkConfig {
+        blocks,
+        channels,
+        ..first.clone()
+    })
 }

@@ -317,6 +317,18 @@ fn bad_overrides_are_named_with_the_fix() {
         ("window.fraction=nan", "window.fraction is NaN: expected 0 to 1"),
         ("loop.workers=100000", "loop.workers is 100000: expected 0 to 4096"),
         (
+            r#"loop.grow=[[9, "b4c"]]"#,
+            r#"loop.grow[0] is [9, "b4c"]: expected [positions, network] with a network such as "b5c64""#,
+        ),
+        (
+            r#"loop.grow=[[9, "b1c8"]]"#,
+            "loop.grow[0] is [9, \"b1c8\"]: expected a larger network than",
+        ),
+        (
+            r#"loop.grow=[[9, "b90c90"], [9, "b91c90"]]"#,
+            "loop.grow[1] is [9, \"b91c90\"]: expected more positions than 9",
+        ),
+        (
             "loop.later_visits=8",
             "loop.later_visits is 8: expected a list, such as [[100000, 16], [1000000, 32]]",
         ),

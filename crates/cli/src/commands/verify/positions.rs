@@ -1,6 +1,6 @@
 //! `tengen verify --positions`: compares a player with positions whose answers are known.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -32,7 +32,14 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
                 "with_search": searched,
             }))?;
         } else {
-            print(file, &player.name(), labels.len(), read.without_history);
+            let (name, count) = (player.name(), labels.len());
+            output::result(format!("{name} on {count} positions of {}", file.display()));
+            if read.without_history > 0 {
+                output::say(format!(
+                    "left out: {} positions with moves banned by superko for reasons that the file does not tell",
+                    read.without_history
+                ));
+            }
             print_agreement("without search", raw.as_ref());
             print_agreement("with search", Some(&searched));
         }
@@ -40,7 +47,7 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
     Ok(())
 }
 
-/// The answers of the player's network; `None` if it has none.
+/// The answers of the player's network, if it has one.
 fn raw(model: &PlayerSpec, loader: &Loader, labels: &[LabelledPosition]) -> anyhow::Result<Option<Agreement>> {
     if matches!(model.kind, PlayerKind::Gtp(_) | PlayerKind::Random | PlayerKind::Mcts) {
         return Ok(None);
@@ -62,15 +69,6 @@ fn bar(length: usize, what: &'static str) -> indicatif::ProgressBar {
         "{msg} [{bar:30}] {human_pos}/{human_len} positions, {eta} left",
     )
     .with_message(what)
-}
-
-fn print(file: &Path, player: &str, positions: usize, without_history: usize) {
-    output::result(format!("{player} on {positions} positions of {}", file.display()));
-    if without_history > 0 {
-        output::say(format!(
-            "{without_history} more positions are left out: superko bans moves there, and their history is unknown"
-        ));
-    }
 }
 
 fn print_agreement(title: &str, agreement: Option<&Agreement>) {

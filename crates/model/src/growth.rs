@@ -1,0 +1,130 @@
+//! A larger network that starts by computing what a smaller one has learned (after Net2Net, Chen, Goodfellow and
+//! Shlens, 2016).
+//!
+//! The old channels keep their weights and do not see the new ones yet: those weights start at zero. The new channels
+//! see everything and start at random, so that the zero weights have a gradient. A new block starts with a second
+//! normalization scaled by zero, which makes it the identity.
+
+use crate::config::NetworkConfig;
+use crate::layout::POOLED;
+use crate::parameters::Parameter;
+use crate::weights::{Weights, WeightsError};
+
+/// Why a network cannot grow into another one.
+#[derive(Debug, thiserror::Error)]
+pub enum GrowthError {
+    /// The other network is not larger in blocks and channels, or differs otherwise.
+    #[error(
+        "{from} cannot grow into {into}: expected at least as many blocks and channels, and more of one, with the same \
+         inputs, pooling and heads"
+    )]
+    NotLarger {
+        /// The smaller network.
+        from: String,
+        /// The network to grow into.
+        into: String,
+    },
+    /// The larger network is invalid.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+}
+
+impl NetworkConfig {
+    /// Whether a network of this shape can grow into `larger`.
+    pub fn can_grow_into(&self, larger: &NetworkConfig) -> bool {
+        let same = NetworkConfig {
+            blocks: self.blocks,
+            channels: self.channels,
+            ..larger.clone()
+        };
+        &same == self && self != larger && self.blocks <= larger.blocks && self.channels <= larger.channels
+    }
+}
+
+impl Weights {
+    /// Weights of a larger network with the same outputs. The same seed gives the same weights.
+    ///
+    /// # Errors
+    /// [`GrowthError::NotLarger`] unless [`NetworkConfig::can_grow_into`] holds.
+    pub fn grown(&self, larger: &NetworkConfig, seed: u64) -> Result<Weights, GrowthError> {
+        let random = Weights::random(larger, seed)?;
+        let is_new = |parameter: &Parameter| self.get(&parameter.name).is_none();
+        let start = random
+            .parameters()
+            .iter()
+            .zip(random.values())
+            .map(
+                |(parameter, values)| match is_new(parameter) && parameter.name.ends_with("norm2.scale") {
+                    true => vec![0.0; values.len()],
+                    false => values.clone(),
+                },
+            );
+        self.placed_in(&Weights::from_values(larger, start.collect())?)
+    }
+
+    /// These numbers, one for each weight of a network, in the place of those of a larger network, with zeros where old
+    /// outputs would see new inputs. The other numbers stay those of `larger`.
+    ///
+    /// # Errors
+    /// [`GrowthError::NotLarger`] unless [`NetworkConfig::can_grow_into`] holds.
+    pub fn placed_in(&self, larger: &Weights) -> Result<Weights, GrowthError> {
+        if !self.config().can_grow_into(larger.config()) {
+            return Err(GrowthError::NotLarger {
+                from: self.config().name(),
+                into: larger.config().name(),
+            });
+        }
+        let placed = larger.parameters().iter().zip(larger.values()).map(|(new, values)| {
+            let mut values = values.clone();
+            let mut old = self.parameters().iter().zip(self.values());
+            if let Some((old, old_values)) = old.find(|(old, _)| old.name == new.name) {
+                place(old, old_values, new, &mut values);
+            }
+            values
+        });
+        Ok(Weights::from_values(larger.config(), placed.collect())?)
+    }
+}
+
+/// Copies a tensor into a larger one. Old outputs do not see new inputs; new outputs keep their random weights.
+fn place(old: &Parameter, old_values: &[f32], new: &Parameter, values: &mut [f32]) {
+    let inputs = |parameter: &Parameter| parameter.shape.get(1).copied().unwrap_or(1);
+    let kernel: usize = new.shape.iter().skip(2).product();
+    let (old_inputs, new_inputs) = (inputs(old), inputs(new));
+    // The inputs of a layer after pooling are the pooled numbers of all channels, one kind after the other.
+    let kinds = if new.name.ends_with("pool.weight") { POOLED } else { 1 };
+    let (old_channels, new_channels) = (old_inputs / kinds, new_inputs / kinds);
+    for output in 0..old.shape[0] {
+        let row = &mut values[output * new_inputs * kernel..][..new_inputs * kernel];
+        row.fill(0.0);
+        for kind in 0..kinds {
+            let from = (output * old_inputs + kind * old_channels) * kernel;
+            let count = old_channels * kernel;
+            row[kind * new_channels * kernel..][..count].copy_from_slice(&old_values[from..from + count]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_larger_networks_of_the_same_kind_are_grown_into() {
+        let small = NetworkConfig::new(2, 8);
+        let can = |larger: NetworkConfig| small.can_grow_into(&larger);
+        assert!(can(NetworkConfig::new(3, 8)) && can(NetworkConfig::new(2, 9)) && can(NetworkConfig::new(5, 64)));
+        assert!(!can(small.clone()) && !can(NetworkConfig::new(1, 64)) && !can(NetworkConfig::new(9, 4)));
+        let other_heads = NetworkConfig {
+            head_channels: 25,
+            ..NetworkConfig::new(3, 8)
+        };
+        assert!(!can(other_heads));
+        let error = Weights::random(&small, 1)
+            .expect("a good config")
+            .grown(&NetworkConfig::new(1, 8), 1)
+            .err()
+            .map(|error| error.to_string());
+        assert!(error.is_some_and(|text| text.contains("b2c8 cannot grow into b1c8")));
+    }
+}

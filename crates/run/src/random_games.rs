@@ -1,0 +1,167 @@
+//! Can the network still judge positions that it would never play itself? Networks of other programs went blind outside
+//! their own lines. The ends of random games are a simple test: little is left to play for, but no trained player would
+//! come there.
+
+use tengen_evaluator::{Answer, Player, RandomPlayer, Turn};
+use tengen_records::{EndReason, GameKind, GameRecord, PlyRecord};
+use tengen_rng as rng;
+use tengen_rules::{Komi, Position, Rules, Setup, Size};
+use tengen_samples::{SampleConfig, SampleSource};
+
+/// Positions asked about in one validation.
+pub(crate) const RANDOM_SAMPLES: usize = 128;
+
+/// Games on each board.
+const GAMES: usize = 32;
+
+/// Positions of a game that are asked about: the last ones.
+const POSITIONS: usize = 8;
+
+/// Random games end long before this many plies per point.
+const MAX_AREAS: usize = 8;
+
+/// Validations before the first warning.
+const MIN_LOOKS: u32 = 10;
+
+/// Weight of the newest Brier score in the running mean.
+const RATE: f64 = 0.2;
+
+/// The mean Brier score from which the network is said to be blind: that of a coin.
+const WARN_FROM: f64 = 0.25;
+
+/// The last positions of random games on each of these boards; the same for the same seed.
+///
+/// # Errors
+/// If a record cannot become samples, which would be a defect.
+pub(crate) fn random_games(sizes: &[Size], rules: Rules, seed: u64) -> anyhow::Result<SampleSource> {
+    let mut source = SampleSource::new(SampleConfig::default());
+    for &size in sizes {
+        let games: Vec<GameRecord> = (0..GAMES as u64)
+            .map(|number| random_game(size, rules, rng::fold(seed, &[size.area() as u64, number])))
+            .collect::<Result<_, _>>()?;
+        let scored: Vec<GameRecord> = games
+            .into_iter()
+            .filter(|game| game.score_half_points.is_some())
+            .collect();
+        source.add_games(&size.to_string(), &scored)?;
+    }
+    Ok(source)
+}
+
+fn random_game(size: Size, rules: Rules, seed: u64) -> anyhow::Result<GameRecord> {
+    let mut position = Position::with_rules(size, rules);
+    let komi = Komi::from_half_points(1);
+    let mut player = RandomPlayer::new(None);
+    let mut moves = Vec::new();
+    while !position.is_over() && moves.len() < MAX_AREAS * size.area() {
+        let turn = Turn {
+            slot: 0,
+            game: 0,
+            seed,
+            position: &position,
+            komi,
+        };
+        let Some(Answer::Play(choice)) = player.choose(&[turn])?.pop() else {
+            break;
+        };
+        position.try_play(choice.mv)?;
+        moves.push(choice.mv);
+    }
+    let asked_from = moves.len().saturating_sub(POSITIONS);
+    let ply = |(number, &mv): (usize, _)| PlyRecord {
+        weight: if number >= asked_from { 1.0 } else { 0.0 },
+        ..PlyRecord::bare(mv)
+    };
+    let mut game = GameRecord {
+        game_id: format!("random-{seed:016x}"),
+        size,
+        rules: rules.to_string(),
+        komi,
+        score_half_points: None,
+        seed: seed.cast_signed(),
+        black_model: "random".to_owned(),
+        white_model: "random".to_owned(),
+        config_id: String::new(),
+        start_time_ms: 0,
+        end_reason: EndReason::PlyLimit,
+        kind: GameKind::Match,
+        opening_plies: 0,
+        setup: Setup::EVEN,
+        plies: moves.iter().enumerate().map(ply).collect(),
+        ownership: Vec::new(),
+        origin: None,
+    };
+    game.set_end(&position, EndReason::PlyLimit);
+    Ok(game)
+}
+
+/// Watches the Brier score on random games, and warns once if it stays as bad as a coin's.
+#[derive(Debug, Default)]
+pub(crate) struct Blindness {
+    brier: f64,
+    looks: u32,
+    warned: bool,
+}
+
+impl Blindness {
+    /// Takes in a Brier score. Returns a warning the first time that their mean is too high.
+    pub(crate) fn look(&mut self, brier: f64) -> Option<String> {
+        if !brier.is_finite() {
+            return None;
+        }
+        self.looks += 1;
+        self.brier += (brier - self.brier) * RATE.max(1.0 / f64::from(self.looks));
+        if self.warned || self.looks < MIN_LOOKS || self.brier < WARN_FROM {
+            return None;
+        }
+        self.warned = true;
+        Some(format!(
+            "warning: at the end of random games the network is no better at telling who wins than a coin (Brier score \
+             {:.2}): it may have gone blind outside its own lines; raise selfplay.opening.random_share or \
+             max_random_plies",
+            self.brier
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tengen_samples::SymmetryMode;
+
+    #[test]
+    fn random_games_end_and_only_their_ends_are_asked() {
+        let sizes = [Size::square(5).expect("a board"), Size::square(7).expect("a board")];
+        let source = random_games(&sizes, Rules::tromp_taylor(), 1).expect("games");
+        assert_eq!(source.games(), 2 * GAMES, "every game ended and was scored");
+        let samples = source
+            .draw_samples(8192, 5, SymmetryMode::Canonical)
+            .expect("positions");
+        let distinct: BTreeSet<String> = samples.iter().map(|sample| format!("{sample:?}")).collect();
+        let asked = 2 * GAMES * POSITIONS;
+        assert!(
+            (asked / 2..=asked).contains(&distinct.len()),
+            "{} of {asked}",
+            distinct.len()
+        );
+        let draw = |source: &SampleSource| source.draw_samples(64, 5, SymmetryMode::Canonical).expect("positions");
+        let again = random_games(&sizes, Rules::tromp_taylor(), 1).expect("games");
+        assert_eq!(draw(&source), draw(&again), "the same seed gives the same games");
+    }
+
+    #[test]
+    fn a_network_that_stays_blind_is_told_once() {
+        let warnings = |scores: &[f64]| {
+            let mut blindness = Blindness::default();
+            scores.iter().filter(|&&score| blindness.look(score).is_some()).count()
+        };
+        assert_eq!(warnings(&[0.4; 40]), 1);
+        assert_eq!(warnings(&[0.4; 9]), 0, "a young network may be blind");
+        assert_eq!(warnings(&[0.05; 40]), 0);
+        assert_eq!(warnings(&[f64::NAN; 40]), 0);
+        let mut one_bad = [0.05; 40];
+        one_bad[20] = 0.9;
+        assert_eq!(warnings(&one_bad), 0, "one look proves nothing");
+    }
+}
