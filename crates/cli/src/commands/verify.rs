@@ -1,4 +1,4 @@
-//! `tengen verify`: compares a player with what is known about a small board, or with positions with known answers.
+//! `tengen verify`: compares a player with what is known about a small board or about positions.
 
 mod positions;
 
@@ -22,11 +22,11 @@ use crate::{arguments, output};
 /// the model contradicts theory.
 ///
 /// With --positions, the questions are the positions of a file: rows of `tengen data solve` or `tengen data export
-/// --what positions` (Parquet), or SGF nodes with V (score after komi, positive for Black), GB, GW, DM (who wins), or TE
-/// on the right moves among their children. The answers of the network alone and of the search are compared with the
-/// labels: the share of right moves, the divergence of the policy, the Brier score of the value, and the error of the
-/// score, each with half of its 95% interval. Solved positions are asked with the komi at which the side to move just
-/// wins and with the one at which it just loses.
+/// --what positions` (Parquet), or SGF nodes with V (score after komi, positive for Black), GB, GW, DM (who wins), or
+/// TE on the right moves. The answers of the network alone and of the search are compared with the labels: the share of
+/// right moves, the divergence of the policy, the Brier score of the value, and the error of the score, each with half
+/// of its 95% interval. Solved positions are asked with the komi at which the side to move just wins and with the one
+/// at which it just loses.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen verify --model store:data/runs/demo --board 5x5
