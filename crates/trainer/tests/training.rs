@@ -105,6 +105,7 @@ fn the_first_losses_are_those_of_uniform_predictions() {
 fn a_trainer_that_grows_goes_on_where_it_was() {
     let batch = batch("5x5", &["5x5"; 32], 1);
     let mut small = trainer(quick());
+    let new = small.validate(&batch).expect("a good batch");
     for _ in 0..40 {
         small.step(&batch).expect("a good batch");
     }
@@ -124,9 +125,10 @@ fn a_trainer_that_grows_goes_on_where_it_was() {
     for _ in 0..40 {
         let losses = grown.step(&batch).expect("a good batch");
         assert_eq!(losses, resumed.step(&batch).expect("a good batch"));
+        let forgot = losses.total > 0.3 * new.losses.total;
         assert!(
-            losses.total < before.losses.total + 0.2,
-            "growing must not disturb what was learned: {losses:?}"
+            !forgot,
+            "growing must not disturb what was learned: {losses:?}, {new:?}"
         );
     }
     let later = grown.validate(&batch).expect("a good batch");
