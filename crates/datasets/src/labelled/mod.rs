@@ -27,7 +27,7 @@ pub struct LabelledError {
 /// Reads labelled positions from a Parquet file of `tengen data export --what positions` or `tengen data solve`, from
 /// the folder of such a dataset, or from an SGF file.
 ///
-/// In SGF, a node on the main line is labelled by the properties of the standard (FF[4]): `V` is the score after komi,
+/// In SGF, a node on the main line is labelled by the properties of the standard, FF 4: `V` is the score after komi,
 /// positive for Black; `GB`, `GW`, and `DM` say that Black or White wins or that neither does; and moves in the node's
 /// children that are marked with `TE` are the right ones.
 ///
