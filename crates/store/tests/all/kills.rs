@@ -59,12 +59,13 @@ fn killed_writers_leave_nothing_partial() {
     let store = Store::open(&location, Create::Always).unwrap();
     let mut random = Random::new(3);
     let mut seen = BTreeSet::new();
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         for mut child in [
             start_helper("kills::endless_writer", &location),
             start_helper("kills::endless_writer", &location),
         ] {
-            std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+            // Later writers live longer, so that some get to their checkpoint even on a busy machine.
+            std::thread::sleep(Duration::from_micros(random.below(20_000 + 4_000 * round) as u64));
             read_new(&store, &mut seen);
             child.kill().unwrap();
             child.wait().unwrap();
