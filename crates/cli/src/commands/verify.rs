@@ -32,8 +32,7 @@ use crate::{arguments, output};
   tengen verify --model store:data/runs/demo --board 5x5
   tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 \\
       --board 5x5 --games 20 --json
-  tengen verify --model store:data/runs/demo \\
-      --positions data/suites/positions/solved-4x4.parquet
+  tengen verify --model store:data/runs/demo --positions data/positions
 
 --model takes a PLAYER as in `tengen match`; without ,visits=N it searches
 64 visits per move.")]

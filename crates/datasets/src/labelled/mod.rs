@@ -31,8 +31,9 @@ pub struct LabelledError {
 /// positive for Black; `GB`, `GW`, and `DM` say that Black or White wins or that neither does; and moves in the node's
 /// children that are marked with `TE` are the right ones.
 ///
-/// A row of a solved dataset gives two positions: one with the komi at which the side to move just wins, where only the
-/// best moves are right, and one with the komi at which it just loses, where no move is.
+/// A row of a solved dataset is replayed under Tromp-Taylor rules. It gives two positions: one with the komi at which
+/// the side to move just wins, where only the best moves are right, and one with the komi at which it just loses, where
+/// no move is.
 ///
 /// # Errors
 /// [`LabelledError`] says what was expected if a file cannot be read, is of another kind, or has no labels.
