@@ -36,6 +36,6 @@ pub use device::{
 };
 pub use heads::Outputs;
 pub use inputs::NetworkInputs;
-pub use network::{Mode, Network};
+pub use network::{Matrix, Mode, Network};
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use value::{Value, log_results};

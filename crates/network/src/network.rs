@@ -19,6 +19,18 @@ use crate::tower::forward;
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
 
+/// A matrix among the trained values: one row for each output of its layer, one column for each input. A kernel has a
+/// column for each input channel and offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// Where its first value is in [`Network::trained`]; the others follow row by row.
+    pub start: usize,
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+}
+
 /// Which mean and variance normalize the activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -130,6 +142,37 @@ impl Network {
             .filter(|parameter| parameter.role != Role::Statistic);
         let marks = trained.flat_map(|p| std::iter::repeat_n(f32::from(p.role == Role::Weight), p.len()));
         Tensor::from_slice(&marks.collect::<Vec<f32>>()).to_device(self.device)
+    }
+
+    /// The weight matrices of the hidden layers: those of the tower's blocks and the first layers of the heads.
+    pub fn hidden_matrices(&self) -> Vec<Matrix> {
+        let layers = self.layout.layers();
+        let blocks = layers.blocks.iter().flat_map(|block| {
+            let pool = block.pool.as_ref().map(|pool| pool.weight);
+            [Some(block.first.weight), Some(block.second.weight), pool]
+        });
+        let heads = [layers.heads.conv.weight, layers.heads.hidden.weight].map(Some);
+        let hidden: Vec<TensorIndex> = blocks.chain(heads).flatten().collect();
+        let starts = self.parameters().iter().scan(0, |start, parameter| {
+            let own = *start;
+            *start += if parameter.role == Role::Statistic {
+                0
+            } else {
+                parameter.len()
+            };
+            Some(own)
+        });
+        let starts: Vec<usize> = starts.collect();
+        let matrix = |index: TensorIndex| {
+            let parameter = self.layout.parameter(index);
+            let rows = parameter.shape[0];
+            Matrix {
+                start: starts[index.get()],
+                rows,
+                columns: parameter.len() / rows,
+            }
+        };
+        hidden.into_iter().map(matrix).collect()
     }
 
     /// A copy of the network's current weights.

@@ -75,6 +75,9 @@ impl SearchMethod {
 ///
 /// Edges are indices into the arrays of the tree, as in [`Tree::edges`].
 pub(crate) trait Method: Debug + Send + Sync {
+    /// Sets how large noise is in the searches that follow, from 0 to 1, if the settings ask for noise.
+    fn set_noise(&mut self, scale: f32);
+
     /// Prepares for `visits` new visits of a root that has just been evaluated, and adds noise if the settings ask for
     /// it. The root may already have visits, from a kept tree.
     fn begin(&mut self, tree: &mut Tree, visits: u32, rng: &mut Rng);

@@ -145,6 +145,12 @@ impl Search {
             .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
     }
 
+    /// Sets the size of the noise in the searches that follow: 0 is none, 1 (the start) is all that the settings ask
+    /// for. With [`SearchMethod::Gumbel`](crate::SearchMethod::Gumbel) it is a temperature.
+    pub fn set_noise(&mut self, scale: f32) {
+        self.method.set_noise(scale);
+    }
+
     /// Sets everything except the tree for the search of a position.
     fn begin(&mut self, position: &Position, komi: Komi, visits: u32, rng: Rng) {
         assert!(!position.is_over(), "a finished game has no move to search for");

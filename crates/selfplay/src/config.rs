@@ -43,6 +43,9 @@ pub struct SelfPlayConfig {
     /// Visits of the other searches, if fewer than the model's; their positions are never trained on. Usual: 2 to 6 for
     /// 8 to 16 visits. Larger plays those moves better at a higher cost.
     pub cheap_visits: u32,
+    /// The size of the noise in cheap searches, 0 to 1. Usual: 1. With few visits, 1 draws their moves from the network's
+    /// policy; smaller prefers its likeliest moves, so that games have fewer mistakes, and 0 always plays the best move.
+    pub cheap_noise: f32,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.
     pub policy_cut: f32,
@@ -74,6 +77,10 @@ pub struct OpeningConfig {
     /// The share of games, 0 to 1, that begin with random plies. Usual: 0.3. Larger shows the network more unusual
     /// positions and fewer of its own choosing.
     pub random_share: f64,
+    /// The share of games, 0 to 1, that begin from a position of one of the group's last games, with komi drawn around
+    /// the network's expected margin of it. Usual: 0. Larger plays more even games in the middle and at the end. The
+    /// moves before it are not used for training again.
+    pub fork_share: f64,
     /// The maximum number of random plies in such a game; 1 to 1000; the number is uniform from 1 to this. Usual: 4 on
     /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
     /// not used for training.
@@ -84,6 +91,7 @@ impl Default for OpeningConfig {
     fn default() -> Self {
         Self {
             random_share: 0.3,
+            fork_share: 0.0,
             max_random_plies: 4,
         }
     }
@@ -135,6 +143,7 @@ impl Default for SelfPlayConfig {
             decided_weight: 1.0,
             full_share: 1.0,
             cheap_visits: 4,
+            cheap_noise: 1.0,
             policy_cut: 0.005,
             cache_mib: 16,
             search: SearchConfig::default(),
@@ -166,10 +175,12 @@ impl Settings {
         check_setting("selfplay.decided_value", config.decided_value, 0.0..=1.0)?;
         check_setting("selfplay.decided_weight", config.decided_weight, 0.0..=1.0)?;
         check_setting("selfplay.full_share", config.full_share, above(0.0, 1.0))?;
+        check_setting("selfplay.cheap_noise", config.cheap_noise, 0.0..=1.0)?;
         check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
         check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
         let opening = &config.opening;
         check_setting("selfplay.opening.random_share", opening.random_share, 0.0..=1.0)?;
+        check_setting("selfplay.opening.fork_share", opening.fork_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.max_random_plies", opening.max_random_plies, 1..=1000)?;
         let komi = &config.komi;
         check_setting("selfplay.komi.uniform_share", komi.uniform_share, 0.0..=1.0)?;

@@ -6,6 +6,7 @@ use tengen_rules::{Color, Komi, Position, Rules};
 use tengen_search::{Search, SearchResult};
 
 use crate::config::Settings;
+use crate::forks::EarlierGames;
 use crate::setup::{self, KomiPlan};
 
 /// The place of a game in a run; together with the run's seed it determines all of the game's random numbers.
@@ -106,13 +107,18 @@ pub(crate) enum Progress {
 }
 
 impl Game {
-    /// Begins a game: draws its board, plays its random plies and draws its komi.
-    pub(crate) fn begin(address: GameAddress, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) -> Self {
+    /// Begins a game: draws its board, plays its opening plies and draws its komi.
+    pub(crate) fn begin(
+        address: GameAddress,
+        settings: &Settings,
+        run: &RunIdentity,
+        (terms, earlier): (Terms<'_>, &EarlierGames),
+    ) -> Self {
         let mut rng = address.stream(run.seed, STREAM_SETUP);
         let size = setup::draw_size(settings, &mut rng);
         let mut position = Position::with_rules(size, run.rules).between_machines();
         let config = &settings.config;
-        let opening_plies = setup::play_random_opening(&config.opening, &mut position, &mut rng);
+        let opening_plies = setup::play_opening(&config.opening, earlier, &mut position, &mut rng);
         let komi = setup::draw_komi(&config.komi, size, opening_plies, terms.fair_komi.of(size), &mut rng);
         let random = |&mv| PlyRecord {
             flags: OPENING,
@@ -135,6 +141,8 @@ impl Game {
         let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
         match self.komi {
             KomiPlan::Known(komi) => {
+                let cheap = self.is_cheap(settings, run, terms.visits);
+                search.set_noise(if cheap { settings.config.cheap_noise } else { 1.0 });
                 search.restart(&self.position, komi, self.visits(settings, run, terms.visits), rng);
             }
             KomiPlan::AroundNetwork { .. } => {

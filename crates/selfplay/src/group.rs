@@ -10,6 +10,7 @@ use tengen_search::{EvaluationCache, PredictError, Predictor, Request, Round, Se
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
+use crate::forks::EarlierGames;
 use crate::game::{Game, GameAddress, Progress, RunIdentity, Terms};
 use crate::model::ModelUpdate;
 use crate::snapshot::{GameSnapshot, GroupSnapshot, SnapshotError};
@@ -44,6 +45,8 @@ pub struct Group {
     slots: Vec<Slot>,
     /// Games from a snapshot that are waiting for a slot.
     queue: VecDeque<Game>,
+    /// The games that new ones may begin from; empty if none do.
+    earlier: EarlierGames,
     next_index: u64,
     /// The total number of games to begin; `None` for no limit.
     quota: Option<u64>,
@@ -112,6 +115,7 @@ impl Group {
             model,
             slots: Vec::new(),
             queue: VecDeque::new(),
+            earlier: EarlierGames::default(),
             next_index: 0,
             quota: setup.quota,
             cache,
@@ -207,7 +211,8 @@ impl Group {
             index: self.next_index,
         };
         self.next_index += 1;
-        Some(Game::begin(address, &self.settings, &self.run, terms(&self.model)))
+        let start = (terms(&self.model), &self.earlier);
+        Some(Game::begin(address, &self.settings, &self.run, start))
     }
 
     /// Runs one slot until it has a request; `None` if it has no game or the cache answers all of this step's searches.
@@ -237,6 +242,9 @@ impl Group {
             Progress::Ended(record) => {
                 let address = game.address;
                 self.count_end(&record);
+                if self.settings.config.opening.fork_share > 0.0 && record.is_finished() {
+                    self.earlier.add(record.size, record.plies.iter().map(|ply| ply.mv));
+                }
                 self.finished.push(FinishedGame {
                     address,
                     record: *record,
@@ -273,6 +281,7 @@ impl Group {
             number: self.number,
             next_index: self.next_index,
             games: games.map(GameSnapshot::of).collect(),
+            earlier: self.earlier.clone(),
         }
     }
 
@@ -285,6 +294,7 @@ impl Group {
         self.session = snapshot.session;
         self.number = snapshot.number;
         self.next_index = snapshot.next_index;
+        self.earlier = snapshot.earlier.clone();
         Ok(())
     }
 

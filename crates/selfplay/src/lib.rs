@@ -20,6 +20,7 @@
 mod config;
 mod counters;
 mod error;
+mod forks;
 mod game;
 mod generate;
 mod generator;

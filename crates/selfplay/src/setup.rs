@@ -4,6 +4,7 @@ use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Komi, Move, Position, Size};
 
 use crate::config::{KomiConfig, OpeningConfig, Settings};
+use crate::forks::EarlierGames;
 
 /// The komi of a new game.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +30,25 @@ pub(crate) fn draw_size(settings: &Settings, rng: &mut Rng) -> Size {
     settings.boards[settings.boards.len() - 1].0
 }
 
+/// Plays the first plies of a game that are not searched, on an empty board; returns their number.
+pub(crate) fn play_opening(
+    config: &OpeningConfig,
+    earlier: &EarlierGames,
+    position: &mut Position,
+    rng: &mut Rng,
+) -> u16 {
+    // Without forks, nothing is drawn, so that games are the same as before there were any.
+    if config.fork_share > 0.0 && rng::unit_f64(rng) < config.fork_share {
+        let plies = earlier.play_into(position, rng);
+        if plies > 0 {
+            return plies;
+        }
+    }
+    play_random_opening(config, position, rng)
+}
+
 /// Plays the random plies of a game, if it has any, on an empty board; returns their number.
-pub(crate) fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mut Rng) -> u16 {
+fn play_random_opening(config: &OpeningConfig, position: &mut Position, rng: &mut Rng) -> u16 {
     if config.max_random_plies == 0 || rng::unit_f64(rng) >= config.random_share {
         return 0;
     }
@@ -93,6 +111,7 @@ mod tests {
     fn random_openings_have_the_configured_share_and_never_end_the_game() {
         let config = OpeningConfig {
             random_share: 0.3,
+            fork_share: 0.0,
             max_random_plies: 4,
         };
         let mut rng = rng::stream(1, &[]);
@@ -112,6 +131,7 @@ mod tests {
         let mut single = Position::new(Size::square(1).unwrap());
         let config = OpeningConfig {
             random_share: 1.0,
+            fork_share: 0.0,
             max_random_plies: 4,
         };
         assert_eq!(

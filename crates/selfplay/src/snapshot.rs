@@ -6,6 +6,7 @@ use thiserror::Error;
 use tengen_records::PlyRecord;
 use tengen_rules::{Komi, Move, Position, Rules, Size};
 
+use crate::forks::EarlierGames;
 use crate::game::{Game, GameAddress};
 use crate::setup::KomiPlan;
 
@@ -33,6 +34,9 @@ pub struct GroupSnapshot {
     pub next_index: u64,
     /// The games, in the order of their slots.
     pub games: Vec<GameSnapshot>,
+    /// The finished games that new ones may begin from.
+    #[serde(default, skip_serializing_if = "EarlierGames::is_empty")]
+    pub(crate) earlier: EarlierGames,
 }
 
 /// One game in flight: its moves with their search results, and its settings. Its random numbers follow from its

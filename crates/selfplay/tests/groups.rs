@@ -139,6 +139,29 @@ fn a_share_of_the_searches_is_full_and_only_those_are_trained_on() {
 }
 
 #[test]
+fn cheap_searches_without_noise_play_the_same_moves() {
+    let distinct_games = |cheap_noise: f32| {
+        let mut config = config(&["3x3"]);
+        config.decided_value = 1.0;
+        config.full_share = 1e-6;
+        config.cheap_visits = 3;
+        config.cheap_noise = cheap_noise;
+        config.opening.random_share = 0.0;
+        config.komi.uniform_share = 0.0;
+        config.komi.spread = 0.0;
+        config.komi.fixed_fair = Some(0.0);
+        let (mut group, _) = group(&config, Some(20), scripted(3));
+        let games = play_out(&mut group, &mut ScriptedPredictor::new(3));
+        let moves = games
+            .iter()
+            .map(|game| game.record.plies.iter().map(|ply| ply.mv).collect());
+        moves.collect::<std::collections::HashSet<Vec<Move>>>().len()
+    };
+    assert_eq!(distinct_games(0.0), 1);
+    assert!(distinct_games(1.0) > 10);
+}
+
+#[test]
 fn a_decided_game_is_searched_with_fewer_visits() {
     let mut config = config(&["3x3"]);
     config.decided_value = 0.3;
@@ -161,7 +184,8 @@ fn a_decided_game_is_searched_with_fewer_visits() {
 
 #[test]
 fn stopping_and_resuming_does_not_change_games() {
-    let config = config(&["4x4"]);
+    let mut config = config(&["4x4"]);
+    config.opening.fork_share = 0.3;
     let mut predictor = ScriptedPredictor::new(4);
     let (mut straight, _) = group(&config, Some(20), scripted(4));
     let expected = play_out(&mut straight, &mut predictor);
@@ -180,6 +204,33 @@ fn stopping_and_resuming_does_not_change_games() {
         games.sort_by_key(|game| game.address);
         assert_eq!(games, expected, "after {steps} steps");
     }
+}
+
+#[test]
+fn forks_begin_with_the_moves_of_an_earlier_game() {
+    let mut config = config(&["4x4"]);
+    config.opening.fork_share = 0.5;
+    config.opening.random_share = 0.0;
+    let (mut group, _) = group(&config, Some(60), scripted(4));
+    let mut predictor = ScriptedPredictor::new(4);
+    let mut finished: Vec<Vec<Move>> = Vec::new();
+    let mut forks = 0;
+    while !group.is_done() {
+        for game in group.step(&mut predictor).unwrap() {
+            let moves: Vec<Move> = game.record.plies.iter().map(|ply| ply.mv).collect();
+            let opening = &moves[..usize::from(game.record.opening_plies)];
+            if !opening.is_empty() {
+                forks += 1;
+                assert!(
+                    finished.iter().any(|earlier| earlier.starts_with(opening)),
+                    "{opening:?} begins no earlier game"
+                );
+            }
+            game.record.validate().unwrap();
+            finished.push(moves);
+        }
+    }
+    assert!((10..50).contains(&forks), "{forks} of 60 games");
 }
 
 #[test]

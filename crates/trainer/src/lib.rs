@@ -10,6 +10,7 @@ mod checkpoint;
 mod config;
 mod growth;
 mod loss;
+mod muon;
 mod optimizer;
 mod targets;
 mod trainer;

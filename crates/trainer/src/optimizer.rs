@@ -3,7 +3,10 @@
 
 use tch::Tensor;
 
+use tengen_network::Network;
+
 use crate::config::{Optimizer, TrainerConfig};
+use crate::muon::Matrices;
 
 /// Keeps the denominator of AdamW away from zero.
 const ADAM_EPSILON: f64 = 1e-8;
@@ -15,17 +18,32 @@ pub(crate) struct OptimizerState {
     pub(crate) moments: Vec<(&'static str, Tensor)>,
     /// 1 where weight decay applies.
     decayed: Tensor,
+    /// What Muon changes; nothing with other optimizers.
+    matrices: Matrices,
 }
 
 impl OptimizerState {
+    /// A fresh state, all zero, for the weights of this network.
+    pub(crate) fn new(optimizer: Optimizer, network: &Network) -> OptimizerState {
+        let matrices = match optimizer {
+            Optimizer::Muon => Matrices::new(&network.hidden_matrices()),
+            Optimizer::AdamW | Optimizer::Sgd => Matrices::default(),
+        };
+        OptimizerState::of(optimizer, network.decayed(), matrices)
+    }
+
     /// A fresh state, all zero. `decayed` is 1 for each weight that weight decay shrinks.
-    pub(crate) fn new(optimizer: Optimizer, decayed: Tensor) -> OptimizerState {
+    fn of(optimizer: Optimizer, decayed: Tensor, matrices: Matrices) -> OptimizerState {
         let names: &[&'static str] = match optimizer {
-            Optimizer::AdamW => &["mean", "square"],
+            Optimizer::AdamW | Optimizer::Muon => &["mean", "square"],
             Optimizer::Sgd => &["momentum"],
         };
         let moments = names.iter().map(|&name| (name, decayed.zeros_like())).collect();
-        OptimizerState { moments, decayed }
+        OptimizerState {
+            moments,
+            decayed,
+            matrices,
+        }
     }
 
     /// Changes `weights` in place by one step at this learning rate; `step` counts from 0. Gradients must be disabled.
@@ -39,13 +57,13 @@ impl OptimizerState {
         let shrink = &self.decayed * (-rate * config.weight_decay) + 1.0;
         let _ = weights.g_mul_(&shrink);
         match config.optimizer {
-            Optimizer::AdamW => self.adam(weights, gradient, config, rate, step),
+            Optimizer::AdamW | Optimizer::Muon => self.adam(weights, gradient, config, (step, rate)),
             Optimizer::Sgd => self.momentum(weights, gradient, config, rate),
         }
     }
 
-    /// Kingma and Ba (2015), algorithm 1.
-    fn adam(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, rate: f64, step: u64) {
+    /// Kingma and Ba (2015), algorithm 1, except for the matrices of Muon.
+    fn adam(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, (step, rate): (u64, f64)) {
         let power = i32::try_from(step + 1).unwrap_or(i32::MAX);
         let (correction1, correction2) = (1.0 - config.beta1.powi(power), 1.0 - config.beta2.powi(power));
         let [(_, mean), (_, square)] = self.moments.as_mut_slice() else {
@@ -54,7 +72,9 @@ impl OptimizerState {
         let _ = mean.lerp_(gradient, 1.0 - config.beta1);
         let _ = square.lerp_(&gradient.square(), 1.0 - config.beta2);
         let denominator = square.sqrt() * (1.0 / correction2.sqrt()) + ADAM_EPSILON;
-        let _ = weights.g_sub_(&(&*mean / denominator * (rate / correction1)));
+        let mut change = &*mean / denominator * (rate / correction1);
+        self.matrices.replace(&mut change, mean, gradient, config.beta1, rate);
+        let _ = weights.g_sub_(&change);
     }
 
     fn momentum(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, rate: f64) {
@@ -99,7 +119,11 @@ mod tests {
             weight_decay: 0.5,
             ..TrainerConfig::default()
         };
-        let mut state = OptimizerState::new(Optimizer::AdamW, Tensor::from_slice(&[1.0f32, 0.0]));
+        let mut state = OptimizerState::of(
+            Optimizer::AdamW,
+            Tensor::from_slice(&[1.0f32, 0.0]),
+            Matrices::default(),
+        );
         let mut weights = Tensor::from_slice(&[2.0f32, 2.0]);
         let (mut m, mut v, mut expected) = ([0.0f64; 2], [0.0f64; 2], [2.0f64, 2.0]);
         for step in 0..5u64 {

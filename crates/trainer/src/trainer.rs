@@ -62,7 +62,7 @@ impl Trainer {
         let threads = ThreadLimit::new(config.threads);
         let precision = config.precision.for_training(device, weights.config().channels);
         let network = Network::new(weights, device, precision);
-        let optimizer = OptimizerState::new(config.optimizer, network.decayed());
+        let optimizer = OptimizerState::new(config.optimizer, &network);
         let average = Average {
             trained: network.trained().copy(),
             statistics: network.statistics().copy(),

@@ -184,6 +184,13 @@ fn a_tiny_batch_is_overfitted() {
         ),
         (
             TrainerConfig {
+                optimizer: Optimizer::Muon,
+                ..quick()
+            },
+            ["5x5"; 8],
+        ),
+        (
+            TrainerConfig {
                 precision: PrecisionChoice::Bf16,
                 ..quick()
             },
@@ -232,7 +239,7 @@ fn averaged_weights_predict_what_was_learned() {
 
 #[test]
 fn a_restored_trainer_continues_bit_for_bit() {
-    for optimizer in [Optimizer::AdamW, Optimizer::Sgd] {
+    for optimizer in [Optimizer::AdamW, Optimizer::Sgd, Optimizer::Muon] {
         let batches: Vec<_> = (0..6).map(|seed| batch("5x5", &["5x5"; 8], seed)).collect();
         let mut straight = trainer(TrainerConfig { optimizer, ..quick() });
         for batch in &batches[..3] {

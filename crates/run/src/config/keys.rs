@@ -271,7 +271,7 @@ mod tests {
             assert_eq!(key.is_section, is_section, "{path}");
         }
         assert!(leaves().all(|path| default_of(path).is_none_or(|default| !default.is_table())));
-        assert_eq!(choices("training.optimizer"), ["adamw", "sgd"]);
+        assert_eq!(choices("training.optimizer"), ["adamw", "sgd", "muon"]);
         assert!(choices("budget.minutes").is_empty());
     }
 

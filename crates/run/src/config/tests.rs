@@ -290,11 +290,11 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             "training.optimizer=adam",
-            "training.optimizer is \"adam\": expected adamw or sgd",
+            "training.optimizer is \"adam\": expected adamw, sgd or muon",
         ),
         (
             "training.optimizer=3",
-            "training.optimizer is \"3\": expected adamw or sgd",
+            "training.optimizer is \"3\": expected adamw, sgd or muon",
         ),
         (
             "training.learning_rate=fast",

@@ -17,6 +17,8 @@ use below::{Parts, Selector, Sigma};
 pub(super) struct Gumbel {
     /// The most candidates.
     most: u32,
+    /// The factor of the noise.
+    noise_scale: f32,
     with_noise: bool,
     sigma: Sigma,
     selector: Selector,
@@ -36,6 +38,11 @@ pub(super) struct Gumbel {
 }
 
 impl Method for Gumbel {
+    /// Plays are drawn from the policy to the power of 1 / `scale` if the visits do not decide between them.
+    fn set_noise(&mut self, scale: f32) {
+        self.noise_scale = scale;
+    }
+
     /// Draws the noise and chooses the candidates.
     ///
     /// If there are at least two candidates, the pass is always one: it ends the game after a pass, and an untrained
@@ -49,8 +56,9 @@ impl Method for Gumbel {
         self.before.clear();
         self.before.extend(tree.edges(ROOT).map(|edge| tree.edge_visits(edge)));
         self.noise.clear();
+        let (scale, noisy) = (self.noise_scale, self.with_noise && self.noise_scale > 0.0);
         self.noise
-            .extend((0..count).map(|_| if self.with_noise { rng::gumbel(rng) as f32 } else { 0.0 }));
+            .extend((0..count).map(|_| if noisy { scale * rng::gumbel(rng) as f32 } else { 0.0 }));
         let candidates = (self.most.min(visits).max(1) as usize).min(count);
         self.considered.clear();
         self.considered.extend(0..count as u16);
@@ -145,6 +153,7 @@ impl Gumbel {
     pub(super) fn new(config: &SearchConfig) -> Gumbel {
         Gumbel {
             most: config.candidates,
+            noise_scale: 1.0,
             with_noise: config.noise,
             sigma: Sigma {
                 c_visit: config.c_visit,

@@ -20,7 +20,9 @@ const NOISE_WEIGHT: f64 = 10.83;
 pub(super) struct Puct {
     c_puct: f32,
     fpu_reduction: f32,
-    noise: bool,
+    /// The share of noise in the root's priors.
+    noise: f32,
+    with_noise: bool,
 }
 
 impl Puct {
@@ -28,7 +30,8 @@ impl Puct {
         Puct {
             c_puct: config.c_puct,
             fpu_reduction: config.fpu_reduction,
-            noise: config.noise,
+            noise: NOISE_SHARE,
+            with_noise: config.noise,
         }
     }
 
@@ -55,9 +58,13 @@ impl Puct {
 }
 
 impl Method for Puct {
+    fn set_noise(&mut self, scale: f32) {
+        self.noise = NOISE_SHARE * scale;
+    }
+
     fn begin(&mut self, tree: &mut Tree, _visits: u32, rng: &mut Rng) {
-        if self.noise {
-            add_noise(tree, rng);
+        if self.with_noise && self.noise > 0.0 {
+            add_noise(tree, self.noise, rng);
         }
     }
 
@@ -110,13 +117,13 @@ impl Method for Puct {
     }
 }
 
-/// Mixes Dirichlet noise into the priors of the root.
-fn add_noise(tree: &mut Tree, rng: &mut Rng) {
+/// Mixes a share of Dirichlet noise into the priors of the root.
+fn add_noise(tree: &mut Tree, share: f32, rng: &mut Rng) {
     let edges = tree.edges(ROOT);
     let shape = NOISE_WEIGHT / edges.len() as f64;
     let draws: Vec<f64> = edges.clone().map(|_| rng::gamma(rng, shape)).collect();
     let sum: f64 = draws.iter().sum();
     for (edge, draw) in edges.zip(draws) {
-        tree.mix_prior(edge, NOISE_SHARE, (draw / sum) as f32);
+        tree.mix_prior(edge, share, (draw / sum) as f32);
     }
 }
