@@ -13,6 +13,9 @@ pub struct Sample {
     pub policy: Vec<(u16, f32)>,
     /// 1 if there is a policy target, else 0.
     pub policy_weight: f32,
+    /// The opponent's policy at the next turn, like [`policy`](Self::policy); empty if there is none, or nobody asked
+    /// for it.
+    pub reply: Vec<(u16, f32)>,
     /// The mover's score minus the opponent's at the end of the game, in points, without the points in
     /// [`Features::komi`]; clamped to plus or minus the number of points. 0 if `result_weight` is 0.
     pub board_margin: i32,

@@ -18,6 +18,8 @@ pub struct TrainingBatch {
     pub policy: Array2<f32>,
     /// 1 if there is a policy target, else 0, `[B]`.
     pub policy_weight: Array1<f32>,
+    /// The opponent's policies at the next turn, `[B, A + 1]`, like [`policy`](Self::policy).
+    pub reply: Array2<f32>,
     /// The mover's final score minus the opponent's in points, without the points in the inputs' komi, `[B]`.
     pub board_margin: Array1<i32>,
     /// Targets for win, tie, loss, `[sample, result]` = `[B, 3]`.
@@ -54,6 +56,7 @@ impl TrainingBatch {
         let mut batch = TrainingBatch {
             inputs: InputBatch::with_planes(canvas, plane_set),
             policy: Array2::zeros((count, canvas.area() + 1)),
+            reply: Array2::zeros((count, canvas.area() + 1)),
             policy_weight: samples.iter().map(|sample| sample.policy_weight).collect(),
             board_margin: samples.iter().map(|sample| sample.board_margin).collect(),
             value: value.into(),
@@ -61,10 +64,12 @@ impl TrainingBatch {
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
         };
-        let targets = batch.policy.outer_iter_mut().zip(batch.ownership.outer_iter_mut());
-        for (sample, (policy, ownership)) in samples.iter().zip(targets) {
+        let policies = batch.policy.outer_iter_mut().zip(batch.reply.outer_iter_mut());
+        let targets = policies.zip(batch.ownership.outer_iter_mut());
+        for (sample, ((policy, reply), ownership)) in samples.iter().zip(targets) {
             batch.inputs.push(&sample.features);
-            write_policy(sample, canvas, policy);
+            write_policy(&sample.policy, sample.features.size, (canvas, policy));
+            write_policy(&sample.reply, sample.features.size, (canvas, reply));
             write_ownership(sample, ownership);
         }
         batch
@@ -81,10 +86,9 @@ impl TrainingBatch {
     }
 }
 
-/// Adds a policy to a row of moves on the canvas.
-fn write_policy(sample: &Sample, canvas: Size, mut target: ArrayViewMut1<'_, f32>) {
-    let size = sample.features.size;
-    for &(index, probability) in &sample.policy {
+/// Adds a policy on a board of this size to a row of moves on the canvas.
+fn write_policy(policy: &[(u16, f32)], size: Size, (canvas, mut target): (Size, ArrayViewMut1<'_, f32>)) {
+    for &(index, probability) in policy {
         let index = usize::from(index);
         let place = if index == size.area() {
             canvas.area()

@@ -34,6 +34,10 @@ pub struct NetworkConfig {
     /// must be analyzed for it. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pass_alive_inputs: bool,
+    /// Whether the network also learns to predict the opponent's reply, only so that it learns faster (usual false). It
+    /// plays as fast with it as without. Only true is written, so files without the key mean false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reply_head: bool,
 }
 
 fn usual_head_channels() -> usize {
@@ -58,6 +62,7 @@ impl NetworkConfig {
             pool_every: usual_pool_every(),
             score_hidden: usual_score_hidden(),
             pass_alive_inputs: false,
+            reply_head: false,
         }
     }
 

@@ -14,6 +14,8 @@
 //! | `heads.pass.weight`, `.bias` | `[1, 6h]`, `[1]` | the pass logit from the pooled head channels |
 //! | `score.hidden.weight`, `.bias` | `[s, 6h + 3]`, `[s]` | pooled head channels and the three komi terms |
 //! | `score.margin.weight`, `.bias` | `[723, s]`, `[723]` | one row for each final margin, -361 to 361 |
+//! | `heads.reply.weight`, `.bias` | `[1, 2h]`, `[1]` | only with `reply_head`: a logit per point for the opponent's reply |
+//! | `heads.reply_pass.weight`, `.bias` | `[1, 6h]`, `[1]` | only with `reply_head`: the logit of a pass in reply |
 //! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalization after each convolution |
 
 use tengen_encoding::GLOBALS;
@@ -76,6 +78,17 @@ pub struct Heads<C, L> {
     pub hidden: L,
     /// From the hidden units to the logits of all final margins.
     pub margin: L,
+    /// The opponent's reply, in networks that learn to predict it. Only training computes it.
+    pub reply: Option<ReplyHead<L>>,
+}
+
+/// The layers that predict the opponent's reply (Wu, 2019, section 4.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplyHead<L> {
+    /// From the channels of a point to the logit of a play there.
+    pub points: L,
+    /// From the pooled channels to the logit of passing.
+    pub pass: L,
 }
 
 /// Where a tensor is in [`Layout::parameters`]; it has no meaning in the layout of another configuration.
@@ -180,6 +193,10 @@ impl Heads<ConvTensors, LinearTensors> {
             pass: tensors.linear_with_bias("heads.pass", [1, pooled], zero),
             hidden: tensors.linear_with_bias("score.hidden", [hidden, score_inputs], Start::he(score_inputs)),
             margin: tensors.linear_with_bias("score.margin", [MARGINS, hidden], zero),
+            reply: config.reply_head.then(|| ReplyHead {
+                points: tensors.linear_with_bias("heads.reply", [1, channels], zero),
+                pass: tensors.linear_with_bias("heads.reply_pass", [1, pooled], zero),
+            }),
         }
     }
 }
@@ -201,6 +218,12 @@ impl<C, L> Layers<C, L> {
                 pool: block.pool.as_ref().map(&linear).transpose()?,
             })
         };
+        let reply = |reply: &ReplyHead<L>| {
+            Ok(ReplyHead {
+                points: linear(&reply.points)?,
+                pass: linear(&reply.pass)?,
+            })
+        };
         Ok(Layers {
             stem: conv(&self.stem)?,
             globals: linear(&self.globals)?,
@@ -211,6 +234,7 @@ impl<C, L> Layers<C, L> {
                 pass: linear(&self.heads.pass)?,
                 hidden: linear(&self.heads.hidden)?,
                 margin: linear(&self.heads.margin)?,
+                reply: self.heads.reply.as_ref().map(reply).transpose()?,
             },
         })
     }
@@ -344,7 +368,10 @@ mod tests {
     /// Every tensor belongs to exactly one layer.
     #[test]
     fn layers_cover_all_tensors_in_order() {
-        let layout = Layout::new(&NetworkConfig::new(4, 8));
+        let layout = Layout::new(&NetworkConfig {
+            reply_head: true,
+            ..NetworkConfig::new(4, 8)
+        });
         let seen = RefCell::new(Vec::new());
         let conv = |conv: &ConvTensors| {
             let all = [conv.weight, conv.scale, conv.shift, conv.mean, conv.variance];

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use tengen_model::Heads;
+use tengen_model::{Heads, ReplyHead};
 use tengen_rules::MAX_AREA;
 
 use crate::inputs::NetworkInputs;
@@ -23,6 +23,9 @@ pub struct Outputs {
     /// `[B, 2 A + 1]`: logits of the final board margins -A to A in points, without komi; very large negative values
     /// for margins that exceed the area of the sample's board.
     pub margins: Tensor,
+    /// `[B, A + 1]`: logits of the opponent's reply, like [`policy`](Self::policy); only in training, and only of networks
+    /// that predict it.
+    pub reply: Option<Tensor>,
 }
 
 /// Computes the outputs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
@@ -32,16 +35,34 @@ pub(crate) fn last_layers<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &N
     let points = heads.points.apply(&points);
     let pass = heads.pass.apply(&pooled);
     let (moves, owners) = (points.select(2, 0), points.select(2, 1).tanh());
-    let (moves, ownership) = match &inputs.boards.mask {
-        Some(mask) => (moves.masked_fill(&mask.flat.eq(0.0), NEVER), owners * &mask.flat),
-        None => (moves, owners),
+    let ownership = match &inputs.boards.mask {
+        Some(mask) => owners * &mask.flat,
+        None => owners,
     };
     let margins = margin_logits(heads, &pooled, &ownership, inputs);
     Outputs {
-        policy: Tensor::cat(&[moves, pass], 1),
+        policy: move_logits(moves, &pass, inputs),
         ownership,
         margins,
+        reply: None,
     }
+}
+
+/// Logits of the opponent's reply, from the same activations as [`last_layers`].
+pub(crate) fn reply_logits(reply: &ReplyHead<Linear>, head: &Tensor, inputs: &NetworkInputs) -> Tensor {
+    let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
+    let moves = reply.points.apply(&points).select(2, 0);
+    let pass = reply.pass.apply(&pool(head, &inputs.boards));
+    move_logits(moves, &pass, inputs)
+}
+
+/// Logits of plays, `[B, A]`, and of the pass, `[B, 1]`, together, without plays off the board.
+fn move_logits(plays: Tensor, pass: &Tensor, inputs: &NetworkInputs) -> Tensor {
+    let plays = match &inputs.boards.mask {
+        Some(mask) => plays.masked_fill(&mask.flat.eq(0.0), NEVER),
+        None => plays,
+    };
+    Tensor::cat(&[&plays, pass], 1)
 }
 
 /// Logits of the final margins. The head sees how far the owned points plus komi are from a tie.

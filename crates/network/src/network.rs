@@ -11,10 +11,10 @@ use tengen_model::{
 
 use crate::device::Precision;
 use crate::fused::Norm;
-use crate::heads::Outputs;
+use crate::heads::{Outputs, last_layers, reply_logits};
 use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
-use crate::tower::forward;
+use crate::tower::tower;
 
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
@@ -116,7 +116,10 @@ impl Network {
 
     /// The network's outputs for a batch, with gradients unless they are disabled.
     pub fn forward(&self, inputs: &NetworkInputs, mode: Mode) -> Outputs {
-        let Ok(outputs) = forward(&self.layers, inputs, mode);
+        let Ok(head) = tower(&self.layers, inputs, mode);
+        let mut outputs = last_layers(&self.layers.heads, &head, inputs);
+        let reply = self.layers.heads.reply.as_ref();
+        outputs.reply = reply.map(|reply| reply_logits(reply, &head, inputs));
         outputs
     }
 

@@ -288,6 +288,7 @@ mod tests {
             policy: number(0.3, [3, 5]),
             ownership: number(0.7, [3, 4]),
             margins: Tensor::new(),
+            reply: None,
         };
         let value = Value {
             win: flat(1.1),

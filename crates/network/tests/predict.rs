@@ -95,6 +95,28 @@ fn pass_alive_planes_reach_the_network_with_every_engine() {
     );
 }
 
+/// A reply head changes no prediction, with any engine.
+#[test]
+fn a_reply_head_is_not_part_of_play() {
+    limit_threads();
+    let without = NetworkConfig::new(2, 16);
+    let with = NetworkConfig {
+        reply_head: true,
+        ..without.clone()
+    };
+    let [without, with] = [without, with].map(|config| lively_weights(&config, 3));
+    let shared = without.values().len();
+    assert_eq!(
+        (&with.values()[..shared], with.values().len()),
+        (without.values(), shared + 4)
+    );
+    let inputs = batch(size("5x5"), &[size("5x5"), size("3x4")]);
+    for engine in [Engine::Plain, Engine::Fused] {
+        let [without, with] = [&without, &with].map(|weights| predict(weights, &inputs, Precision::Fp32, engine));
+        assert_same(&without, &with, 0.0);
+    }
+}
+
 /// The same weights, with zeros for the two pass-alive planes.
 fn without_last_planes(weights: &Weights) -> Weights {
     let values = weights

@@ -90,7 +90,9 @@ impl Training {
             watch: Arc::clone(&run.watch),
             trainer,
             device,
-            source: SampleSource::for_store(store, config.samples.clone()).holding_out(config.loop_config.held_out),
+            source: SampleSource::for_store(store, config.samples.clone())
+                .holding_out(config.loop_config.held_out)
+                .with_replies(config.network.reply_head),
             random: random_games(&config.sizes()?, config.rules, config.seed)?,
             shards: Vec::new(),
             window: Window::select(&[], config.window),

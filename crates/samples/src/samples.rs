@@ -15,7 +15,7 @@ use crate::draws::Draws;
 use crate::game_cache::{Block, CacheError, GameCache};
 use crate::held_out::is_held_out;
 use crate::sample_config::{SampleConfig, SymmetryMode};
-use crate::stored_game::StoredGame;
+use crate::stored_game::{Parts, StoredGame};
 use crate::window::Window;
 
 /// Batches of at least this many samples are built on several threads.
@@ -103,6 +103,8 @@ pub struct SampleSource {
     too_old: BTreeSet<String>,
     /// Share of the games that are never trained on.
     held_out_share: f64,
+    /// Whether samples come with the opponent's reply.
+    replies: bool,
     /// The positions to train on.
     trained: Draws,
     /// The positions of the games that are never trained on.
@@ -133,6 +135,7 @@ impl SampleSource {
             shards: VecDeque::new(),
             too_old: BTreeSet::new(),
             held_out_share: 0.0,
+            replies: false,
             trained: Draws::default(),
             held_out: Draws::default(),
             disk_bytes: 0,
@@ -151,6 +154,20 @@ impl SampleSource {
             "the games to hold out are chosen before any is added"
         );
         self.held_out_share = share;
+        self
+    }
+
+    /// Whether samples come with the opponent's policy at the next turn; at first they do not. It takes about as much
+    /// space as their own policy.
+    ///
+    /// # Panics
+    /// If the source already has games.
+    pub fn with_replies(mut self, replies: bool) -> SampleSource {
+        assert!(
+            self.shards.is_empty(),
+            "what is kept of a game is chosen before any is added"
+        );
+        self.replies = replies;
         self
     }
 
@@ -173,12 +190,15 @@ impl SampleSource {
     }
 
     fn unpack(&self, key: &str, records: &[GameRecord]) -> Result<LoadedShard, SampleError> {
-        let planes = self.config.planes;
+        let parts = Parts {
+            planes: self.config.planes,
+            replies: self.replies,
+        };
         let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
         for part in records.chunks(UNPACKED_AT_ONCE) {
             let unpack = |record: &GameRecord| {
                 let mut bytes = Vec::new();
-                let game = StoredGame::unpack(record, planes, &mut bytes)?;
+                let game = StoredGame::unpack(record, parts, &mut bytes)?;
                 let is_held_out = is_held_out(&record.game_id, self.held_out_share);
                 Ok(game.map(|game| (game, is_held_out, bytes)))
             };

@@ -21,7 +21,8 @@ const WEIGHT_ONE: f32 = 65536.0;
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
 /// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
-/// | | its policy target as pairs of move index (u16) and probability (f32) |
+/// | | the number of moves in its policy target (u16), then each move's index (u16) and probability (f32) |
+/// | | only with replies: the same pairs for the policy of the next ply, without a number |
 ///
 /// Numbers are little-endian. A sample needs two places, the head and one record, so drawing it touches few pages.
 pub(crate) struct StoredGame {
@@ -39,10 +40,21 @@ pub(crate) struct StoredGame {
     planes: bool,
 }
 
+/// What is kept of each position besides its own targets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    /// Its bit planes.
+    pub(crate) planes: bool,
+    /// The policy of the next ply.
+    pub(crate) replies: bool,
+}
+
 /// Flag of a record: White is to move.
 const WHITE_MOVES: u8 = 1;
 /// Flag of a record: the previous move was a pass.
 const AFTER_PASS: u8 = 2;
+/// Size of a record without its planes and policies.
+const RECORD_HEAD: usize = 4 + 1 + 2 + 2;
 /// Size of a (move index, probability) pair in bytes.
 const POLICY_ENTRY: usize = 6;
 /// Size of the head entry of a trained position in bytes.
@@ -56,7 +68,7 @@ impl StoredGame {
     /// [`RecordError`] if a move is illegal, which happens only if the record was not validated before.
     pub(crate) fn unpack(
         record: &GameRecord,
-        planes: bool,
+        parts: Parts,
         bytes: &mut Vec<u8>,
     ) -> Result<Option<StoredGame>, RecordError> {
         let cumulative = cumulative_weights(record);
@@ -78,9 +90,9 @@ impl StoredGame {
             plies: record.plies.len(),
             trained: cumulative.len(),
             total_weight,
-            planes,
+            planes: parts.planes,
         };
-        let (records, ends) = encode_records(record, &cumulative, planes)?;
+        let (records, ends) = encode_records(record, &cumulative, parts)?;
         cumulative
             .iter()
             .for_each(|(_, sum)| bytes.extend_from_slice(&sum.to_le_bytes()));
@@ -90,7 +102,7 @@ impl StoredGame {
             .for_each(|(ply, _)| bytes.extend_from_slice(&ply.to_le_bytes()));
         let owner = |point: usize| record.ownership.get(point).copied().unwrap_or(0) as u8;
         bytes.extend((0..record.size.area()).map(owner));
-        if !planes {
+        if !parts.planes {
             let moves = record.plies.iter().map(|ply| ply.mv.index(record.size) as u16);
             moves.for_each(|index| bytes.extend_from_slice(&index.to_le_bytes()));
         }
@@ -149,6 +161,7 @@ impl StoredGame {
             features: features.transformed(symmetry),
             policy_weight: if policy.is_empty() { 0.0 } else { 1.0 },
             policy,
+            reply: record.reply(map),
             board_margin,
             value_target: self.value_target(record.value, sign, &features, result_share),
             ownership: Array2::from_shape_vec((self.size.height(), self.size.width()), ownership)
@@ -179,6 +192,8 @@ impl StoredGame {
         let record = &head[records + start..records + end(number)];
         let (planes, rest) = record.split_at(if self.planes { planes_bytes(self.size) } else { 0 });
         let flags = rest[4];
+        let moves = usize::from(u16::from_le_bytes(bytes_at(rest, 7)));
+        let (policy, reply) = rest[RECORD_HEAD..].split_at(moves * POLICY_ENTRY);
         PositionRecord {
             ply: u32::from_le_bytes(bytes_at(head, self.trained * 12 + number * 4)) as usize,
             planes,
@@ -190,7 +205,8 @@ impl StoredGame {
             },
             after_pass: flags & AFTER_PASS != 0,
             gain: i16::from_le_bytes(bytes_at(rest, 5)).into(),
-            policy: &rest[7..],
+            policy,
+            reply,
         }
     }
 
@@ -260,18 +276,29 @@ struct PositionRecord<'a> {
     after_pass: bool,
     gain: i32,
     policy: &'a [u8],
+    reply: &'a [u8],
 }
 
 impl PositionRecord<'_> {
     /// The policy target with its points mapped to their images.
     fn policy(&self, map: &[u16]) -> Vec<(u16, f32)> {
-        let entry = |entry: &[u8]| {
-            let index = u16::from_le_bytes(bytes_at(entry, 0));
-            let image = map.get(usize::from(index)).copied().unwrap_or(index);
-            (image, f32::from_le_bytes(bytes_at(entry, 2)))
-        };
-        self.policy.chunks_exact(POLICY_ENTRY).map(entry).collect()
+        pairs(self.policy, map)
     }
+
+    /// The policy of the next ply with its points mapped to their images; empty if it is not stored.
+    fn reply(&self, map: &[u16]) -> Vec<(u16, f32)> {
+        pairs(self.reply, map)
+    }
+}
+
+/// Stored moves and probabilities, with the moves mapped to their images.
+fn pairs(bytes: &[u8], map: &[u16]) -> Vec<(u16, f32)> {
+    let entry = |entry: &[u8]| {
+        let index = u16::from_le_bytes(bytes_at(entry, 0));
+        let image = map.get(usize::from(index)).copied().unwrap_or(index);
+        (image, f32::from_le_bytes(bytes_at(entry, 2)))
+    };
+    bytes.chunks_exact(POLICY_ENTRY).map(entry).collect()
 }
 
 fn bytes_at<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
@@ -302,14 +329,14 @@ fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
 fn encode_records(
     record: &GameRecord,
     trained: &[(u32, u64)],
-    planes: bool,
+    Parts { planes, replies }: Parts,
 ) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
     let start = record.start()?;
     let gains = start.rules().scoring == Scoring::Territory || gain_off_board(&start) != 0;
     if !planes && !gains {
         for &(ply, _) in trained {
-            push_record(&mut bytes, record, ply as usize, 0);
+            push_record(&mut bytes, record, ply as usize, (0, replies));
             ends.push(bytes.len() as u32);
         }
         return Ok((bytes, ends));
@@ -326,14 +353,14 @@ fn encode_records(
                 words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             }
         }
-        push_record(&mut bytes, record, ply, gain_off_board(position));
+        push_record(&mut bytes, record, ply, (gain_off_board(position), replies));
         ends.push(bytes.len() as u32);
     })?;
     Ok((bytes, ends))
 }
 
 /// Appends the parts of a position's record other than the planes.
-fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) {
+fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, (gain, replies): (i32, bool)) {
     let data = &record.plies[ply];
     let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
     let color = match record.mover(ply) {
@@ -343,7 +370,10 @@ fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, gain: i32) 
     bytes.extend_from_slice(&data.root_value.to_le_bytes());
     bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
     bytes.extend_from_slice(&(gain as i16).to_le_bytes());
-    for (index, probability) in &data.policy {
+    bytes.extend_from_slice(&(data.policy.len() as u16).to_le_bytes());
+    let next = record.plies.get(ply + 1).filter(|_| replies);
+    let reply = next.map_or(&[][..], |next| &next.policy);
+    for (index, probability) in data.policy.iter().chain(reply) {
         bytes.extend_from_slice(&index.to_le_bytes());
         bytes.extend_from_slice(&probability.to_le_bytes());
     }

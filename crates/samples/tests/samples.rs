@@ -15,7 +15,7 @@ use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::{random_game, random_games};
 
 fn source_of(games: &[GameRecord], config: SampleConfig) -> SampleSource {
-    let mut source = SampleSource::new(config);
+    let mut source = SampleSource::new(config).with_replies(true);
     source.add_games("all", games).unwrap();
     source
 }
@@ -67,9 +67,11 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             let mv = tengen_rules::Move::from_index(game.size, usize::from(index)).unwrap();
             symmetry.apply_move(game.size, mv).index(game.size) as u16
         };
+        let image = |policy: &[(u16, f32)]| policy.iter().map(|&(index, p)| (map(index), p)).collect();
         samples.push(Sample {
             features: features.transformed(symmetry),
-            policy: record.policy.iter().map(|&(index, p)| (map(index), p)).collect(),
+            policy: image(&record.policy),
+            reply: game.plies.get(ply + 1).map_or(Vec::new(), |next| image(&next.policy)),
             policy_weight: if record.policy.is_empty() { 0.0 } else { 1.0 },
             board_margin,
             value_target,
@@ -113,6 +115,18 @@ fn samples_match_a_replay_wherever_the_games_are_kept() {
         }
         for sample in &drawn {
             assert!(expected.contains(sample));
+        }
+        assert!(drawn.iter().any(|sample| !sample.reply.is_empty()));
+        let mut without = SampleSource::new(SampleConfig::default());
+        without.add_games("all", std::slice::from_ref(&game)).unwrap();
+        for (sample, full) in without
+            .draw_samples(100, 7, SymmetryMode::Canonical)
+            .unwrap()
+            .iter()
+            .zip(&drawn)
+        {
+            let reply = Vec::new();
+            assert_eq!(sample, &Sample { reply, ..full.clone() });
         }
         for sample in cached.draw_samples(60, 8, SymmetryMode::Random).unwrap() {
             let (symmetry, _) = sample.features.canonical();
@@ -196,7 +210,9 @@ fn held_out_games_are_never_drawn_to_train_on() {
         .collect();
     let (held_out, trained): (Vec<_>, Vec<_>) = games.iter().cloned().partition(|game| is_held_out(&game.game_id, 0.4));
     assert!(held_out.len() >= 5 && trained.len() >= 5, "a share of either kind");
-    let mut source = SampleSource::new(SampleConfig::default()).holding_out(0.4);
+    let mut source = SampleSource::new(SampleConfig::default())
+        .holding_out(0.4)
+        .with_replies(true);
     source.add_games("all", &games).unwrap();
     assert_eq!(
         (source.games(), source.held_out_games()),

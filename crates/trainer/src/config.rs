@@ -118,6 +118,8 @@ pub struct LossWeights {
     pub margin: f64,
     /// Mean squared error of the final ownership over all points (usual 0.5).
     pub ownership: f64,
+    /// Cross-entropy of the opponent's reply, of networks that predict it (usual 0.15).
+    pub reply: f64,
 }
 
 impl Default for LossWeights {
@@ -127,6 +129,7 @@ impl Default for LossWeights {
             value: 1.0,
             margin: 0.25,
             ownership: 0.5,
+            reply: 0.15,
         }
     }
 }
@@ -172,6 +175,7 @@ impl TrainerConfig {
         check_setting("training.loss.value", self.loss.value, 0.0..=1e6)?;
         check_setting("training.loss.margin", self.loss.margin, 0.0..=1e6)?;
         check_setting("training.loss.ownership", self.loss.ownership, 0.0..=1e6)?;
+        check_setting("training.loss.reply", self.loss.reply, 0.0..=1e6)?;
         check_setting("training.threads", self.threads, 1..=4096)
     }
 }

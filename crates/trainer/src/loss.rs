@@ -11,7 +11,7 @@ use crate::targets::Targets;
 /// The losses of one training step, before it changed the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// The weighted sum of the four terms.
+    /// The weighted sum of the four terms and, if the network predicts it, of the cross-entropy of the opponent's reply.
     pub total: f64,
     /// Cross-entropy of the moves in nats.
     pub policy: f64,
@@ -85,10 +85,14 @@ impl Terms {
         );
         let margin = margin.neg();
         let ownership = counted(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
-        let total = &policy * weights.policy
+        let mut total = &policy * weights.policy
             + &value * weights.value
             + &margin * weights.margin
             + &ownership * weights.ownership;
+        if let Some(reply) = &outputs.reply {
+            let log_reply = reply.log_softmax(-1, Kind::Float);
+            total += mean(over(&targets.reply * log_reply)).neg() * weights.reply;
+        }
         let log_policy = log_policy.detach();
         let entropy = mean(over(log_policy.exp() * &log_policy)).neg();
         Terms {

@@ -13,6 +13,8 @@ pub(crate) struct Targets {
     pub(crate) policy: Tensor,
     /// `[B]`: weight of each sample's policy term.
     pub(crate) policy_weight: Tensor,
+    /// `[B, A + 1]`: the opponent's policy at the next turn; rows sum to 1, or to 0 where it is unknown.
+    pub(crate) reply: Tensor,
     /// `[B, 3]`: win, tie, loss.
     pub(crate) value: Tensor,
     /// `[B, 1]`, i64: the final board margin without komi, as a column of the margin logits.
@@ -36,6 +38,7 @@ impl Targets {
         Targets {
             policy: on_device(&batch.policy, device),
             policy_weight: on_device(&batch.policy_weight, device),
+            reply: on_device(&batch.reply, device),
             value: on_device(&batch.value, device),
             margin: on_device(&columns.insert_axis(Axis(1)), device),
             ownership: on_device(&batch.ownership, device).flatten(1, 2),

@@ -197,8 +197,9 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
         )));
     }
     let canvas = batch.inputs.canvas();
-    let arrays: [(&str, &[usize], &[usize]); 7] = [
+    let arrays: [(&str, &[usize], &[usize]); 8] = [
         ("policy", batch.policy.shape(), &[samples, canvas.area() + 1]),
+        ("reply", batch.reply.shape(), &[samples, canvas.area() + 1]),
         ("policy_weight", batch.policy_weight.shape(), &[samples]),
         ("board_margin", batch.board_margin.shape(), &[samples]),
         ("value", batch.value.shape(), &[samples, 3]),

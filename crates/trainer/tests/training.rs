@@ -27,6 +27,7 @@ fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> Tra
     let mut batch = TrainingBatch {
         inputs: InputBatch::with_planes(canvas, plane_set),
         policy: Array2::zeros((count, canvas.area() + 1)),
+        reply: Array2::zeros((count, canvas.area() + 1)),
         policy_weight: Array1::ones(count),
         board_margin: Array1::zeros(count),
         result_weight: Array1::ones(count),
@@ -137,6 +138,32 @@ fn a_trainer_that_grows_goes_on_where_it_was() {
     assert!(error.is_some_and(|error| error.to_string().contains("b3c24 cannot grow into b3c16")));
 }
 
+/// The reply counts only in the total.
+#[test]
+fn replies_are_learned_by_networks_that_predict_them() {
+    let mut batch = batch("5x5", &["5x5"; 8], 4);
+    for (sample, mut reply) in batch.reply.outer_iter_mut().enumerate() {
+        reply[[3, 25][sample % 2]] = 1.0;
+    }
+    let of_reply = |losses: tengen_trainer::Losses| {
+        losses.total - losses.policy - losses.value - 0.25 * losses.margin - 0.5 * losses.ownership
+    };
+    let mut without = trainer(quick());
+    assert!(of_reply(without.step(&batch).expect("a good batch")).abs() < 1e-5);
+    let config = NetworkConfig {
+        reply_head: true,
+        ..NetworkConfig::new(2, 16)
+    };
+    let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
+    let first = of_reply(trainer.step(&batch).expect("a good batch"));
+    assert!((first - 0.15 * 26f64.ln()).abs() < 1e-4, "{first}");
+    for _ in 0..200 {
+        trainer.step(&batch).expect("a good batch");
+    }
+    let last = of_reply(trainer.step(&batch).expect("a good batch"));
+    assert!(last < 0.01, "{last}");
+}
+
 #[test]
 fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let config = NetworkConfig {
@@ -158,6 +185,7 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let sample = Sample {
         features: Features::of(&Position::new("3x2".parse().expect("a board size")), Komi::ZERO),
         policy: vec![(6, 1.0)],
+        reply: Vec::new(),
         policy_weight: 1.0,
         board_margin: 0,
         value_target: [0.0, 1.0, 0.0],
