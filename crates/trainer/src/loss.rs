@@ -11,7 +11,8 @@ use crate::targets::Targets;
 /// The losses of one training step, before it changed the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// The weighted sum of the four terms and, if the network predicts it, of the cross-entropy of the opponent's reply.
+    /// The weighted sum of the four terms and, if the network predicts it, of the cross-entropy of the opponent's
+    /// reply.
     pub total: f64,
     /// Cross-entropy of the moves in nats.
     pub policy: f64,
