@@ -43,8 +43,9 @@ pub struct SelfPlayConfig {
     /// Visits of the other searches, if fewer than the model's; their positions are never trained on. Usual: 2 to 6 for
     /// 8 to 16 visits. Larger plays those moves better at a higher cost.
     pub cheap_visits: u32,
-    /// The size of the noise in cheap searches, 0 to 1. Usual: 1. With few visits, 1 draws their moves from the network's
-    /// policy; smaller prefers its likeliest moves, so that games have fewer mistakes, and 0 always plays the best move.
+    /// The size of the noise in cheap searches, 0 to 1. Usual: 1. With few visits, 1 draws their moves from the
+    /// network's policy; smaller prefers its likeliest moves, so that games have fewer mistakes, and 0 always plays the
+    /// best move.
     pub cheap_noise: f32,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.

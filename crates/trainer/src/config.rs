@@ -32,8 +32,8 @@ pub struct TrainerConfig {
     /// Share of each weight that is removed per step and unit of learning rate (usual 1e-3), except for biases and
     /// normalization. Larger values keep weights smaller and forget faster.
     pub weight_decay: f64,
-    /// AdamW and Muon: decay rate of the mean gradient, 0 to 1 (usual 0.9). Larger values are smoother and change direction
-    /// more slowly.
+    /// AdamW and Muon: decay rate of the mean gradient, 0 to 1 (usual 0.9). Larger values are smoother and change
+    /// direction more slowly.
     pub beta1: f64,
     /// AdamW and Muon: decay rate of the squared gradient, 0 to 1 (usual 0.99). Larger values react more slowly to
     /// changes in the gradient's size.
