@@ -23,8 +23,8 @@ pub struct Outputs {
     /// `[B, 2 A + 1]`: logits of the final board margins -A to A in points, without komi; very large negative values
     /// for margins that exceed the area of the sample's board.
     pub margins: Tensor,
-    /// `[B, A + 1]`: logits of the opponent's reply, like [`policy`](Self::policy); only in training, and only of networks
-    /// that predict it.
+    /// `[B, A + 1]`: logits of the opponent's reply, like [`policy`](Self::policy); only in training, and only of
+    /// networks that predict it.
     pub reply: Option<Tensor>,
 }
 
