@@ -23,8 +23,9 @@ pub struct SearchConfig {
     /// The constant c_visit in sigma(q) = (c_visit + most visits of a move) × c_scale × q (Danihelka et al., 2022,
     /// section 5), in visits. Usual: 50. Larger gives values more weight relative to priors while visits are few.
     pub c_visit: f32,
-    /// The factor c_scale in sigma(q), where q is between 0 and 1. Usual: 0.5 with `c_visit` 50. Larger gives values
-    /// more weight relative to priors, both in the choice of moves and in the policy target.
+    /// The factor c_scale in sigma(q), where q is between 0 and 1. Usual: 0.5 with `c_visit` 50 on
+    /// small boards, 1 on 9x9. Larger gives values more weight relative to priors, both in the choice of moves and in
+    /// the policy target.
     pub c_scale: f32,
     /// The exploration constant of `puct`: a move's bonus is this × prior × √(visits of the parent) / (1 + own visits),
     /// where utilities are between −1 and 1. Usual: 1. Larger tries more moves before searching deeper.
@@ -67,11 +68,13 @@ impl Default for SearchConfig {
 }
 
 impl SearchConfig {
-    /// The settings for competitive play with this many visits, without noise.
+    /// The settings for competitive play with this many visits: without noise, and with values that count twice as much
+    /// as in self-play on small boards, which is stronger on 9x9 and as strong on 7x7.
     pub fn for_play(visits: u32) -> Self {
         Self {
             visits,
             noise: false,
+            c_scale: 1.0,
             ..Self::default()
         }
     }

@@ -43,10 +43,12 @@ pub struct SelfPlayConfig {
     /// Visits of the other searches, if fewer than the model's; their positions are never trained on. Usual: 2 to 6 for
     /// 8 to 16 visits. Larger plays those moves better at a higher cost.
     pub cheap_visits: u32,
-    /// The size of the noise in cheap searches, 0 to 1. Usual: 1. With few visits, 1 draws their moves from the
-    /// network's policy; smaller prefers its likeliest moves, so that games have fewer mistakes, and 0 always plays the
-    /// best move.
+    /// The size of the noise in cheap searches, 0 to 1. Usual: 0, which always plays the best move. With few visits, 1
+    /// draws their moves from the network's policy. Larger makes games more varied, with more mistakes.
     pub cheap_noise: f32,
+    /// The size of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
+    /// trained on, as far as values do not decide. Smaller explores less and plays better.
+    pub full_noise: f32,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.
     pub policy_cut: f32,
@@ -144,7 +146,8 @@ impl Default for SelfPlayConfig {
             decided_weight: 1.0,
             full_share: 1.0,
             cheap_visits: 4,
-            cheap_noise: 1.0,
+            cheap_noise: 0.0,
+            full_noise: 1.0,
             policy_cut: 0.005,
             cache_mib: 16,
             search: SearchConfig::default(),
@@ -177,6 +180,7 @@ impl Settings {
         check_setting("selfplay.decided_weight", config.decided_weight, 0.0..=1.0)?;
         check_setting("selfplay.full_share", config.full_share, above(0.0, 1.0))?;
         check_setting("selfplay.cheap_noise", config.cheap_noise, 0.0..=1.0)?;
+        check_setting("selfplay.full_noise", config.full_noise, 0.0..=1.0)?;
         check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
         check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
         let opening = &config.opening;

@@ -142,7 +142,8 @@ impl Game {
         match self.komi {
             KomiPlan::Known(komi) => {
                 let cheap = self.is_cheap(settings, run, terms.visits);
-                search.set_noise(if cheap { settings.config.cheap_noise } else { 1.0 });
+                let config = &settings.config;
+                search.set_noise(if cheap { config.cheap_noise } else { config.full_noise });
                 search.restart(&self.position, komi, self.visits(settings, run, terms.visits), rng);
             }
             KomiPlan::AroundNetwork { .. } => {
