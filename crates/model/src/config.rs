@@ -34,8 +34,8 @@ pub struct NetworkConfig {
     /// must be analyzed for it. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pass_alive_inputs: bool,
-    /// Whether the network also learns to predict the opponent's reply, only so that it learns faster (usual false). It
-    /// plays as fast with it as without. Only true is written, so files without the key mean false.
+    /// Whether the network also learns to predict the opponent's reply, which may help it learn (usual false). It plays
+    /// as fast with it as without. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reply_head: bool,
 }

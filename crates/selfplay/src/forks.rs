@@ -45,12 +45,11 @@ impl EarlierGames {
     pub(crate) fn play_into(&self, position: &mut Position, rng: &mut Rng) -> u16 {
         let size = position.size();
         let fits = |line: &&Line| line.moves.len() > 2 && line.size.parse::<Size>().is_ok_and(|own| own == size);
-        let count = self.0.iter().filter(fits).count();
-        if count == 0 {
+        let lines: Vec<&Line> = self.0.iter().filter(fits).collect();
+        if lines.is_empty() {
             return 0;
         }
-        let chosen = rng::below(rng, count);
-        let line = self.0.iter().filter(fits).nth(chosen).expect("counted just now");
+        let line = lines[rng::below(rng, lines.len())];
         let plies = 1 + rng::below(rng, line.moves.len() - 2);
         for &index in &line.moves[..plies] {
             let Some(mv) = Move::from_index(size, usize::from(index)) else {
