@@ -138,6 +138,7 @@ fn search_player(
         candidates: options.candidates.unwrap_or(usual.candidates),
         noise: options.noise.unwrap_or(usual_noise),
         c_scale: options.c_scale.unwrap_or(usual.c_scale),
+        lcb: options.lcb.unwrap_or(usual.lcb),
         margin_share: options.margin_share.unwrap_or(usual.margin_share),
         ..usual
     };
@@ -150,6 +151,9 @@ fn search_player(
         let anytime = SearchMethod::ALL.into_iter().filter(|method| method.is_anytime());
         let names: Vec<String> = anytime.map(|method| format!("method={}", method.name())).collect();
         return Err(refuse(format!("only {} can be limited by time", names.join(" or "))));
+    }
+    if options.lcb.is_some() && config.method != SearchMethod::Puct {
+        return Err(refuse("only method=puct can choose by lcb".to_owned()));
     }
     let name = options.name.clone().unwrap_or(name);
     let temperature = Temperature {
@@ -202,6 +206,9 @@ mod tests {
             .expect("an error")
             .to_string();
         assert!(error.contains("only method=puct can be limited by time"), "{error}");
+        let error = build("uniform,lcb=2").err().expect("an error").to_string();
+        assert!(error.contains("only method=puct can choose by lcb"), "{error}");
+        assert_eq!(build("uniform,method=puct,lcb=2").expect("a player").name(), "uniform");
         let error = build("model:nowhere").err().expect("an error").to_string();
         assert_eq!(
             error,

@@ -33,6 +33,14 @@ pub struct SearchConfig {
     /// For `puct`, the assumed value of an unvisited move is that of its parent minus this × √(total prior of the moves
     /// visited so far). Usual: 0.2. Larger makes the search widen later; 0 values unvisited moves like their parent.
     pub fpu_reduction: f32,
+    /// The factor k of forced playouts with `puct` and noise (Wu 2019, section 3.2): a root move that is tried gets at
+    /// least √(k × prior × visits of the root) visits, and those that only force explains are left out of the policy
+    /// target. Usual: 0 (none), or 2 as in KataGo. Larger explores moves with small priors longer.
+    pub forced_playouts: f32,
+    /// For `puct`, the number of standard errors by which the bound lies below a move's utility when the move to play is
+    /// the one with the highest lower bound, among those with 15% of the most visits. Usual: 0, which plays the most
+    /// visited move, or 2 to 5. Larger favors moves with many visits.
+    pub lcb: f32,
     /// The weight of the expected margin in the utility that the search maximizes, 0 to 1:
     /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points even when the
     /// game is decided; 0 only plays to win.
@@ -59,6 +67,8 @@ impl Default for SearchConfig {
             c_scale: 0.5,
             c_puct: 1.0,
             fpu_reduction: 0.2,
+            forced_playouts: 0.0,
+            lcb: 0.0,
             margin_share: 0.3,
             noise: true,
             canonical: true,
@@ -89,6 +99,8 @@ impl SearchConfig {
         check_setting("c_scale", self.c_scale, 0.0..=1e6)?;
         check_setting("c_puct", self.c_puct, 0.0..=1e6)?;
         check_setting("fpu_reduction", self.fpu_reduction, 0.0..=1e6)?;
+        check_setting("forced_playouts", self.forced_playouts, 0.0..=1e6)?;
+        check_setting("lcb", self.lcb, 0.0..=1e6)?;
         check_setting("margin_share", self.margin_share, 0.0..=1.0)
     }
 }

@@ -32,6 +32,8 @@ pub struct PlayerOptions {
     pub resign: Option<f32>,
     /// The search's `c_scale`: how strongly values, compared with priors, decide between moves.
     pub c_scale: Option<f32>,
+    /// Standard errors between a move's utility and the lower bound that PUCT chooses by; 0 chooses by visits.
+    pub lcb: Option<f32>,
     /// The weight of the margin in the quantity that the search maximizes, 0 to 1.
     pub margin_share: Option<f32>,
     /// Seconds an engine may take for a move.
@@ -56,6 +58,7 @@ pub(super) const SEARCH_KEYS: &[&str] = &[
     "time",
     "resign",
     "c_scale",
+    "lcb",
     "margin_share",
     "name",
 ];
@@ -132,6 +135,11 @@ impl PlayerOptions {
                     *c > 0.0 && c.is_finite()
                 })?)
             }
+            "lcb" => {
+                self.lcb = Some(number(key, value, "a number from 0 to 1000000", |z| {
+                    (0.0..=1e6).contains(z)
+                })?);
+            }
             "margin_share" => {
                 self.margin_share = Some(number(key, value, "a number from 0 to 1", |s| (0.0..=1.0).contains(s))?);
             }
@@ -166,6 +174,7 @@ impl PlayerOptions {
             ("time", text(&self.time)),
             ("resign", text(&self.resign)),
             ("c_scale", text(&self.c_scale)),
+            ("lcb", text(&self.lcb)),
             ("margin_share", text(&self.margin_share)),
             ("move_s", text(&self.move_s)),
             ("game_s", text(&self.game_s)),
