@@ -16,5 +16,5 @@ pub use features::{
     PLANE_OWN_AREA, PlaneSet, SoFar, features_from_planes, gain_off_board,
 };
 pub use inputs::{InputBatch, canvas_index};
-pub use sample::Sample;
+pub use sample::{HORIZONS, Sample};
 pub use training_batch::TrainingBatch;

@@ -4,6 +4,9 @@ use ndarray::Array2;
 
 use crate::features::Features;
 
+/// Number of horizons over which a position has short-term values.
+pub const HORIZONS: usize = 3;
+
 /// One position with its targets, in the frame of one of its mirror images. Values are from the mover's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -21,6 +24,9 @@ pub struct Sample {
     pub board_margin: i32,
     /// Target for win, tie and loss: the game's result mixed with the search value. Sums to 1.
     pub value_target: [f32; 3],
+    /// The search's values over the next plies, P(win) - P(loss): for each horizon, about 1, 5 and 14 plies on 9x9, the
+    /// mean of the values from this position on, weighted by a decay per ply, with the game's result after its end.
+    pub short_term: [f32; HORIZONS],
     /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent,
     /// 0 neither.
     pub ownership: Array2<i8>,

@@ -6,7 +6,7 @@ use tengen_rules::Size;
 
 use crate::features::PlaneSet;
 use crate::inputs::{InputBatch, canvas_index};
-use crate::sample::Sample;
+use crate::sample::{HORIZONS, Sample};
 
 /// A batch of `B` samples on one canvas of `H` rows and `W` columns, `A = H * W`. All targets are from the mover's view
 /// and in the frame of the inputs.
@@ -24,6 +24,8 @@ pub struct TrainingBatch {
     pub board_margin: Array1<i32>,
     /// Targets for win, tie, loss, `[sample, result]` = `[B, 3]`.
     pub value: Array2<f32>,
+    /// The search's values over the next plies, `[sample, horizon]` = `[B, 3]`.
+    pub short_term: Array2<f32>,
     /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board.
     pub ownership: Array3<f32>,
     /// 1 if value, margin and ownership are known from a score, else 0, `[B]`.
@@ -60,6 +62,11 @@ impl TrainingBatch {
             policy_weight: samples.iter().map(|sample| sample.policy_weight).collect(),
             board_margin: samples.iter().map(|sample| sample.board_margin).collect(),
             value: value.into(),
+            short_term: samples
+                .iter()
+                .map(|sample| sample.short_term)
+                .collect::<Vec<[f32; HORIZONS]>>()
+                .into(),
             ownership: Array3::zeros((count, height, width)),
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),

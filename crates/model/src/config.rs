@@ -38,6 +38,14 @@ pub struct NetworkConfig {
     /// as fast with it as without. Only true is written, so files without the key mean false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reply_head: bool,
+    /// Whether the network also learns a softened policy, the search's to the power of 1/4, in which good moves other
+    /// than the best count more (usual false). It plays as fast with it as without. Only true is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub soft_policy_head: bool,
+    /// Whether the network also learns the search's values over the next plies, which are less noisy than the result of
+    /// the game (usual false). It plays as fast with it as without. Only true is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_term_head: bool,
 }
 
 fn usual_head_channels() -> usize {
@@ -63,6 +71,8 @@ impl NetworkConfig {
             score_hidden: usual_score_hidden(),
             pass_alive_inputs: false,
             reply_head: false,
+            soft_policy_head: false,
+            short_term_head: false,
         }
     }
 

@@ -16,9 +16,12 @@
 //! | `score.margin.weight`, `.bias` | `[723, s]`, `[723]` | one row for each final margin, -361 to 361 |
 //! | `heads.reply.weight`, `.bias` | `[1, 2h]`, `[1]` | only with `reply_head`: a logit per point for the opponent's reply |
 //! | `heads.reply_pass.weight`, `.bias` | `[1, 6h]`, `[1]` | only with `reply_head`: the logit of a pass in reply |
+//! | `heads.soft.weight`, `.bias` | `[1, 2h]`, `[1]` | only with `soft_policy_head`: a logit per point |
+//! | `heads.soft_pass.weight`, `.bias` | `[1, 6h]`, `[1]` | only with `soft_policy_head`: the logit of a pass |
+//! | `score.short.weight`, `.bias` | `[3, s]`, `[3]` | only with `short_term_head`: half the log-odds of winning, by horizon |
 //! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalization after each convolution |
 
-use tengen_encoding::GLOBALS;
+use tengen_encoding::{GLOBALS, HORIZONS};
 use tengen_rules::MAX_AREA;
 
 use crate::config::NetworkConfig;
@@ -79,12 +82,17 @@ pub struct Heads<C, L> {
     /// From the hidden units to the logits of all final margins.
     pub margin: L,
     /// The opponent's reply, in networks that learn to predict it. Only training computes it.
-    pub reply: Option<ReplyHead<L>>,
+    pub reply: Option<PolicyHead<L>>,
+    /// The softened policy, in networks that learn it. Only training computes it.
+    pub soft: Option<PolicyHead<L>>,
+    /// From the hidden units of the score to the values over the next plies, one for each of [`HORIZONS`], in networks
+    /// that learn them. Only training computes it.
+    pub short_term: Option<L>,
 }
 
-/// The layers that predict the opponent's reply (Wu, 2019, section 4.1).
+/// The layers that predict moves for training alone: the opponent's reply (Wu, 2019, section 4.1), or a softened policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplyHead<L> {
+pub struct PolicyHead<L> {
     /// From the channels of a point to the logit of a play there.
     pub points: L,
     /// From the pooled channels to the logit of passing.
@@ -193,10 +201,17 @@ impl Heads<ConvTensors, LinearTensors> {
             pass: tensors.linear_with_bias("heads.pass", [1, pooled], zero),
             hidden: tensors.linear_with_bias("score.hidden", [hidden, score_inputs], Start::he(score_inputs)),
             margin: tensors.linear_with_bias("score.margin", [MARGINS, hidden], zero),
-            reply: config.reply_head.then(|| ReplyHead {
+            reply: config.reply_head.then(|| PolicyHead {
                 points: tensors.linear_with_bias("heads.reply", [1, channels], zero),
                 pass: tensors.linear_with_bias("heads.reply_pass", [1, pooled], zero),
             }),
+            soft: config.soft_policy_head.then(|| PolicyHead {
+                points: tensors.linear_with_bias("heads.soft", [1, channels], zero),
+                pass: tensors.linear_with_bias("heads.soft_pass", [1, pooled], zero),
+            }),
+            short_term: config
+                .short_term_head
+                .then(|| tensors.linear_with_bias("score.short", [HORIZONS, hidden], zero)),
         }
     }
 }
@@ -218,10 +233,10 @@ impl<C, L> Layers<C, L> {
                 pool: block.pool.as_ref().map(&linear).transpose()?,
             })
         };
-        let reply = |reply: &ReplyHead<L>| {
-            Ok(ReplyHead {
-                points: linear(&reply.points)?,
-                pass: linear(&reply.pass)?,
+        let policy = |head: &PolicyHead<L>| {
+            Ok(PolicyHead {
+                points: linear(&head.points)?,
+                pass: linear(&head.pass)?,
             })
         };
         Ok(Layers {
@@ -234,7 +249,9 @@ impl<C, L> Layers<C, L> {
                 pass: linear(&self.heads.pass)?,
                 hidden: linear(&self.heads.hidden)?,
                 margin: linear(&self.heads.margin)?,
-                reply: self.heads.reply.as_ref().map(reply).transpose()?,
+                reply: self.heads.reply.as_ref().map(policy).transpose()?,
+                soft: self.heads.soft.as_ref().map(policy).transpose()?,
+                short_term: self.heads.short_term.as_ref().map(&linear).transpose()?,
             },
         })
     }
@@ -370,6 +387,8 @@ mod tests {
     fn layers_cover_all_tensors_in_order() {
         let layout = Layout::new(&NetworkConfig {
             reply_head: true,
+            soft_policy_head: true,
+            short_term_head: true,
             ..NetworkConfig::new(4, 8)
         });
         let seen = RefCell::new(Vec::new());

@@ -21,7 +21,7 @@ pub use config::{ConfigError, NetworkConfig};
 pub use growth::GrowthError;
 pub use id::{ModelId, ParseModelIdError};
 pub use layout::{
-    Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, ReplyHead,
+    Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, PolicyHead,
     TensorIndex,
 };
 pub use model::{CostLedger, EncodedModel, INFO_FILE, Model, ModelError, ModelInfo, Provenance, WEIGHTS_FILE};

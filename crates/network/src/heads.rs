@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use tengen_model::{Heads, ReplyHead};
+use tengen_model::{Heads, PolicyHead};
 use tengen_rules::MAX_AREA;
 
 use crate::inputs::NetworkInputs;
@@ -26,10 +26,33 @@ pub struct Outputs {
     /// `[B, A + 1]`: logits of the opponent's reply, like [`policy`](Self::policy); only in training, and only of
     /// networks that predict it.
     pub reply: Option<Tensor>,
+    /// `[B, A + 1]`: logits of the softened policy, like [`policy`](Self::policy); only in training, and only of
+    /// networks that learn it.
+    pub soft: Option<Tensor>,
+    /// `[B, 3]`: half the log-odds of winning over the next plies, for each of
+    /// [`HORIZONS`](tengen_encoding::HORIZONS); only in training, and only of networks that learn them.
+    pub short_term: Option<Tensor>,
 }
 
-/// Computes the outputs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
+/// Computes the outputs that play needs from the masked activations of the head's convolution, `[B, 2 h, H, W]`.
 pub(crate) fn last_layers<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
+    outputs_and_hidden(heads, head, inputs).0
+}
+
+/// Computes all outputs, also those that only training needs, from the same activations as [`last_layers`].
+pub(crate) fn last_layers_in_training<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> Outputs {
+    let (outputs, hidden) = outputs_and_hidden(heads, head, inputs);
+    let logits = |policy: &PolicyHead<Linear>| policy_logits(policy, head, inputs);
+    Outputs {
+        reply: heads.reply.as_ref().map(logits),
+        soft: heads.soft.as_ref().map(logits),
+        short_term: heads.short_term.as_ref().map(|linear| linear.apply(&hidden)),
+        ..outputs
+    }
+}
+
+/// The outputs that play needs, and the hidden units of the score, `[B, s]`.
+fn outputs_and_hidden<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &NetworkInputs) -> (Outputs, Tensor) {
     let pooled = pool(head, &inputs.boards);
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
     let points = heads.points.apply(&points);
@@ -39,20 +62,23 @@ pub(crate) fn last_layers<C>(heads: &Heads<C, Linear>, head: &Tensor, inputs: &N
         Some(mask) => owners * &mask.flat,
         None => owners,
     };
-    let margins = margin_logits(heads, &pooled, &ownership, inputs);
-    Outputs {
+    let hidden = score_hidden(heads, &pooled, &ownership, inputs);
+    let outputs = Outputs {
         policy: move_logits(moves, &pass, inputs),
+        margins: margin_logits(heads, &hidden, inputs),
         ownership,
-        margins,
         reply: None,
-    }
+        soft: None,
+        short_term: None,
+    };
+    (outputs, hidden)
 }
 
-/// Logits of the opponent's reply, from the same activations as [`last_layers`].
-pub(crate) fn reply_logits(reply: &ReplyHead<Linear>, head: &Tensor, inputs: &NetworkInputs) -> Tensor {
+/// Logits of moves that only training predicts.
+fn policy_logits(policy: &PolicyHead<Linear>, head: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let points = head.permute([0, 2, 3, 1]).flatten(1, 2).to_kind(Kind::Float);
-    let moves = reply.points.apply(&points).select(2, 0);
-    let pass = reply.pass.apply(&pool(head, &inputs.boards));
+    let moves = policy.points.apply(&points).select(2, 0);
+    let pass = policy.pass.apply(&pool(head, &inputs.boards));
     move_logits(moves, &pass, inputs)
 }
 
@@ -65,8 +91,8 @@ fn move_logits(plays: Tensor, pass: &Tensor, inputs: &NetworkInputs) -> Tensor {
     Tensor::cat(&[&plays, pass], 1)
 }
 
-/// Logits of the final margins. The head sees how far the owned points plus komi are from a tie.
-fn margin_logits<C>(heads: &Heads<C, Linear>, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
+/// The hidden units of the score, `[B, s]`. They see how far the owned points plus komi are from a tie.
+fn score_hidden<C>(heads: &Heads<C, Linear>, pooled: &Tensor, ownership: &Tensor, inputs: &NetworkInputs) -> Tensor {
     let area = inputs.boards.area();
     let lead = ownership.detach().sum_dim_intlist([1i64].as_slice(), true, Kind::Float) + inputs.komi.unsqueeze(1);
     let share = match &inputs.boards.mask {
@@ -74,9 +100,14 @@ fn margin_logits<C>(heads: &Heads<C, Linear>, pooled: &Tensor, ownership: &Tenso
         None => &lead / area as f64,
     };
     let features = Tensor::cat(&[pooled, &lead.tanh(), &(lead / 4.0).tanh(), &share], 1);
-    let hidden = heads.hidden.apply(&features).relu();
+    heads.hidden.apply(&features).relu()
+}
+
+/// Logits of the final margins.
+fn margin_logits<C>(heads: &Heads<C, Linear>, hidden: &Tensor, inputs: &NetworkInputs) -> Tensor {
+    let area = inputs.boards.area();
     let possible = heads.margin.outputs(MAX_AREA as i64 - area, 2 * area + 1);
-    let logits = possible.apply(&hidden);
+    let logits = possible.apply(hidden);
     match &inputs.boards.mask {
         Some(mask) => logits.masked_fill(&all_margins(&logits).abs().gt_tensor(&mask.areas), NEVER),
         None => logits,

@@ -11,7 +11,7 @@ use tengen_model::{
 
 use crate::device::Precision;
 use crate::fused::Norm;
-use crate::heads::{Outputs, last_layers, reply_logits};
+use crate::heads::{Outputs, last_layers_in_training};
 use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::tower::tower;
@@ -117,10 +117,7 @@ impl Network {
     /// The network's outputs for a batch, with gradients unless they are disabled.
     pub fn forward(&self, inputs: &NetworkInputs, mode: Mode) -> Outputs {
         let Ok(head) = tower(&self.layers, inputs, mode);
-        let mut outputs = last_layers(&self.layers.heads, &head, inputs);
-        let reply = self.layers.heads.reply.as_ref();
-        outputs.reply = reply.map(|reply| reply_logits(reply, &head, inputs));
-        outputs
+        last_layers_in_training(&self.layers.heads, &head, inputs)
     }
 
     /// The gradient of `loss`, a single number, laid out like [`Network::trained`].

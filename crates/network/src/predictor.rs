@@ -289,6 +289,8 @@ mod tests {
             ownership: number(0.7, [3, 4]),
             margins: Tensor::new(),
             reply: None,
+            soft: None,
+            short_term: None,
         };
         let value = Value {
             win: flat(1.1),

@@ -95,20 +95,22 @@ fn pass_alive_planes_reach_the_network_with_every_engine() {
     );
 }
 
-/// A reply head changes no prediction, with any engine.
+/// Heads that only training uses change no prediction, with any engine.
 #[test]
-fn a_reply_head_is_not_part_of_play() {
+fn heads_for_training_are_not_part_of_play() {
     limit_threads();
     let without = NetworkConfig::new(2, 16);
     let with = NetworkConfig {
         reply_head: true,
+        soft_policy_head: true,
+        short_term_head: true,
         ..without.clone()
     };
     let [without, with] = [without, with].map(|config| lively_weights(&config, 3));
     let shared = without.values().len();
     assert_eq!(
         (&with.values()[..shared], with.values().len()),
-        (without.values(), shared + 4)
+        (without.values(), shared + 10)
     );
     let inputs = batch(size("5x5"), &[size("5x5"), size("3x4")]);
     for engine in [Engine::Plain, Engine::Fused] {

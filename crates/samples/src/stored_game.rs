@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use tengen_encoding::{BIT_PLANES, Features, Sample, SoFar, features_from_planes, gain_off_board};
+use tengen_encoding::{BIT_PLANES, Features, HORIZONS, Sample, SoFar, features_from_planes, gain_off_board};
 use tengen_records::{GameRecord, OPENING, PlyRecord, RecordError};
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
@@ -20,6 +20,7 @@ const WEIGHT_ONE: f32 = 65536.0;
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
 /// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass |
+/// | | the values over the next plies ([f32; HORIZONS]) |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
 /// | | the number of moves in its policy target (u16), then each move's index (u16) and probability (f32) |
 /// | | only with replies: the same pairs for the policy of the next ply, without a number |
@@ -54,7 +55,7 @@ const WHITE_MOVES: u8 = 1;
 /// Flag of a record: the previous move was a pass.
 const AFTER_PASS: u8 = 2;
 /// Size of a record without its planes and policies.
-const RECORD_HEAD: usize = 4 + 1 + 2 + 2;
+const RECORD_HEAD: usize = 4 + 1 + 2 + 2 + 4 * HORIZONS;
 /// Size of a (move index, probability) pair in bytes.
 const POLICY_ENTRY: usize = 6;
 /// Size of the head entry of a trained position in bytes.
@@ -164,6 +165,7 @@ impl StoredGame {
             reply: record.reply(map),
             board_margin,
             value_target: self.value_target(record.value, sign, &features, result_share),
+            short_term: record.short_term,
             ownership: Array2::from_shape_vec((self.size.height(), self.size.width()), ownership)
                 .expect("every point has an owner"),
             result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
@@ -193,6 +195,7 @@ impl StoredGame {
         let (planes, rest) = record.split_at(if self.planes { planes_bytes(self.size) } else { 0 });
         let flags = rest[4];
         let moves = usize::from(u16::from_le_bytes(bytes_at(rest, 7)));
+        let short_term = |horizon: usize| f32::from_le_bytes(bytes_at(rest, 9 + 4 * horizon));
         let (policy, reply) = rest[RECORD_HEAD..].split_at(moves * POLICY_ENTRY);
         PositionRecord {
             ply: u32::from_le_bytes(bytes_at(head, self.trained * 12 + number * 4)) as usize,
@@ -205,6 +208,7 @@ impl StoredGame {
             },
             after_pass: flags & AFTER_PASS != 0,
             gain: i16::from_le_bytes(bytes_at(rest, 5)).into(),
+            short_term: std::array::from_fn(short_term),
             policy,
             reply,
         }
@@ -275,6 +279,7 @@ struct PositionRecord<'a> {
     mover: Color,
     after_pass: bool,
     gain: i32,
+    short_term: [f32; HORIZONS],
     policy: &'a [u8],
     reply: &'a [u8],
 }
@@ -332,11 +337,13 @@ fn encode_records(
     Parts { planes, replies }: Parts,
 ) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
+    let short_terms = short_term_values(record);
     let start = record.start()?;
     let gains = start.rules().scoring == Scoring::Territory || gain_off_board(&start) != 0;
     if !planes && !gains {
         for &(ply, _) in trained {
-            push_record(&mut bytes, record, ply as usize, (0, replies));
+            let ply = ply as usize;
+            push_record(&mut bytes, record, ply, (0, short_terms[ply], replies));
             ends.push(bytes.len() as u32);
         }
         return Ok((bytes, ends));
@@ -353,14 +360,24 @@ fn encode_records(
                 words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             }
         }
-        push_record(&mut bytes, record, ply, (gain_off_board(position), replies));
+        push_record(
+            &mut bytes,
+            record,
+            ply,
+            (gain_off_board(position), short_terms[ply], replies),
+        );
         ends.push(bytes.len() as u32);
     })?;
     Ok((bytes, ends))
 }
 
 /// Appends the parts of a position's record other than the planes.
-fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, (gain, replies): (i32, bool)) {
+fn push_record(
+    bytes: &mut Vec<u8>,
+    record: &GameRecord,
+    ply: usize,
+    (gain, short_term, replies): (i32, [f32; HORIZONS], bool),
+) {
     let data = &record.plies[ply];
     let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
     let color = match record.mover(ply) {
@@ -371,12 +388,38 @@ fn push_record(bytes: &mut Vec<u8>, record: &GameRecord, ply: usize, (gain, repl
     bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
     bytes.extend_from_slice(&(gain as i16).to_le_bytes());
     bytes.extend_from_slice(&(data.policy.len() as u16).to_le_bytes());
+    short_term
+        .iter()
+        .for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
     let next = record.plies.get(ply + 1).filter(|_| replies);
     let reply = next.map_or(&[][..], |next| &next.policy);
     for (index, probability) in data.policy.iter().chain(reply) {
         bytes.extend_from_slice(&index.to_le_bytes());
         bytes.extend_from_slice(&probability.to_le_bytes());
     }
+}
+
+/// Horizons of the short-term values in plies per point of the board, as in KataGo.
+const PLIES_PER_POINT: [f32; HORIZONS] = [0.016, 0.056, 0.176];
+
+/// For each ply, the values over the next plies from the mover's view; see [`Sample::short_term`].
+fn short_term_values(record: &GameRecord) -> Vec<[f32; HORIZONS]> {
+    let share_now = PLIES_PER_POINT.map(|plies| 1.0 / (1.0 + plies * record.size.area() as f32));
+    let black_wins = record.score_half_points.unwrap_or(0).signum() as f32;
+    // From Black's view, because the mover changes from ply to ply except after handicap stones.
+    let mut ahead = [black_wins; HORIZONS];
+    let mut values = vec![ahead; record.plies.len()];
+    for (ply, data) in record.plies.iter().enumerate().rev() {
+        let sign = match record.mover(ply) {
+            Color::Black => 1.0,
+            Color::White => -1.0,
+        };
+        for (ahead, now) in ahead.iter_mut().zip(share_now) {
+            *ahead += now * (sign * data.root_value - *ahead);
+        }
+        values[ply] = ahead.map(|value| sign * value);
+    }
+    values
 }
 
 /// Converts a search value, P(win) - P(loss), to probabilities of win, tie and loss, given the mover's best and worst

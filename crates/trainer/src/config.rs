@@ -120,6 +120,23 @@ pub struct LossWeights {
     pub ownership: f64,
     /// Cross-entropy of the opponent's reply, of networks that predict it (usual 0.15).
     pub reply: f64,
+    /// Cross-entropy of the softened policy, of networks that learn it (usual 8, as in KataGo, since its gradients are
+    /// small).
+    pub soft_policy: f64,
+    /// Cross-entropy of winning over the next plies, mean over the horizons, of networks that learn it (usual 0.5).
+    pub short_term: f64,
+    /// How a wrong owner counts (usual `squared`).
+    pub ownership_kind: OwnershipLoss,
+}
+
+/// How a wrong owner counts in the loss. The reported loss of ownership is always the squared error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnershipLoss {
+    /// By the square of the difference.
+    Squared,
+    /// By the cross-entropy, as in KataGo: owners that the network was sure of count much more.
+    CrossEntropy,
 }
 
 impl Default for LossWeights {
@@ -130,6 +147,9 @@ impl Default for LossWeights {
             margin: 0.25,
             ownership: 0.5,
             reply: 0.15,
+            soft_policy: 8.0,
+            short_term: 0.5,
+            ownership_kind: OwnershipLoss::Squared,
         }
     }
 }
@@ -176,6 +196,8 @@ impl TrainerConfig {
         check_setting("training.loss.margin", self.loss.margin, 0.0..=1e6)?;
         check_setting("training.loss.ownership", self.loss.ownership, 0.0..=1e6)?;
         check_setting("training.loss.reply", self.loss.reply, 0.0..=1e6)?;
+        check_setting("training.loss.soft_policy", self.loss.soft_policy, 0.0..=1e6)?;
+        check_setting("training.loss.short_term", self.loss.short_term, 0.0..=1e6)?;
         check_setting("training.threads", self.threads, 1..=4096)
     }
 }

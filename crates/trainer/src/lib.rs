@@ -17,7 +17,7 @@ mod trainer;
 mod validation;
 
 pub use checkpoint::{AVERAGE_FILE, CheckpointError, METADATA_FILE, OPTIMIZER_FILE, WEIGHTS_FILE};
-pub use config::{LossWeights, Optimizer, Schedule, TrainerConfig};
+pub use config::{LossWeights, Optimizer, OwnershipLoss, Schedule, TrainerConfig};
 pub use loss::Losses;
 pub use trainer::{Trainer, TrainerError};
 pub use validation::Validation;

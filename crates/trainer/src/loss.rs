@@ -5,14 +5,14 @@ use tch::{Kind, Tensor};
 
 use tengen_network::{NetworkInputs, Outputs, log_results};
 
-use crate::config::LossWeights;
+use crate::config::{LossWeights, OwnershipLoss};
 use crate::targets::Targets;
 
 /// The losses of one training step, before it changed the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Losses {
-    /// The weighted sum of the four terms and, if the network predicts it, of the cross-entropy of the opponent's
-    /// reply.
+    /// The weighted sum of the four terms and of those of the heads that only training uses: the opponent's reply, the
+    /// softened policy, and the values over the next plies.
     pub total: f64,
     /// Cross-entropy of the moves in nats.
     pub policy: f64,
@@ -60,6 +60,37 @@ impl Losses {
     }
 }
 
+/// The exponent of the softened policy, as in KataGo.
+const SOFTNESS: f64 = 0.25;
+
+/// Distance from certainty at which the cross-entropy of owners stops growing.
+const CERTAIN: f64 = 1e-4;
+
+/// A policy, `[B, A + 1]`, to the power of [`SOFTNESS`], with rows that sum to 1; rows of zeros stay as they are.
+fn softened(policy: &Tensor) -> Tensor {
+    let powers = policy.pow_tensor_scalar(SOFTNESS);
+    let sums = powers.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+    powers / sums.clamp_min(1e-6)
+}
+
+/// The cross-entropy of winning in nats, where `logits` are half the log-odds and `values` are P(win) - P(loss).
+fn binary_entropy(logits: &Tensor, values: &Tensor) -> Tensor {
+    let win = (values + 1.0) / 2.0;
+    let lose: Tensor = 1.0 - &win;
+    ((logits * 2.0).log_sigmoid() * win + (logits * -2.0).log_sigmoid() * lose).neg()
+}
+
+/// The divergence of the predicted owner of each point from the actual one in nats, `[B, A]`: the cross-entropy, less
+/// that of a coin at points that nobody owns. It is 0 off the board, where outputs and targets are 0.
+fn owner_divergence(outputs: &Outputs, targets: &Targets) -> Tensor {
+    let own = ((&outputs.ownership + 1.0) / 2.0).clamp(CERTAIN, 1.0 - CERTAIN);
+    let target = (&targets.ownership + 1.0) / 2.0;
+    let (other, not_target): (Tensor, Tensor) = (1.0 - &own, 1.0 - &target);
+    let entropy = (own.log() * target + other.log() * not_target).neg();
+    let nobody: Tensor = 1.0 - targets.ownership.abs();
+    entropy - nobody * std::f64::consts::LN_2
+}
+
 /// The terms of one batch as tensors without dimensions.
 pub(crate) struct Terms {
     pub(crate) total: Tensor,
@@ -86,13 +117,25 @@ impl Terms {
         );
         let margin = margin.neg();
         let ownership = counted(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
-        let mut total = &policy * weights.policy
-            + &value * weights.value
-            + &margin * weights.margin
-            + &ownership * weights.ownership;
+        let owners = match weights.ownership_kind {
+            OwnershipLoss::Squared => ownership.shallow_clone(),
+            OwnershipLoss::CrossEntropy => counted(over(owner_divergence(outputs, targets)) / &targets.areas),
+        };
+        let mut total =
+            &policy * weights.policy + &value * weights.value + &margin * weights.margin + owners * weights.ownership;
         if let Some(reply) = &outputs.reply {
             let log_reply = reply.log_softmax(-1, Kind::Float);
             total += mean(over(&targets.reply * log_reply)).neg() * weights.reply;
+        }
+        if let Some(soft) = &outputs.soft {
+            let log_soft = soft.log_softmax(-1, Kind::Float);
+            let softened = over(softened(&targets.policy) * log_soft) * &targets.policy_weight;
+            total += mean(softened).neg() * weights.soft_policy;
+        }
+        if let Some(short_term) = &outputs.short_term {
+            let entropy = binary_entropy(short_term, &targets.short_term);
+            let all = entropy.mean_dim([1i64].as_slice(), false, Kind::Float);
+            total += counted(all) * weights.short_term;
         }
         let log_policy = log_policy.detach();
         let entropy = mean(over(log_policy.exp() * &log_policy)).neg();

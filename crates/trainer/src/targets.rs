@@ -17,6 +17,8 @@ pub(crate) struct Targets {
     pub(crate) reply: Tensor,
     /// `[B, 3]`: win, tie, loss.
     pub(crate) value: Tensor,
+    /// `[B, 3]`: the search's values over the next plies, -1 to 1.
+    pub(crate) short_term: Tensor,
     /// `[B, 1]`, i64: the final board margin without komi, as a column of the margin logits.
     pub(crate) margin: Tensor,
     /// `[B, A]`: -1, 0 or 1.
@@ -40,6 +42,7 @@ impl Targets {
             policy_weight: on_device(&batch.policy_weight, device),
             reply: on_device(&batch.reply, device),
             value: on_device(&batch.value, device),
+            short_term: on_device(&batch.short_term, device),
             margin: on_device(&columns.insert_axis(Axis(1)), device),
             ownership: on_device(&batch.ownership, device).flatten(1, 2),
             result_weight: on_device(&batch.result_weight, device),

@@ -2,7 +2,7 @@
 
 use tch::{Device, Tensor};
 
-use tengen_encoding::{PlaneSet, Sample, TrainingBatch};
+use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, Precision, ThreadLimit};
 use tengen_rules::SettingError;
@@ -197,12 +197,13 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
         )));
     }
     let canvas = batch.inputs.canvas();
-    let arrays: [(&str, &[usize], &[usize]); 8] = [
+    let arrays: [(&str, &[usize], &[usize]); 9] = [
         ("policy", batch.policy.shape(), &[samples, canvas.area() + 1]),
         ("reply", batch.reply.shape(), &[samples, canvas.area() + 1]),
         ("policy_weight", batch.policy_weight.shape(), &[samples]),
         ("board_margin", batch.board_margin.shape(), &[samples]),
         ("value", batch.value.shape(), &[samples, 3]),
+        ("short_term", batch.short_term.shape(), &[samples, HORIZONS]),
         (
             "ownership",
             batch.ownership.shape(),

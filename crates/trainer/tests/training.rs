@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ndarray::{Array1, Array2, Array3, Axis};
 use tch::Device;
 
-use tengen_encoding::{Features, InputBatch, PlaneSet, Sample, TrainingBatch, canvas_index};
+use tengen_encoding::{Features, HORIZONS, InputBatch, PlaneSet, Sample, TrainingBatch, canvas_index};
 use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision, PrecisionChoice};
 use tengen_rng as rng;
@@ -32,6 +32,7 @@ fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> Tra
         board_margin: Array1::zeros(count),
         result_weight: Array1::ones(count),
         value: Array2::zeros((count, 3)),
+        short_term: Array2::zeros((count, HORIZONS)),
         ownership: Array3::zeros((count, canvas.height(), canvas.width())),
         weight: Array1::ones(count),
     };
@@ -145,23 +146,106 @@ fn replies_are_learned_by_networks_that_predict_them() {
     for (sample, mut reply) in batch.reply.outer_iter_mut().enumerate() {
         reply[[3, 25][sample % 2]] = 1.0;
     }
-    let of_reply = |losses: tengen_trainer::Losses| {
-        losses.total - losses.policy - losses.value - 0.25 * losses.margin - 0.5 * losses.ownership
-    };
     let mut without = trainer(quick());
-    assert!(of_reply(without.step(&batch).expect("a good batch")).abs() < 1e-5);
+    assert!(of_other_heads(without.step(&batch).expect("a good batch")).abs() < 1e-5);
     let config = NetworkConfig {
         reply_head: true,
         ..NetworkConfig::new(2, 16)
     };
     let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
-    let first = of_reply(trainer.step(&batch).expect("a good batch"));
+    let first = of_other_heads(trainer.step(&batch).expect("a good batch"));
     assert!((first - 0.15 * 26f64.ln()).abs() < 1e-4, "{first}");
     for _ in 0..200 {
         trainer.step(&batch).expect("a good batch");
     }
-    let last = of_reply(trainer.step(&batch).expect("a good batch"));
+    let last = of_other_heads(trainer.step(&batch).expect("a good batch"));
     assert!(last < 0.01, "{last}");
+}
+
+/// The part of the total that the four losses do not explain.
+fn of_other_heads(losses: tengen_trainer::Losses) -> f64 {
+    losses.total - losses.policy - losses.value - 0.25 * losses.margin - 0.5 * losses.ownership
+}
+
+/// The softened policy of a target of 3/4 and 1/4 has the odds of their fourth roots.
+#[test]
+fn softened_policies_are_learned_by_networks_that_predict_them() {
+    let mut batch = batch("5x5", &["5x5"; 8], 4);
+    batch.policy.fill(0.0);
+    for mut policy in batch.policy.outer_iter_mut() {
+        (policy[3], policy[25]) = (0.75, 0.25);
+    }
+    let config = NetworkConfig {
+        soft_policy_head: true,
+        ..NetworkConfig::new(2, 16)
+    };
+    let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
+    let first = of_other_heads(trainer.step(&batch).expect("a good batch"));
+    assert!((first - 8.0 * 26f64.ln()).abs() < 1e-3, "{first}");
+    for _ in 0..300 {
+        trainer.step(&batch).expect("a good batch");
+    }
+    let last = of_other_heads(trainer.step(&batch).expect("a good batch"));
+    let [a, b] = [0.75f64, 0.25].map(|p| p.powf(0.25));
+    let [a, b] = [a / (a + b), b / (a + b)];
+    let entropy = -8.0 * (a * a.ln() + b * b.ln());
+    assert!(
+        last > entropy - 1e-3 && last < entropy + 0.05,
+        "{last}, at least {entropy}"
+    );
+}
+
+/// Short-term values are probabilities of winning, so their loss ends at their entropy.
+#[test]
+fn short_term_values_are_learned_by_networks_that_predict_them() {
+    let mut batch = batch("5x5", &["5x5"; 8], 4);
+    for (sample, mut values) in batch.short_term.outer_iter_mut().enumerate() {
+        let sign = [1.0, -1.0][sample % 2];
+        values.assign(&ndarray::arr1(&[1.0, 0.5, 0.0].map(|value| sign * value)));
+    }
+    let config = NetworkConfig {
+        short_term_head: true,
+        ..NetworkConfig::new(2, 16)
+    };
+    let mut trainer = Trainer::new(&config, quick(), DeviceChoice::Cpu, 11).expect("good settings");
+    let first = of_other_heads(trainer.step(&batch).expect("a good batch"));
+    assert!((first - 0.5 * 2f64.ln()).abs() < 1e-4, "{first}");
+    for _ in 0..300 {
+        trainer.step(&batch).expect("a good batch");
+    }
+    let last = of_other_heads(trainer.step(&batch).expect("a good batch"));
+    let entropy = |p: f64| -p * p.ln() - (1.0 - p) * (1.0 - p).ln();
+    let least = 0.5 * (entropy(0.75) + 2f64.ln()) / 3.0;
+    assert!(last > least - 1e-3 && last < least + 0.02, "{last}, at least {least}");
+}
+
+/// With cross-entropy, being sure of the wrong owner costs much more; the reported loss stays the squared error.
+#[test]
+fn ownership_by_cross_entropy_learns_the_same_owners() {
+    let batch = batch("5x5", &["5x5"; 8], 4);
+    let config = TrainerConfig {
+        loss: tengen_trainer::LossWeights {
+            ownership_kind: tengen_trainer::OwnershipLoss::CrossEntropy,
+            ..tengen_trainer::LossWeights::default()
+        },
+        ..quick()
+    };
+    let mut squared = trainer(quick());
+    let mut entropy = trainer(config);
+    let first = [&mut squared, &mut entropy].map(|trainer| trainer.step(&batch).expect("a good batch"));
+    assert_eq!(first[0].ownership, first[1].ownership);
+    // The network begins undecided: a squared error of 1 and an entropy of ln 2 at every owned point.
+    let difference = first[1].total - first[0].total;
+    let expected = 0.5 * (2f64.ln() - 1.0) * first[0].ownership;
+    assert!(
+        (difference - expected).abs() < 1e-4,
+        "{difference}, expected {expected}"
+    );
+    for _ in 0..200 {
+        entropy.step(&batch).expect("a good batch");
+    }
+    let last = entropy.step(&batch).expect("a good batch");
+    assert!(last.ownership < 0.1 * first[1].ownership, "{last:?}");
 }
 
 #[test]
@@ -189,6 +273,7 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
         policy_weight: 1.0,
         board_margin: 0,
         value_target: [0.0, 1.0, 0.0],
+        short_term: [0.0; HORIZONS],
         ownership: Array2::zeros((2, 3)),
         result_weight: 1.0,
         weight: 1.0,
