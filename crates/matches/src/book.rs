@@ -16,7 +16,8 @@ pub fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow
     let Some(path) = openings.book.as_ref().map(|book| book.path.clone()) else {
         return Ok(openings);
     };
-    let lines = lines_of(Path::new(&path), size).with_context(|| format!("cannot read the opening book {path}"))?;
+    let lines =
+        lines_of_book(Path::new(&path), size).with_context(|| format!("cannot read the opening book {path}"))?;
     if lines.is_empty() {
         bail!("the opening book {path} has no opening that starts on the empty {size} board with Black to move");
     }
@@ -26,7 +27,11 @@ pub fn read_book(openings: Openings, size: Size, plies: Option<usize>) -> anyhow
     })
 }
 
-fn lines_of(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> {
+/// The lines of a book for boards of this size, from the empty board with Black to move.
+///
+/// # Errors
+/// If a file cannot be read, or is not in its format; SGF games on other boards are skipped.
+pub fn lines_of_book(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> {
     if path.is_dir() {
         let mut lines = Vec::new();
         for file in sgf_files(path)? {

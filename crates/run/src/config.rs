@@ -90,15 +90,22 @@ impl RunConfig {
         last.unwrap_or_else(|| self.network.clone())
     }
 
-    /// The board sizes of self-play. The first is the board of the gate and the summary.
+    /// The board sizes of self-play, each once. The first is the board of the gate and the summary.
     pub fn sizes(&self) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
             board
                 .size
-                .parse()
+                .parse::<Size>()
                 .with_context(|| format!("selfplay.boards holds {:?}", board.size))
         };
-        self.selfplay.boards.iter().map(parse).collect()
+        let mut sizes = Vec::new();
+        for board in &self.selfplay.boards {
+            let size = parse(board)?;
+            if !sizes.contains(&size) {
+                sizes.push(size);
+            }
+        }
+        Ok(sizes)
     }
 
     /// Names this configuration: the first 12 hexadecimal digits of the SHA-256 of its TOML.

@@ -1,12 +1,18 @@
 //! The self-play side of the loop: the network to play with, and unfinished games that survive a clean stop.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::{Context, bail};
+
 use tengen_model::Weights;
-use tengen_network::{PredictorOptions, TorchPredictor};
+use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
+use tengen_rules::{Move, Position, Rules, Size};
 use tengen_search::{PredictError, Predictor};
-use tengen_selfplay::{Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, Snapshot};
+use tengen_selfplay::{
+    Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, SelfPlayConfig, Snapshot,
+};
 use tengen_store::{seal, unseal};
 
 use crate::opened::Opened;
@@ -17,15 +23,16 @@ const IN_FLIGHT: &str = "in_flight.json";
 /// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// Describes the model that self-play should use next, with its number of visits and its fair komi.
+/// Describes the model that self-play should use next, after so many positions, with its fair komi.
 pub fn update(
+    run: &Opened,
     weights: Weights,
-    options: PredictorOptions,
     generation: u32,
     model_id: String,
-    visits: u32,
+    positions: u64,
     fair_komi: FairKomi,
 ) -> ModelUpdate {
+    let options = run.options;
     let name = model_id.clone();
     let predictor = Arc::new(move |_worker: usize| {
         let predictor =
@@ -35,7 +42,8 @@ pub fn update(
     ModelUpdate {
         generation,
         model_id,
-        visits,
+        visits: run.config.visits_at(positions),
+        positions,
         fair_komi,
         predictor,
     }
@@ -53,7 +61,7 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         channel_capacity: CHANNEL,
         first_limit,
     };
-    let config = &run.config.selfplay;
+    let config = &with_books(run)?;
     let Some(in_progress) = take_in_progress(run)? else {
         return Ok(Generator::start(config, setup, model, None)?);
     };
@@ -68,6 +76,45 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         }
         started => Ok(started?),
     }
+}
+
+/// The settings of self-play, with the lines of its opening books.
+///
+/// # Errors
+/// If a book cannot be read, has no line for any board of the run, or has an illegal move.
+pub fn with_books(run: &Opened) -> anyhow::Result<SelfPlayConfig> {
+    let mut config = run.config.selfplay.clone();
+    let sizes = run.config.sizes()?;
+    for book in &mut config.opening.books {
+        for &size in &sizes {
+            let lines = lines_for(&book.book, size, run.config.rules)?;
+            book.lines.extend(lines.into_iter().map(|line| (size, line)));
+        }
+        anyhow::ensure!(
+            !book.lines.is_empty(),
+            "the opening book {} has no opening for the boards of the run, which starts with Black on the empty board",
+            book.book
+        );
+    }
+    Ok(config)
+}
+
+/// The distinct lines of a book for boards of this size, all of them legal.
+fn lines_for(path: &str, size: Size, rules: Rules) -> anyhow::Result<Vec<Vec<Move>>> {
+    let mut lines = tengen_matches::lines_of_book(Path::new(path), size)
+        .with_context(|| format!("cannot read the opening book {path}"))?;
+    lines.sort_unstable();
+    lines.dedup();
+    for line in &lines {
+        let mut position = Position::with_rules(size, rules).between_machines();
+        for (ply, &mv) in line.iter().enumerate() {
+            if let Err(reason) = position.try_play(mv) {
+                let (number, mv) = (ply + 1, mv.format(size));
+                bail!("move {number} of a line of the opening book {path}, {mv} on {size}, is illegal: {reason}");
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// The identity shared by all games of the run.

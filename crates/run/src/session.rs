@@ -217,13 +217,12 @@ fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::R
         }
         false => (training.weights(), step_name(generation, training.steps())),
     };
-    let visits = run.config.visits_at(training.positions());
     Ok(selfplay::update(
+        run,
         weights,
-        run.options,
         generation,
         name,
-        visits,
+        training.positions(),
         training.fair_komi().clone(),
     ))
 }
@@ -328,10 +327,10 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
     }
     if step.is_multiple_of(loop_config.weights_every_steps) && !loop_config.champions_only {
         let generation = shared.generation.load(Ordering::SeqCst);
-        let visits = shared.run.config.visits_at(training.positions());
+        let positions = training.positions();
         let name = step_name(generation, step);
         let komi = training.fair_komi().clone();
-        let update = selfplay::update(training.weights(), shared.run.options, generation, name, visits, komi);
+        let update = selfplay::update(shared.run, training.weights(), generation, name, positions, komi);
         shared.generator.set_model(update);
     }
     Ok(())
@@ -392,14 +391,13 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
         let status = shared.status();
         (status.positions, status.fair_komi.clone())
     };
-    let visits = shared.run.config.visits_at(positions);
     let generation = shared.generation.load(Ordering::SeqCst);
     let update = selfplay::update(
+        shared.run,
         weights,
-        shared.run.options,
         generation,
         champion.id.to_string(),
-        visits,
+        positions,
         komi,
     );
     shared.generator.set_model(update);

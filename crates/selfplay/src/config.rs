@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_rules::{Rules, Scoring, SettingError, Size, above, check_setting};
+use tengen_rules::{Move, Rules, Scoring, SettingError, Size, above, check_setting};
 use tengen_search::SearchConfig;
 
 /// How self-play games are set up and played.
@@ -49,6 +49,9 @@ pub struct SelfPlayConfig {
     /// The size of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
     /// trained on, as far as values do not decide. Smaller explores less and plays better.
     pub full_noise: f32,
+    /// Whether a search keeps what the previous one of the same game found about the position, and only makes the visits
+    /// that are missing. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
+    pub tree_reuse: bool,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.
     pub policy_cut: f32,
@@ -67,10 +70,39 @@ pub struct BoardShare {
     /// The share of games relative to the other boards; any positive number. Larger plays more games on this board.
     #[serde(default = "one")]
     pub share: f64,
+    /// The number of positions of self-play from which games begin on this board. Usual: 0. Larger begins later.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from: u64,
+    /// The number of positions of self-play from which no more games begin on this board, above `from`. Usual: none.
+    /// Larger keeps the board for longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+}
+
+impl BoardShare {
+    /// A board for the whole run.
+    pub fn always(size: impl Into<String>, share: f64) -> Self {
+        Self {
+            size: size.into(),
+            share,
+            from: 0,
+            until: None,
+        }
+    }
+
+    /// Whether games begin on this board after so many positions of self-play.
+    pub fn is_played_at(&self, positions: u64) -> bool {
+        self.from <= positions && self.until.is_none_or(|until| positions < until)
+    }
 }
 
 fn one() -> f64 {
     1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(positions: &u64) -> bool {
+    *positions == 0
 }
 
 /// How games begin.
@@ -88,6 +120,35 @@ pub struct OpeningConfig {
     /// 5x5, 8 on 9x9. Each is uniform over the legal moves, including the pass unless it would end the game. They are
     /// not used for training.
     pub max_random_plies: u32,
+    /// Books from which games begin with a line, with komi drawn around the network's expected margin after it. Usual:
+    /// none. The moves of the line are not used for training.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub books: Vec<BookShare>,
+}
+
+/// An opening book and its share of the games.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BookShare {
+    /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening.
+    pub book: String,
+    /// The share of games, 0 to 1, that begin with a line of the book, if it has any for their board. Usual: 0.1 to 0.3.
+    /// Larger shows the network more of these positions and fewer of its own choosing.
+    pub share: f64,
+    /// The lines and their boards. This crate does not read files: the caller fills them in.
+    #[serde(skip)]
+    pub lines: Vec<(Size, Vec<Move>)>,
+}
+
+impl BookShare {
+    /// A book that has not been read yet.
+    pub fn new(book: impl Into<String>, share: f64) -> Self {
+        Self {
+            book: book.into(),
+            share,
+            lines: Vec::new(),
+        }
+    }
 }
 
 impl Default for OpeningConfig {
@@ -96,6 +157,7 @@ impl Default for OpeningConfig {
             random_share: 0.3,
             fork_share: 0.0,
             max_random_plies: 4,
+            books: Vec::new(),
         }
     }
 }
@@ -132,10 +194,7 @@ impl Default for KomiConfig {
 impl Default for SelfPlayConfig {
     fn default() -> Self {
         Self {
-            boards: vec![BoardShare {
-                size: "5x5".to_owned(),
-                share: 1.0,
-            }],
+            boards: vec![BoardShare::always("5x5", 1.0)],
             games_per_group: 64,
             opening: OpeningConfig::default(),
             komi: KomiConfig::default(),
@@ -148,6 +207,7 @@ impl Default for SelfPlayConfig {
             cheap_visits: 4,
             cheap_noise: 0.0,
             full_noise: 1.0,
+            tree_reuse: false,
             policy_cut: 0.005,
             cache_mib: 16,
             search: SearchConfig::default(),
@@ -159,10 +219,8 @@ impl Default for SelfPlayConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) config: SelfPlayConfig,
-    /// The boards with shares that add up to 1.
-    pub(crate) boards: Vec<(Size, f64)>,
-    /// The smallest canvas that fits every board.
-    pub(crate) canvas: Size,
+    /// The sizes of the configuration's boards, in its order.
+    pub(crate) sizes: Vec<Size>,
 }
 
 impl Settings {
@@ -187,6 +245,10 @@ impl Settings {
         check_setting("selfplay.opening.random_share", opening.random_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.fork_share", opening.fork_share, 0.0..=1.0)?;
         check_setting("selfplay.opening.max_random_plies", opening.max_random_plies, 1..=1000)?;
+        for (number, book) in opening.books.iter().enumerate() {
+            let key = format!("selfplay.opening.books[{number}].share");
+            check_setting(&key, book.share, 0.0..=1.0)?;
+        }
         let komi = &config.komi;
         check_setting("selfplay.komi.uniform_share", komi.uniform_share, 0.0..=1.0)?;
         check_setting("selfplay.komi.spread", komi.spread, 0.0..=1000.0)?;
@@ -195,12 +257,9 @@ impl Settings {
         }
         let search = config.search.validate();
         search.map_err(|error| error.under("selfplay.search"))?;
-        let boards = boards(config)?;
-        let canvas = tengen_search::canvas_of(boards.iter().map(|&(size, _)| size)).expect("there is a board");
         Ok(Self {
             config: config.clone(),
-            boards,
-            canvas,
+            sizes: sizes(&config.boards)?,
         })
     }
 }
@@ -227,20 +286,34 @@ impl SelfPlayConfig {
     }
 }
 
-/// The boards with shares that add up to 1.
-fn boards(config: &SelfPlayConfig) -> Result<Vec<(Size, f64)>, SettingError> {
-    if config.boards.is_empty() {
+/// The sizes of the boards, which are checked: there must be one to play on at any time.
+fn sizes(boards: &[BoardShare]) -> Result<Vec<Size>, SettingError> {
+    if boards.is_empty() {
         return Err(SettingError::new("selfplay.boards", "[]", "at least one board"));
     }
-    let total: f64 = config.boards.iter().map(|board| board.share).sum();
     let read = |(number, board): (usize, &BoardShare)| {
         let key = |field| format!("selfplay.boards[{number}].{field}");
         check_setting(&key("share"), board.share, above(0.0, 1e9))?;
+        if let Some(until) = board.until {
+            check_setting(&key("until"), until, board.from.saturating_add(1)..)?;
+        }
         let expected = "WIDTHxHEIGHT or one number, each side from 1 to 19";
         let wrong = |_| SettingError::new(key("size"), format!("{:?}", board.size), expected);
-        Ok((board.size.parse().map_err(wrong)?, board.share / total))
+        board.size.parse().map_err(wrong)
     };
-    config.boards.iter().enumerate().map(read).collect()
+    let sizes = boards.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    let starts_and_ends = [0].into_iter().chain(boards.iter().filter_map(|board| board.until));
+    for positions in starts_and_ends {
+        if !boards.iter().any(|board| board.is_played_at(positions)) {
+            let found = format!("without a board from {positions} positions on");
+            return Err(SettingError::new(
+                "selfplay.boards",
+                found,
+                "a board to play on at any time",
+            ));
+        }
+    }
+    Ok(sizes)
 }
 
 #[cfg(test)]
@@ -251,7 +324,7 @@ mod tests {
     fn unknown_keys_and_invalid_values_are_rejected() {
         assert!(serde_json::from_str::<SelfPlayConfig>(r#"{"games_per_grup": 3}"#).is_err());
         let config: SelfPlayConfig = serde_json::from_str(r#"{"boards": [{"size": "7"}]}"#).unwrap();
-        assert_eq!(Settings::new(&config).unwrap().canvas, Size::square(7).unwrap());
+        assert_eq!(Settings::new(&config).unwrap().sizes, [Size::square(7).unwrap()]);
         let bad = SelfPlayConfig {
             policy_cut: 0.9,
             ..SelfPlayConfig::default()
@@ -267,6 +340,29 @@ mod tests {
             ..SelfPlayConfig::default()
         };
         assert_eq!(bad.validate().unwrap_err().key, "selfplay.games_per_group");
+    }
+
+    #[test]
+    fn there_is_a_board_at_any_time() {
+        let refused = |boards: serde_json::Value| {
+            let config: SelfPlayConfig = serde_json::from_value(serde_json::json!({ "boards": boards })).unwrap();
+            config.validate().err().map(|error| error.to_string())
+        };
+        let small = serde_json::json!({"size": "5x5", "until": 500});
+        let later = serde_json::json!({"size": "9x9", "from": 500});
+        assert_eq!(refused(serde_json::json!([small, later])), None);
+        let missing = [serde_json::json!([small]), serde_json::json!([later])];
+        for (boards, from) in missing.into_iter().zip([500, 0]) {
+            let error = refused(boards).unwrap();
+            assert!(
+                error.contains(&format!("without a board from {from} positions on")),
+                "{error}"
+            );
+        }
+        let gap = serde_json::json!([small, {"size": "9x9", "from": 501}]);
+        assert!(refused(gap).unwrap().contains("from 500 positions on"));
+        let backwards = serde_json::json!([{"size": "5x5"}, {"size": "9x9", "from": 7, "until": 7}]);
+        assert!(refused(backwards).unwrap().starts_with("selfplay.boards[1].until is 7"));
     }
 
     #[test]

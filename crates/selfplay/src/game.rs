@@ -82,6 +82,7 @@ impl Clock {
 pub(crate) struct Terms<'a> {
     pub(crate) model_id: &'a str,
     pub(crate) visits: u32,
+    pub(crate) positions: u64,
     pub(crate) fair_komi: &'a crate::model::FairKomi,
 }
 
@@ -115,7 +116,7 @@ impl Game {
         (terms, earlier): (Terms<'_>, &EarlierGames),
     ) -> Self {
         let mut rng = address.stream(run.seed, STREAM_SETUP);
-        let size = setup::draw_size(settings, &mut rng);
+        let size = setup::draw_size(settings, terms.positions, &mut rng);
         let mut position = Position::with_rules(size, run.rules).between_machines();
         let config = &settings.config;
         let opening_plies = setup::play_opening(&config.opening, earlier, &mut position, &mut rng);
@@ -144,7 +145,11 @@ impl Game {
                 let cheap = self.is_cheap(settings, run, terms.visits);
                 let config = &settings.config;
                 search.set_noise(if cheap { config.cheap_noise } else { config.full_noise });
-                search.restart(&self.position, komi, self.visits(settings, run, terms.visits), rng);
+                let visits = self.visits(settings, run, terms.visits);
+                match config.tree_reuse {
+                    true => drop(search.follow(&self.position, komi, visits, rng)),
+                    false => search.restart(&self.position, komi, visits, rng),
+                }
             }
             KomiPlan::AroundNetwork { .. } => {
                 let size = self.position.size();

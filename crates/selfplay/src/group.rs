@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
 use tengen_rules::{Komi, SettingError};
-use tengen_search::{EvaluationCache, PredictError, Predictor, Request, Round, Search, SearchConfig, Step};
+use tengen_search::{EvaluationCache, PredictError, Predictor, Request, Round, Search, SearchConfig, Step, canvas_of};
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
@@ -51,6 +51,8 @@ pub struct Group {
     /// The total number of games to begin; `None` for no limit.
     quota: Option<u64>,
     cache: EvaluationCache,
+    /// The requests of the current step with the numbers of their slots; kept for its memory.
+    requests: Vec<(usize, Request)>,
     round: Round,
     finished: Vec<FinishedGame>,
     counters: Arc<Counters>,
@@ -119,6 +121,7 @@ impl Group {
             next_index: 0,
             quota: setup.quota,
             cache,
+            requests: Vec::new(),
             round: Round::new(),
             finished: Vec::new(),
             counters,
@@ -171,11 +174,17 @@ impl Group {
     /// Advances every game to its next request and collects the requests in the round.
     fn descend<P: Predictor + ?Sized>(&mut self, predictor: &P) {
         self.fill_slots();
-        self.round.begin(self.settings.canvas, predictor);
+        self.requests.clear();
         for number in 0..self.slots.len() {
             if let Some(request) = self.advance(number) {
-                self.round.ask(number, &self.slots[number].search, request);
+                self.requests.push((number, request));
             }
+        }
+        let searches = self.requests.iter().map(|&(number, _)| &self.slots[number].search);
+        let canvas = canvas_of(searches.map(|search| search.position().size()));
+        self.round.begin(canvas.unwrap_or(self.settings.sizes[0]), predictor);
+        for (number, request) in self.requests.drain(..) {
+            self.round.ask(number, &self.slots[number].search, request);
         }
     }
 
@@ -314,6 +323,7 @@ fn terms(model: &ModelUpdate) -> Terms<'_> {
     Terms {
         model_id: &model.model_id,
         visits: model.visits,
+        positions: model.positions,
         fair_komi: &model.fair_komi,
     }
 }

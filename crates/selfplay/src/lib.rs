@@ -32,7 +32,7 @@ mod setup;
 mod snapshot;
 mod worker;
 
-pub use config::{BoardShare, KomiConfig, OpeningConfig, SelfPlayConfig};
+pub use config::{BoardShare, BookShare, KomiConfig, OpeningConfig, SelfPlayConfig};
 pub use counters::{CounterValues, Counters};
 pub use error::GeneratorError;
 pub use game::{Clock, GameAddress, RunIdentity};

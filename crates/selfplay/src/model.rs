@@ -27,6 +27,8 @@ pub struct ModelUpdate {
     pub model_id: String,
     /// Number of visits in a full search.
     pub visits: u32,
+    /// Number of positions of self-play that the store has; decides which boards new games are played on.
+    pub positions: u64,
     /// The estimated komi at which games from the empty board are even.
     pub fair_komi: FairKomi,
     /// Creates one predictor for each worker.
@@ -39,6 +41,7 @@ impl fmt::Debug for ModelUpdate {
             .field("generation", &self.generation)
             .field("model_id", &self.model_id)
             .field("visits", &self.visits)
+            .field("positions", &self.positions)
             .field("fair_komi", &self.fair_komi)
             .finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Komi, Move, Position, Size};
 
-use crate::config::{KomiConfig, OpeningConfig, Settings};
+use crate::config::{BookShare, KomiConfig, OpeningConfig, Settings};
 use crate::forks::EarlierGames;
 
 /// The komi of a new game.
@@ -18,16 +18,21 @@ pub(crate) enum KomiPlan {
     },
 }
 
-/// Draws the board size of a game.
-pub(crate) fn draw_size(settings: &Settings, rng: &mut Rng) -> Size {
+/// Draws the board size of a game from the boards that are played on after so many positions of self-play.
+pub(crate) fn draw_size(settings: &Settings, positions: u64, rng: &mut Rng) -> Size {
+    let boards = settings.config.boards.iter().zip(&settings.sizes);
+    let played = boards.filter(|(board, _)| board.is_played_at(positions));
+    let total: f64 = played.clone().map(|(board, _)| board.share).sum();
     let mut rest = rng::unit_f64(rng);
-    for &(size, share) in &settings.boards {
-        rest -= share;
+    let mut drawn = settings.sizes[0];
+    for (board, &size) in played {
+        drawn = size;
+        rest -= board.share / total;
         if rest < 0.0 {
-            return size;
+            break;
         }
     }
-    settings.boards[settings.boards.len() - 1].0
+    drawn
 }
 
 /// Plays the first plies of a game that are not searched, on an empty board; returns their number.
@@ -44,7 +49,35 @@ pub(crate) fn play_opening(
             return plies;
         }
     }
+    for book in &config.books {
+        if rng::unit_f64(rng) < book.share {
+            let plies = play_line(book, position, rng);
+            if plies > 0 {
+                return plies;
+            }
+        }
+    }
     play_random_opening(config, position, rng)
+}
+
+/// Plays a line of the book for this board on an empty board; returns its number of plies, 0 if there is none. A line
+/// ends before a move that is not legal or would end the game.
+fn play_line(book: &BookShare, position: &mut Position, rng: &mut Rng) -> u16 {
+    let fitting = book.lines.iter().filter(|(size, _)| *size == position.size());
+    let lines: Vec<&Vec<Move>> = fitting.map(|(_, line)| line).collect();
+    if lines.is_empty() {
+        return 0;
+    }
+    for &mv in lines[rng::below(rng, lines.len())] {
+        if position.try_play(mv).is_err() {
+            break;
+        }
+        if position.is_over() {
+            position.undo();
+            break;
+        }
+    }
+    u16::try_from(position.ply()).unwrap_or(u16::MAX)
 }
 
 /// Plays the random plies of a game, if it has any, on an empty board; returns their number.
@@ -113,6 +146,7 @@ mod tests {
             random_share: 0.3,
             fork_share: 0.0,
             max_random_plies: 4,
+            books: Vec::new(),
         };
         let mut rng = rng::stream(1, &[]);
         let mut counts = [0u32; 5];
@@ -133,6 +167,7 @@ mod tests {
             random_share: 1.0,
             fork_share: 0.0,
             max_random_plies: 4,
+            books: Vec::new(),
         };
         assert_eq!(
             play_random_opening(&config, &mut single, &mut rng),
@@ -165,19 +200,47 @@ mod tests {
 
     #[test]
     fn boards_are_drawn_by_share() {
-        let board = |size: &str, share| BoardShare {
-            size: size.to_owned(),
-            share,
-        };
-        let boards = vec![board("3x3", 1.0), board("5x4", 3.0)];
+        let boards = vec![BoardShare::always("3x3", 1.0), BoardShare::always("5x4", 3.0)];
         let settings = Settings::new(&SelfPlayConfig {
             boards,
             ..SelfPlayConfig::default()
         })
         .unwrap();
         let mut rng = rng::stream(3, &[]);
-        let small = (0..1000).filter(|_| draw_size(&settings, &mut rng).area() == 9).count();
+        let small = (0..1000)
+            .filter(|_| draw_size(&settings, 0, &mut rng).area() == 9)
+            .count();
         assert!((200..300).contains(&small), "{small}");
-        assert_eq!(settings.canvas.to_string(), "5x4");
+    }
+
+    #[test]
+    fn boards_come_and_go_with_the_positions_played() {
+        let board = |size: &str, share, from, until| BoardShare {
+            from,
+            until,
+            ..BoardShare::always(size, share)
+        };
+        let boards = vec![
+            board("9x9", 1.0, 100, None),
+            board("5x5", 1.0, 0, Some(200)),
+            board("7x7", 2.0, 100, Some(200)),
+        ];
+        let settings = Settings::new(&SelfPlayConfig {
+            boards,
+            ..SelfPlayConfig::default()
+        })
+        .unwrap();
+        let mut rng = rng::stream(4, &[]);
+        let mut share_of = |positions| {
+            let drawn: Vec<_> = (0..1000).map(|_| draw_size(&settings, positions, &mut rng)).collect();
+            [5, 7, 9].map(|side| drawn.iter().filter(|size| size.width() == side).count())
+        };
+        assert_eq!(share_of(99), [1000, 0, 0]);
+        let [five, seven, nine] = share_of(100);
+        assert!(
+            (200..300).contains(&five) && (450..550).contains(&seven),
+            "{five}, {seven}, {nine}"
+        );
+        assert_eq!(share_of(200), [0, 0, 1000]);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tengen_records::{EndReason, FULL_SEARCH, OPENING};
 use tengen_rules::{Move, Size};
 use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor};
-use tengen_selfplay::{Counters, FinishedGame, Group, GroupSetup, ModelUpdate, SelfPlayConfig, Snapshot};
+use tengen_selfplay::{BookShare, Counters, FinishedGame, Group, GroupSetup, ModelUpdate, SelfPlayConfig, Snapshot};
 
 use common::{config, run, scripted, uniform};
 
@@ -282,6 +282,96 @@ fn a_new_model_takes_over_games_in_flight() {
         assert!(visits.contains(&12), "the new number of visits is used: {visits:?}");
         game.record.validate().unwrap();
     }
+}
+
+#[test]
+fn later_boards_replace_earlier_ones_while_games_go_on() {
+    let mut config = config(&["4x4", "3x3"]);
+    config.boards[0].from = 500;
+    config.boards[1].until = Some(500);
+    let at = |positions| ModelUpdate {
+        positions,
+        ..scripted(5)
+    };
+    let (mut group, _) = group(&config, Some(60), at(499));
+    let mut predictor = ScriptedPredictor::new(5);
+    let mut games = Vec::new();
+    while games.len() < 30 {
+        games.extend(group.step(&mut predictor).unwrap());
+    }
+    let in_flight = group.games_in_flight();
+    group.set_model(at(500));
+    games.extend(play_out(&mut group, &mut predictor));
+    games.sort_by_key(|game| game.address);
+    let small = games.iter().take_while(|game| game.record.size.area() == 9).count();
+    assert_eq!(small, 30 + in_flight, "every game that had begun goes on on its board");
+    assert!(games[small..].iter().all(|game| game.record.size.area() == 16));
+    for game in &games {
+        game.record.validate().unwrap();
+    }
+}
+
+#[test]
+fn games_begin_with_lines_of_a_book() {
+    let size = Size::square(3).unwrap();
+    let line = |text: &str| -> Vec<Move> {
+        let moves = text.split(' ').map(|mv| Move::parse(size, mv));
+        moves.collect::<Result<_, _>>().unwrap()
+    };
+    let lines = [line("B2 A1"), line("A1 B2 C3")];
+    let mut config = config(&["3x3", "4x4"]);
+    config.opening.random_share = 0.0;
+    config.opening.books = vec![BookShare::new("b.sgf", 0.5)];
+    config.opening.books[0].lines = lines.iter().map(|line| (size, line.clone())).collect();
+    let (mut group, _) = group(&config, Some(200), scripted(3));
+    let games = play_out(&mut group, &mut ScriptedPredictor::new(3));
+    let mut counts = [0, 0, 0];
+    for game in &games {
+        let record = &game.record;
+        record.validate().unwrap();
+        let opening = &record.plies[..usize::from(record.opening_plies)];
+        assert!(opening.iter().all(|ply| ply.has(OPENING)));
+        let moves: Vec<Move> = opening.iter().map(|ply| ply.mv).collect();
+        match lines.iter().position(|line| *line == moves) {
+            Some(number) => {
+                assert_eq!(record.size, size, "the book has no line for the other board");
+                counts[number] += 1;
+            }
+            None => {
+                assert!(moves.is_empty(), "{moves:?}");
+                counts[2] += 1;
+            }
+        }
+    }
+    assert!(counts[0] > 10 && counts[1] > 10, "{counts:?}");
+    assert!((120..180).contains(&counts[2]), "{counts:?}");
+}
+
+#[test]
+fn a_reused_tree_needs_fewer_evaluations_for_the_same_visits() {
+    let play = |tree_reuse: bool| {
+        let mut config = config(&["4x4"]);
+        config.decided_value = 1.0;
+        config.cache_mib = 0;
+        config.tree_reuse = tree_reuse;
+        let (mut group, counters) = group(&config, Some(20), scripted(3));
+        let games = play_out(&mut group, &mut ScriptedPredictor::new(3));
+        let plies: Vec<_> = games.iter().flat_map(|game| &game.record.plies).collect();
+        let searched = plies.iter().filter(|ply| !ply.has(OPENING)).count();
+        assert!(
+            plies.iter().all(|ply| ply.has(OPENING) || ply.root_visits >= 8),
+            "kept visits count"
+        );
+        for game in &games {
+            game.record.validate().unwrap();
+        }
+        counters.values().evaluations as f64 / searched as f64
+    };
+    let (without, with) = (play(false), play(true));
+    assert!(
+        with < 0.95 * without,
+        "{with} instead of {without} evaluations per move"
+    );
 }
 
 /// A predictor that fails on its third call.

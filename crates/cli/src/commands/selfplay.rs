@@ -101,6 +101,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         sequence: 0,
         shards: Vec::new(),
     };
+    let config = selfplay::with_books(&run)?;
     let stop = AtomicBool::new(false);
     let ended = AtomicBool::new(false);
     let failures = Failures::default();
@@ -115,14 +116,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         });
         let publish = |games: Vec<GameRecord>| or_stop(failures.catch("publishing", || sink.publish(&games)));
         let games = failures.catch("self-play", || {
-            Ok(generate(
-                &run.config.selfplay,
-                &setup,
-                &model,
-                &counters,
-                &stop,
-                publish,
-            )?)
+            Ok(generate(&config, &setup, &model, &counters, &stop, publish)?)
         });
         ended.store(true, Ordering::SeqCst);
         games
@@ -209,14 +203,13 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
         }
     }
     let positions = run.store.games().list(&GamesOf::SelfPlay)?.published().positions;
-    let visits = run.config.visits_at(positions);
     let weights = run.weights(&champion.model_id)?;
     Ok(selfplay::update(
+        run,
         weights,
-        run.options,
         champion.generation,
         champion.model_id.to_string(),
-        visits,
+        positions,
         komi,
     ))
 }

@@ -12,6 +12,7 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
         generation: seed as u32,
         model_id: format!("scripted-{seed}"),
         visits: 8,
+        positions: 0,
         fair_komi: FairKomi::new(),
         predictor: Arc::new(move |_| Ok(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor>)),
     }
@@ -29,10 +30,7 @@ pub(crate) fn uniform() -> ModelUpdate {
 
 /// Small boards, small groups, many openings.
 pub(crate) fn config(boards: &[&str]) -> SelfPlayConfig {
-    let board = |size: &&str| BoardShare {
-        size: (*size).to_owned(),
-        share: 1.0,
-    };
+    let board = |size: &&str| BoardShare::always(*size, 1.0);
     SelfPlayConfig {
         boards: boards.iter().map(board).collect(),
         games_per_group: 8,

@@ -48,10 +48,7 @@ pub(super) fn play(size: Size, count: u32, seed: u64) -> anyhow::Result<Vec<Game
 
 /// Self-play settings for one board, otherwise defaults.
 pub(super) fn config(size: Size, games_per_group: u32, search: SearchConfig) -> SelfPlayConfig {
-    let boards = vec![BoardShare {
-        size: size.to_string(),
-        share: 1.0,
-    }];
+    let boards = vec![BoardShare::always(size.to_string(), 1.0)];
     SelfPlayConfig {
         boards,
         games_per_group,
@@ -76,6 +73,7 @@ pub(super) fn model(id: &str, visits: u32, predictor: PredictorFactory) -> Model
         generation: 0,
         model_id: id.to_owned(),
         visits,
+        positions: 0,
         fair_komi: FairKomi::new(),
         predictor,
     }
