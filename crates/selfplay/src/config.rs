@@ -49,8 +49,8 @@ pub struct SelfPlayConfig {
     /// The size of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
     /// trained on, as far as values do not decide. Smaller explores less and plays better.
     pub full_noise: f32,
-    /// Whether a search keeps what the previous one of the same game found about the position, and only makes the visits
-    /// that are missing. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
+    /// Whether a search keeps what the previous one of its game found about the position, and only makes the missing
+    /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
     pub tree_reuse: bool,
     /// The total probability, 0 to 0.5, of the least likely moves that may be dropped from a policy target. Usual:
     /// 0.005. Larger makes files smaller and targets coarser.
@@ -132,8 +132,8 @@ pub struct OpeningConfig {
 pub struct BookShare {
     /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening.
     pub book: String,
-    /// The share of games, 0 to 1, that begin with a line of the book, if it has any for their board. Usual: 0.1 to 0.3.
-    /// Larger shows the network more of these positions and fewer of its own choosing.
+    /// The share of games, 0 to 1, that begin with a line of the book, if it has one for their board. Usual: 0.1 to
+    /// 0.3. Larger shows the network more of these positions and fewer of its own choosing.
     pub share: f64,
     /// The lines and their boards. This crate does not read files: the caller fills them in.
     #[serde(skip)]

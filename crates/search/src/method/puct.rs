@@ -116,8 +116,8 @@ impl Method for Puct {
             .expect("a node where the game is not over has the pass as an edge")
     }
 
-    /// The most visited of the allowed edges, with ties broken by utility and then by prior; or the one with the highest
-    /// lower confidence bound among those with enough visits, if the settings ask for it.
+    /// The most visited of the allowed edges, with ties broken by utility and then by prior; or, if the settings ask
+    /// for it, the one with the highest lower confidence bound among those with enough visits.
     fn chosen(&self, tree: &Tree, open: OpenMoves<'_>) -> usize {
         let rank = |edge: usize| {
             let utility = match tree.child(edge) {
