@@ -90,7 +90,7 @@ pub struct Heads<C, L> {
     pub short_term: Option<L>,
 }
 
-/// The layers that predict moves for training alone: the opponent's reply (Wu, 2019, section 4.1), or a softened policy.
+/// The layers that predict moves only in training: the opponent's reply (Wu, 2019, section 4.1), or a softened policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyHead<L> {
     /// From the channels of a point to the logit of a play there.
