@@ -238,7 +238,11 @@ impl Opened {
         let parsed = serde_json::from_value::<NetworkConfig>(network.clone());
         let sizes: Vec<String> = self.config.sizes()?.iter().map(ToString::to_string).collect();
         let differs = match () {
-            () if stored.sizes != sizes => Some(("boards", format!("{:?}", stored.sizes), format!("{sizes:?}"))),
+            // Boards may come and go during a run, but ratings and gates are for the first.
+            () if stored.sizes.first() != sizes.first() => {
+                let first = |sizes: &[String]| sizes.first().cloned().unwrap_or_default();
+                Some(("the first board", first(&stored.sizes), first(&sizes)))
+            }
             () if stored.rules.parse() != Ok(self.config.rules) => {
                 Some(("rules", stored.rules.clone(), self.config.rules.to_string()))
             }

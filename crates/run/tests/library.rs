@@ -10,7 +10,7 @@ use tengen_evaluator::{MatchConfig, MatchContext, RandomPlayer, SearchPlayer, ru
 use tengen_network::TorchPredictor;
 use tengen_run::{RunConfig, Setup, View, Watch};
 use tengen_search::SearchConfig;
-use tengen_store::{Create, Store};
+use tengen_store::{Create, GamesOf, Store};
 
 /// Remembers what it was shown.
 #[derive(Default)]
@@ -52,7 +52,11 @@ fn config(settings: &[&str]) -> RunConfig {
         "gate.always_promote=true",
         "budget.minutes=0",
     ];
-    let settings: Vec<String> = small.iter().chain(settings).map(|set| (*set).to_owned()).collect();
+    let key = |set: &str| set.split('=').next().map(str::to_owned);
+    let usual = small
+        .iter()
+        .filter(|set| settings.iter().all(|other| key(other) != key(set)));
+    let settings: Vec<String> = usual.chain(settings).map(|set| (*set).to_owned()).collect();
     RunConfig::load(&path, &settings).unwrap()
 }
 
@@ -149,4 +153,59 @@ fn the_network_grows_during_a_run_and_stays_large() {
     let after = sizes(&store);
     assert!(after.len() > before.len());
     assert_eq!(after.last().unwrap(), "b2c16", "a network never shrinks");
+}
+
+/// Boards and books come and go from start to start and during a run; the first board stays.
+#[test]
+fn boards_and_books_change_during_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    let grow = r#"selfplay.boards=[{size="3x3", from=400}, {size="2x2", until=400}]"#;
+    tengen_run::run(&config(&["budget.steps=60", grow]), &location, &setup).unwrap();
+    let book = folder.path().join("book.txt");
+    std::fs::write(&book, "B2 A1\n").unwrap();
+    let books = format!(
+        "selfplay.opening.books=[{{book={:?}, share=0.5}}]",
+        book.display().to_string()
+    );
+    let later = r#"selfplay.boards=[{size="3x3"}, {size="3x4"}]"#;
+    tengen_run::run(&config(&["budget.steps=100", later, &books]), &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
+    let games: Vec<_> = shards
+        .iter()
+        .flat_map(|shard| store.games().read(shard).unwrap())
+        .collect();
+    let count = |size: &str| games.iter().filter(|game| game.size.to_string() == size).count();
+    for size in ["2x2", "3x3", "3x4"] {
+        assert!(count(size) > 0, "no games on {size}");
+    }
+    let from_book = games.iter().filter(|game| {
+        let moves: Vec<String> = game.plies.iter().take(2).map(|ply| ply.mv.format(game.size)).collect();
+        game.opening_plies == 2 && moves == ["B2", "A1"]
+    });
+    assert!(from_book.count() > 5);
+
+    let other = r#"selfplay.boards=[{size="3x4"}]"#;
+    let error = tengen_run::run(&config(&[other]), &location, &setup)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("has the first board 3x3, but the config has 3x4"),
+        "{error}"
+    );
+    for (line, reason) in [
+        ("B2 B2\n", "is illegal"),
+        ("K9\n", "line 1"),
+        ("# none\n", "no opening for"),
+    ] {
+        std::fs::write(&book, line).unwrap();
+        let error = tengen_run::run(&config(&[&books]), &location, &setup).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(error.contains("book.txt") && error.contains(reason), "{error}");
+    }
 }

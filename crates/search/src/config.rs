@@ -37,8 +37,8 @@ pub struct SearchConfig {
     /// least √(k × prior × visits of the root) visits, and those that only force explains are left out of the policy
     /// target. Usual: 0 (none), or 2 as in KataGo. Larger explores moves with small priors longer.
     pub forced_playouts: f32,
-    /// For `puct`, the number of standard errors by which a lower bound lies below a move's utility. The move to play is
-    /// the one with the highest lower bound among those with 15% of the most visits. Usual: 0, which plays the most
+    /// For `puct`, the number of standard errors by which a lower bound lies below a move's utility. The move to play
+    /// is the one with the highest lower bound among those with 15% of the most visits. Usual: 0, which plays the most
     /// visited move, or 2 to 5. Larger favors moves with many visits.
     pub lcb: f32,
     /// The weight of the expected margin in the utility that the search maximizes, 0 to 1:

@@ -24,6 +24,8 @@ pub struct SolveSample {
     pub count: u64,
     /// Seed of the random games.
     pub seed: u64,
+    /// Solve only for states in which at most so many moves keep the margin, which are harder; `None` takes all.
+    pub most_right: Option<usize>,
 }
 
 /// Solved states after `options.plies` random plays, no two of them mirror images of each other, and how many were left
@@ -57,7 +59,8 @@ pub(crate) fn solve_sample(
             .map(|position| solve(position, options.most_nodes))
             .collect::<Result<_, _>>()?;
         undecided += results.iter().filter(|result| result.is_none()).count() as u64;
-        solved.extend(results.into_iter().flatten());
+        let is_hard = |state: &Solved| sample.most_right.is_none_or(|most| right_moves(state) <= most);
+        solved.extend(results.into_iter().flatten().filter(is_hard));
         solved.truncate(sample.count as usize);
     }
     match solved.is_empty() {
@@ -68,6 +71,15 @@ pub(crate) fn solve_sample(
         ))),
         false => Ok((solved, undecided)),
     }
+}
+
+/// Number of moves that keep the margin.
+fn right_moves(state: &Solved) -> usize {
+    state
+        .moves
+        .iter()
+        .filter(|&&(_, margin)| margin == state.margin)
+        .count()
 }
 
 /// The state after so many random plays; `None` if a side has no play before that.
@@ -127,7 +139,11 @@ mod tests {
             most_nodes: 100_000,
             format: FileFormat::Parquet,
         };
-        let sample = SolveSample { count: 12, seed: 3 };
+        let sample = SolveSample {
+            count: 12,
+            seed: 3,
+            most_right: None,
+        };
         let draw = || solve_sample(size, sample, &options, &mut |_| true).unwrap();
         let (states, _) = draw();
         assert_eq!(states.len(), 12);
@@ -141,6 +157,15 @@ mod tests {
         let again: Vec<_> = draw().0.iter().map(|state| state_key(&state.position)).collect();
         let first: Vec<_> = states.iter().map(|state| state_key(&state.position)).collect();
         assert_eq!(first, again, "the same seed gives the same states");
+        let hard = SolveSample {
+            most_right: Some(1),
+            ..sample
+        };
+        let (hard, _) = solve_sample(size, hard, &options, &mut |_| true).unwrap();
+        assert!(!hard.is_empty());
+        for state in &hard {
+            assert_eq!(right_moves(state), 1);
+        }
     }
 
     #[test]
@@ -154,7 +179,11 @@ mod tests {
             most_nodes: 10,
             format: FileFormat::Parquet,
         };
-        let sample = SolveSample { count: 1, seed: 1 };
+        let sample = SolveSample {
+            count: 1,
+            seed: 1,
+            most_right: None,
+        };
         let error = solve_sample(size, sample, &options, &mut |_| true).err().unwrap();
         assert!(error.to_string().contains("use more plies"), "{error}");
     }

@@ -75,7 +75,11 @@ fn solved_states_are_asked_at_both_sides_of_their_margin() {
         sizes: vec![size],
         rules: Rules::tromp_taylor(),
         plies: 4,
-        sample: Some(SolveSample { count: 20, seed: 7 }),
+        sample: Some(SolveSample {
+            count: 20,
+            seed: 7,
+            most_right: None,
+        }),
         most_nodes: 1_000_000,
         format: FileFormat::Parquet,
     };

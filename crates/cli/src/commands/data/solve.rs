@@ -32,8 +32,8 @@ const MOST_POINTS: usize = 16;
   tengen data solve --size 3x3 --out data/solved-3x3
   tengen data solve --size 2x2,1x3,1x4 --plies 6 --format npz --out data/tiny \\
       --json
-  tengen data solve --size 4x4 --plies 13 --sample 500 --most-nodes 30000 \\
-      --out data/solved-4x4")]
+  tengen data solve --size 4x4 --plies 11 --sample 200 --most-right 1 \\
+      --most-nodes 30000 --out data/solved-4x4")]
 pub(crate) struct Args {
     /// The boards: 3 is 3x3, 1x5 is 1 wide and 5 high
     #[arg(long = "size", required = true, value_name = "SIZE", value_delimiter = ',', value_parser = arguments::size)]
@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Seed of the random states
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
+    /// Keep only states in which at most N moves are right, which are harder
+    #[arg(long, value_name = "N", requires = "sample", value_parser = arguments::count)]
+    most_right: Option<u32>,
     /// The rule set: one with positional superko where two passes end the game
     #[arg(long, default_value = "tromp_taylor", value_name = "NAME")]
     rules: Rules,
@@ -81,6 +84,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         sample: args.sample.map(|count| SolveSample {
             count: count.into(),
             seed: args.seed,
+            most_right: args.most_right.map(|most| most as usize),
         }),
         most_nodes: args.most_nodes.into(),
         format: args.format.file_format(),
