@@ -202,7 +202,7 @@ fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
     let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
     Ok(format!(
         "{} on the {device} in {precision}; {} of {games} games; report: {}",
-        run.config.network.name(),
+        training.network().name(),
         counted(selfplay::threads(run) as u64, "worker"),
         run.folder()?.join("report.html").display()
     ))

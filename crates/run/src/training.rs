@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use tengen_model::{CostLedger, Model, ModelId, Provenance, Weights};
+use tengen_model::{CostLedger, Model, ModelId, NetworkConfig, Provenance, Weights};
 use tengen_network::{DeviceChoice, Precision};
 use tengen_rng as rng;
 use tengen_rules::Komi;
@@ -273,6 +273,11 @@ impl Training {
     /// Whether the store still has too few positions for the first step.
     pub(crate) fn has_too_few_positions(&self) -> bool {
         self.positions < self.config.loop_config.start_positions.max(1)
+    }
+
+    /// The network in training, which may have grown.
+    pub fn network(&self) -> &NetworkConfig {
+        self.trainer.network()
     }
 
     /// The number format of the network's tower in training.

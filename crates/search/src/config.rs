@@ -39,7 +39,7 @@ pub struct SearchConfig {
     pub forced_playouts: f32,
     /// For `puct`, the number of standard errors by which a lower bound lies below a move's utility. The move to play
     /// is the one with the highest lower bound among those with 15% of the most visits. Usual: 0, which plays the most
-    /// visited move, or 2 to 5. Larger favors moves with many visits.
+    /// visited move, in self-play; 2 in matches. Larger favors moves with many visits.
     pub lcb: f32,
     /// The weight of the expected margin in the utility that the search maximizes, 0 to 1:
     /// Q = (1 − share) × (P(win) − P(loss)) + share × margin / area. Usual: 0.3. Larger plays for points even when the
@@ -78,13 +78,14 @@ impl Default for SearchConfig {
 }
 
 impl SearchConfig {
-    /// The settings for competitive play with this many visits: without noise, and with values that count twice as much
-    /// as in self-play on small boards, which is stronger on 9x9 and as strong on 7x7.
+    /// The settings for competitive play with this many visits: without noise, and with more weight on values when the
+    /// move to play is chosen, by `c_scale` with `gumbel` and by `lcb` with `puct`, which is stronger on 9x9.
     pub fn for_play(visits: u32) -> Self {
         Self {
             visits,
             noise: false,
             c_scale: 1.0,
+            lcb: 2.0,
             ..Self::default()
         }
     }

@@ -310,7 +310,7 @@ fn sections(options: &SolveOptions) -> Vec<Section> {
                     "Games of {} uniformly random legal plays from the empty board were drawn with seed {}, and every \
                      state that is reached by a move from their last positions was solved by an exhaustive \
                      proof-number search with its whole history. Nothing is estimated. Positions that were not decided \
-                     within {} nodes per state were left out, so the sample favors positions that are nearly settled.{}",
+                     within {} nodes per state were left out, so the sample favors those that are nearly settled.{}",
                     options.plies,
                     sample.seed,
                     options.most_nodes,

@@ -8,17 +8,22 @@ use tengen_datasets::read_labelled;
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
 use tengen_matches::{Agreement, with_search, without_search};
 use tengen_records::LabelledPosition;
+use tengen_search::Predictor;
 
 use crate::output;
 use crate::players::Loader;
 
 /// Asks the player about the positions of each file and prints how close its answers are.
 pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: u64, json: bool) -> anyhow::Result<()> {
+    let mut network = network(model, loader)?;
+    let mut player = loader.player(model)?;
     for file in files {
         let read = read_labelled(file)?;
         let labels = &read.positions;
-        let raw = raw(model, loader, labels)?;
-        let mut player = loader.player(model)?;
+        let raw = match &mut network {
+            Some(network) => Some(raw(&mut **network, labels)?),
+            None => None,
+        };
         let bar = bar(labels.len(), "searching");
         let searched = with_search(&mut *player, labels, seed, &|more| bar.inc(more as u64))?;
         bar.finish_and_clear();
@@ -47,8 +52,8 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
     Ok(())
 }
 
-/// The answers of the player's network, if it has one.
-fn raw(model: &PlayerSpec, loader: &Loader, labels: &[LabelledPosition]) -> anyhow::Result<Option<Agreement>> {
+/// The player's network, if it has one.
+fn network(model: &PlayerSpec, loader: &Loader) -> anyhow::Result<Option<Box<dyn Predictor>>> {
     if matches!(model.kind, PlayerKind::Gtp(_) | PlayerKind::Random | PlayerKind::Mcts) {
         return Ok(None);
     }
@@ -56,11 +61,15 @@ fn raw(model: &PlayerSpec, loader: &Loader, labels: &[LabelledPosition]) -> anyh
         options: PlayerOptions::default(),
         ..model.clone()
     };
-    let mut predictor = loader.predictor(&network)?;
+    loader.predictor(&network).map(Some)
+}
+
+/// The answers of a network alone.
+fn raw(network: &mut dyn Predictor, labels: &[LabelledPosition]) -> anyhow::Result<Agreement> {
     let bar = bar(labels.len(), "evaluating");
-    let agreement = without_search(&mut *predictor, labels, &|more| bar.inc(more as u64))?;
+    let agreement = without_search(network, labels, &|more| bar.inc(more as u64))?;
     bar.finish_and_clear();
-    Ok(Some(agreement))
+    Ok(agreement)
 }
 
 fn bar(length: usize, what: &'static str) -> indicatif::ProgressBar {
