@@ -315,6 +315,7 @@ fn sections(options: &SolveOptions) -> Vec<Section> {
                     sample.seed,
                     options.most_nodes,
                     match sample.most_right {
+                        Some(1) => " Only positions in which a single move keeps the margin were kept.".to_owned(),
                         Some(most) =>
                             format!(" Only positions in which at most {most} moves keep the margin were kept."),
                         None => String::new(),

@@ -24,7 +24,7 @@ pub struct SolveSample {
     pub count: u64,
     /// Seed of the random games.
     pub seed: u64,
-    /// Solve only for states in which at most so many moves keep the margin, which are harder; `None` takes all.
+    /// Keep only states in which at most so many moves keep the margin, which are harder; `None` keeps all.
     pub most_right: Option<usize>,
 }
 
@@ -65,9 +65,14 @@ pub(crate) fn solve_sample(
     }
     match solved.is_empty() {
         true => Err(DatasetError::Unsolved(format!(
-            "no state of {size} after {} random plays is decided within {} positions: use more plies, another board or \
-             a larger limit",
-            options.plies, options.most_nodes
+            "no state of {size} after {} random plays is decided within {} positions{}: use more plies, another board \
+             or a larger limit",
+            options.plies,
+            options.most_nodes,
+            match sample.most_right {
+                Some(most) => format!(" and has at most {most} right moves"),
+                None => String::new(),
+            }
         ))),
         false => Ok((solved, undecided)),
     }

@@ -150,7 +150,7 @@ fn exported_positions_keep_policy_result_and_margin() {
 fn the_shipped_positions_are_right() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/positions");
     let labels = read_labelled(folder.as_ref()).unwrap().positions;
-    assert_eq!(labels.len(), 2 * 1500);
+    assert_eq!(labels.len(), 2 * (1500 + 382 + 200));
     for pair in labels.chunks(2).step_by(50) {
         let size = pair[0].position.size();
         let margin = solve_margin(&pair[0].position, 1_000_000).unwrap();
@@ -161,5 +161,14 @@ fn the_shipped_positions_are_right() {
             "{size}: the komi values lie around the margin"
         );
         assert!(!right_moves(&pair[0]).is_empty());
+    }
+    for hard in ["3x3-hard", "3x4-hard"] {
+        let labels = read_labelled(format!("{folder}/{hard}.parquet").as_ref())
+            .unwrap()
+            .positions;
+        assert!(
+            labels.iter().step_by(2).all(|label| right_moves(label).len() == 1),
+            "{hard}"
+        );
     }
 }
