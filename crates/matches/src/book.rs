@@ -45,6 +45,11 @@ pub fn lines_of_book(path: &Path, size: Size) -> anyhow::Result<Vec<Vec<Move>>> 
     }
 }
 
+/// Whether the games of a book say what board they are on: SGF does, text does not.
+pub fn names_boards(path: &Path) -> bool {
+    path.is_dir() || is_sgf(path)
+}
+
 /// The SGF files directly in a folder, sorted by name.
 fn sgf_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();

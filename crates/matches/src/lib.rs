@@ -21,7 +21,7 @@ mod tournament;
 mod usage;
 
 pub use anchors::{Anchor, gnu_go, usual_anchors};
-pub use book::{lines_of_book, read_book};
+pub use book::{lines_of_book, names_boards, read_book};
 pub use conditions::{Asked, Conditions, TrainedOn};
 pub use folder::{Counted, Folder, Spec};
 pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts, wrong_results};

@@ -78,7 +78,8 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
     }
 }
 
-/// The settings of self-play, with the lines of its opening books.
+/// The settings of self-play, with the lines of its opening books. Text files are for the run's first board, SGF files
+/// for the boards that they name.
 ///
 /// # Errors
 /// If a book cannot be read, has no line for any board of the run, or has an illegal move.
@@ -86,7 +87,13 @@ pub fn with_books(run: &Opened) -> anyhow::Result<SelfPlayConfig> {
     let mut config = run.config.selfplay.clone();
     let sizes = run.config.sizes()?;
     for book in &mut config.opening.books {
-        for &size in &sizes {
+        // The lines of a text file would mean something else on every board.
+        let boards = if tengen_matches::names_boards(Path::new(&book.book)) {
+            sizes.len()
+        } else {
+            1
+        };
+        for &size in sizes.iter().take(boards) {
             let lines = lines_for(&book.book, size, run.config.rules)?;
             book.lines.extend(lines.into_iter().map(|line| (size, line)));
         }

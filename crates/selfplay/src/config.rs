@@ -130,7 +130,8 @@ pub struct OpeningConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BookShare {
-    /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening.
+    /// The path of the book: an SGF file, a folder of them, or a text file with one line of moves per opening, for the
+    /// first board.
     pub book: String,
     /// The share of games, 0 to 1, that begin with a line of the book, if it has one for their board. Usual: 0.1 to
     /// 0.3. Larger shows the network more of these positions and fewer of its own choosing.
