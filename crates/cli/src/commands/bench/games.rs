@@ -48,9 +48,8 @@ pub(super) fn play(size: Size, count: u32, seed: u64) -> anyhow::Result<Vec<Game
 
 /// Self-play settings for one board, otherwise defaults.
 pub(super) fn config(size: Size, games_per_group: u32, search: SearchConfig) -> SelfPlayConfig {
-    let boards = vec![BoardShare::always(size.to_string(), 1.0)];
     SelfPlayConfig {
-        boards,
+        boards: vec![BoardShare::always(size.to_string(), 1.0)],
         games_per_group,
         search,
         ..SelfPlayConfig::default()

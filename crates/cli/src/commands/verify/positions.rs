@@ -20,10 +20,10 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
     for file in files {
         let read = read_labelled(file)?;
         let labels = &read.positions;
-        let raw = match &mut network {
-            Some(network) => Some(raw(&mut **network, labels)?),
-            None => None,
-        };
+        let raw = network
+            .as_mut()
+            .map(|network| raw(&mut **network, labels))
+            .transpose()?;
         let bar = bar(labels.len(), "searching");
         let searched = with_search(&mut *player, labels, seed, &|more| bar.inc(more as u64))?;
         bar.finish_and_clear();
