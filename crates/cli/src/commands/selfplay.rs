@@ -203,10 +203,9 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
         }
     }
     let positions = run.store.games().list(&GamesOf::SelfPlay)?.published().positions;
-    let weights = run.weights(&champion.model_id)?;
     Ok(selfplay::update(
         run,
-        weights,
+        run.weights(&champion.model_id)?,
         champion.generation,
         champion.model_id.to_string(),
         positions,

@@ -20,10 +20,7 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
     for file in files {
         let read = read_labelled(file)?;
         let labels = &read.positions;
-        let raw = network
-            .as_mut()
-            .map(|network| raw(&mut **network, labels))
-            .transpose()?;
+        let raw = raw(network.as_mut(), labels)?;
         let bar = bar(labels.len(), "searching");
         let searched = with_search(&mut *player, labels, seed, &|more| bar.inc(more as u64))?;
         bar.finish_and_clear();
@@ -37,8 +34,8 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
                 "with_search": searched,
             }))?;
         } else {
-            let (name, count) = (player.name(), labels.len());
-            output::result(format!("{name} on {count} positions of {}", file.display()));
+            let (name, count, file) = (player.name(), labels.len(), file.display());
+            output::result(format!("{name} on {count} positions of {file}"));
             if read.without_history > 0 {
                 output::say(format!(
                     "left out: {} positions with moves banned by superko for reasons that the file does not tell",
@@ -64,12 +61,13 @@ fn network(model: &PlayerSpec, loader: &Loader) -> anyhow::Result<Option<Box<dyn
     loader.predictor(&network).map(Some)
 }
 
-/// The answers of a network alone.
-fn raw(network: &mut dyn Predictor, labels: &[LabelledPosition]) -> anyhow::Result<Agreement> {
+/// The answers of a network alone, if there is one.
+fn raw(network: Option<&mut Box<dyn Predictor>>, labels: &[LabelledPosition]) -> anyhow::Result<Option<Agreement>> {
+    let Some(network) = network else { return Ok(None) };
     let bar = bar(labels.len(), "evaluating");
-    let agreement = without_search(network, labels, &|more| bar.inc(more as u64))?;
+    let agreement = without_search(&mut **network, labels, &|more| bar.inc(more as u64))?;
     bar.finish_and_clear();
-    Ok(agreement)
+    Ok(Some(agreement))
 }
 
 fn bar(length: usize, what: &'static str) -> indicatif::ProgressBar {
