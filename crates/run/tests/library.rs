@@ -173,7 +173,8 @@ fn boards_and_books_change_during_a_run() {
         book.display().to_string()
     );
     let later = r#"selfplay.boards=[{size="3x3"}, {size="3x4"}]"#;
-    tengen_run::run(&config(&["budget.steps=100", later, &books]), &location, &setup).unwrap();
+    // Enough steps for new games, however many the first start has left for training.
+    tengen_run::run(&config(&["budget.steps=300", later, &books]), &location, &setup).unwrap();
     let store = Store::open(&location, Create::Never).unwrap();
     let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
     let games: Vec<_> = shards
