@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Move, Position, Size};
 
+use crate::setup::play_while_possible;
+
 /// Number of games that a group remembers. As many as are usually in flight, so that forks are about as old as the
 /// games they are played beside.
 const REMEMBERED: usize = 64;
@@ -51,20 +53,12 @@ impl EarlierGames {
         }
         let line = lines[rng::below(rng, lines.len())];
         let plies = 1 + rng::below(rng, line.moves.len() - 2);
-        for &index in &line.moves[..plies] {
-            let Some(mv) = Move::from_index(size, usize::from(index)) else {
-                break;
-            };
-            // A snapshot may have been changed by hand, and a long cycle ends a game under some rules.
-            if position.try_play(mv).is_err() {
-                break;
-            }
-            if position.is_over() {
-                position.undo();
-                break;
-            }
-        }
-        u16::try_from(position.ply()).unwrap_or(u16::MAX)
+        let moves = line.moves[..plies].iter();
+        // A snapshot may have been changed by hand, and a long cycle ends a game under some rules.
+        play_while_possible(
+            moves.map_while(|&index| Move::from_index(size, usize::from(index))),
+            position,
+        )
     }
 }
 

@@ -60,15 +60,20 @@ pub(crate) fn play_opening(
     play_random_opening(config, position, rng)
 }
 
-/// Plays a line of the book for this board on an empty board; returns its number of plies, 0 if there is none. A line
-/// ends before a move that is not legal or would end the game.
+/// Plays a line of the book for this board on an empty board; returns its number of plies, 0 if there is none.
 fn play_line(book: &BookShare, position: &mut Position, rng: &mut Rng) -> u16 {
     let fitting = book.lines.iter().filter(|(size, _)| *size == position.size());
     let lines: Vec<&Vec<Move>> = fitting.map(|(_, line)| line).collect();
     if lines.is_empty() {
         return 0;
     }
-    for &mv in lines[rng::below(rng, lines.len())] {
+    let line = lines[rng::below(rng, lines.len())];
+    play_while_possible(line.iter().copied(), position)
+}
+
+/// Plays these moves up to the first that is not legal or would end the game; returns the number of plies.
+pub(crate) fn play_while_possible(moves: impl Iterator<Item = Move>, position: &mut Position) -> u16 {
+    for mv in moves {
         if position.try_play(mv).is_err() {
             break;
         }
