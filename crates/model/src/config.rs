@@ -27,6 +27,15 @@ pub struct NetworkConfig {
     /// blocks 2, 4, …; 0: none). Larger values mean fewer such blocks.
     #[serde(default = "usual_pool_every")]
     pub pool_every: usize,
+    /// Whether the blocks are nested: a 1x1 convolution to half of the channels, two residual blocks there, and a 1x1
+    /// convolution back (usual false). Such a block has half the cost and twice the depth. Needs an even number of
+    /// channels. Only true is written, so files without the key mean false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nested_blocks: bool,
+    /// Every how many blocks one is self-attention over all points instead of convolutions (0 to 128; usual 0: none).
+    /// Larger values mean fewer such blocks. Only numbers above 0 are written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attention_every: usize,
     /// Hidden units before the score distribution (1 to 1024; usual 64). More units cost little.
     #[serde(default = "usual_score_hidden")]
     pub score_hidden: usize,
@@ -46,6 +55,17 @@ pub struct NetworkConfig {
     /// the game (usual false). It plays as fast with it as without. Only true is written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_term_head: bool,
+}
+
+/// How the name of a network ends if its blocks are nested.
+const NESTED: &str = "nbt";
+
+/// Channels of an attention head, where that divides the channels of the tower.
+const ATTENTION_CHANNELS: usize = 16;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn usual_head_channels() -> usize {
@@ -68,6 +88,8 @@ impl NetworkConfig {
             channels,
             head_channels: usual_head_channels(),
             pool_every: usual_pool_every(),
+            nested_blocks: false,
+            attention_every: 0,
             score_hidden: usual_score_hidden(),
             pass_alive_inputs: false,
             reply_head: false,
@@ -76,9 +98,15 @@ impl NetworkConfig {
         }
     }
 
-    /// The short name, such as `b4c32`. It does not mention the other fields, even if they differ from the defaults.
+    /// The short name, such as `b4c32`, `b4c32nbt` with nested blocks, or `b4c32a2` if every second block is attention.
+    /// It does not mention the other fields, even if they differ from the defaults.
     pub fn name(&self) -> String {
-        format!("b{}c{}", self.blocks, self.channels)
+        let nested = if self.nested_blocks { NESTED } else { "" };
+        let attention = match self.attention_every {
+            0 => String::new(),
+            every => format!("a{every}"),
+        };
+        format!("b{}c{}{nested}{attention}", self.blocks, self.channels)
     }
 
     /// The optional bit planes that the network takes as input.
@@ -93,9 +121,23 @@ impl NetworkConfig {
         self.plane_set().bit_planes() + 1
     }
 
-    /// Whether block `block` (counted from 0) has a global-pooling bias.
+    /// Whether block `block` (counted from 0) has a global-pooling bias. Attention needs none.
     pub fn pools(&self, block: usize) -> bool {
-        self.pool_every > 0 && (block + 1).is_multiple_of(self.pool_every)
+        self.pool_every > 0 && (block + 1).is_multiple_of(self.pool_every) && !self.attends(block)
+    }
+
+    /// Whether block `block` (counted from 0) is self-attention.
+    pub fn attends(&self, block: usize) -> bool {
+        self.attention_every > 0 && (block + 1).is_multiple_of(self.attention_every)
+    }
+
+    /// Number of heads of an attention block: as many as have 16 channels each, or one if 16 does not divide the
+    /// channels.
+    pub fn attention_heads(&self) -> usize {
+        match self.channels.is_multiple_of(ATTENTION_CHANNELS) {
+            true => self.channels / ATTENTION_CHANNELS,
+            false => 1,
+        }
     }
 
     /// Checks that every field is in its range.
@@ -107,6 +149,11 @@ impl NetworkConfig {
         check_setting("network.channels", self.channels, 1..=1024)?;
         check_setting("network.head_channels", self.head_channels, 1..=256)?;
         check_setting("network.pool_every", self.pool_every, 0..=128)?;
+        check_setting("network.attention_every", self.attention_every, 0..=128)?;
+        if self.nested_blocks && !self.channels.is_multiple_of(2) {
+            let expected = "an even number with network.nested_blocks";
+            return Err(SettingError::new("network.channels", self.channels, expected));
+        }
         check_setting("network.score_hidden", self.score_hidden, 1..=1024)
     }
 }
@@ -122,15 +169,27 @@ impl FromStr for NetworkConfig {
 
     fn from_str(text: &str) -> Result<NetworkConfig, ConfigError> {
         let wrong = || ConfigError::Name(text.to_owned());
-        let (blocks, channels) = text
+        let (blocks, rest) = text
             .strip_prefix('b')
             .and_then(|rest| rest.split_once('c'))
             .ok_or_else(wrong)?;
+        let (rest, attention) = match rest.split_once('a') {
+            Some((rest, every)) => (rest, Some(every)),
+            None => (rest, None),
+        };
+        let (channels, nested_blocks) = match rest.strip_suffix(NESTED) {
+            Some(channels) => (channels, true),
+            None => (rest, false),
+        };
         let number = |digits: &str| {
             let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             all_digits.then(|| digits.parse().ok()).flatten().ok_or_else(wrong)
         };
-        let config = NetworkConfig::new(number(blocks)?, number(channels)?);
+        let config = NetworkConfig {
+            nested_blocks,
+            attention_every: attention.map_or(Ok(0), number)?,
+            ..NetworkConfig::new(number(blocks)?, number(channels)?)
+        };
         config.validate()?;
         Ok(config)
     }
@@ -153,11 +212,25 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["b4c32", "b6c96", "b10c128"] {
+        for name in ["b4c32", "b6c96", "b10c128", "b4c32nbt", "b6c96a3", "b5c64nbta2"] {
             assert_eq!(name.parse::<NetworkConfig>().expect("a good name").to_string(), name);
         }
         for name in [
-            "", "b4", "c32", "b4c", "bc32", "b+4c32", "b4c32x", "b0c32", "b4c99999", "4c32",
+            "",
+            "b4",
+            "c32",
+            "b4c",
+            "bc32",
+            "b+4c32",
+            "b4c32x",
+            "b0c32",
+            "b4c99999",
+            "4c32",
+            "b4c32nb",
+            "b4c33nbt",
+            "b4c32a",
+            "b4c32a999",
+            "b4c32a2nbt",
         ] {
             assert!(name.parse::<NetworkConfig>().is_err(), "{name}");
         }

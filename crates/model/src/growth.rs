@@ -16,7 +16,7 @@ pub enum GrowthError {
     /// The other network is not larger in blocks and channels, or differs otherwise.
     #[error(
         "{from} cannot grow into {into}: expected at least as many blocks and channels, and more of one, with the same \
-         inputs, pooling and heads"
+         inputs, kinds of blocks, pooling and heads; with attention, the same number of channels"
     )]
     NotLarger {
         /// The smaller network.
@@ -37,7 +37,14 @@ impl NetworkConfig {
             channels: self.channels,
             ..larger.clone()
         };
-        &same == self && self != larger && self.blocks <= larger.blocks && self.channels <= larger.channels
+        let wider = self.channels < larger.channels;
+        // More heads would change what the old ones attend to.
+        let attention_stays = !wider || (0..self.blocks).all(|block| !self.attends(block));
+        &same == self
+            && self != larger
+            && self.blocks <= larger.blocks
+            && self.channels <= larger.channels
+            && attention_stays
     }
 }
 
@@ -120,6 +127,13 @@ mod tests {
             ..NetworkConfig::new(3, 8)
         };
         assert!(!can(other_heads));
+        let attention = |blocks, channels| NetworkConfig {
+            attention_every: 2,
+            ..NetworkConfig::new(blocks, channels)
+        };
+        assert!(attention(2, 16).can_grow_into(&attention(5, 16)));
+        assert!(!attention(2, 16).can_grow_into(&attention(2, 32)));
+        assert!(!small.can_grow_into(&attention(3, 8)));
         let error = Weights::random(&small, 1)
             .expect("a good config")
             .grown(&NetworkConfig::new(1, 8), 1)

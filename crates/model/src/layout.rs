@@ -9,6 +9,10 @@
 //! | `input.globals.weight` | `[C, 3]` | the global inputs, added to every point |
 //! | `blocks.N.conv1.weight`, `conv2.weight` | `[C, C, 3, 3]` | the two convolutions of a block |
 //! | `blocks.N.pool.weight` | `[C, 3C]` | bias from the pooled first half of the block (blocks that pool) |
+//! | `blocks.N.conv1.weight`, `conv2.weight` | `[C/2, C, 1, 1]`, `[C, C/2, 1, 1]` | nested blocks: to half of the channels and back |
+//! | `blocks.N.inner0.…`, `blocks.N.inner1.…` | | nested blocks: the two blocks between, with C/2 channels; only the first pools |
+//! | `blocks.N.conv1.weight`, `conv2.weight` | `[3C, C, 1, 1]`, `[C, C, 1, 1]` | attention: queries, keys, and values; the output |
+//! | `blocks.N.offsets.weight` | `[H, 1369]` | attention: for each of H heads, a bias for each offset between points, row by row from (-18, -18) |
 //! | `heads.conv.weight` | `[2h, C, 1, 1]` | first layer of both heads |
 //! | `heads.points.weight`, `.bias` | `[2, 2h]`, `[2]` | per point: policy logit and ownership before tanh |
 //! | `heads.pass.weight`, `.bias` | `[1, 6h]`, `[1]` | the pass logit from the pooled head channels |
@@ -22,7 +26,7 @@
 //! | `….norm.scale`, `shift`, `mean`, `variance` | `[channels]` | batch normalization after each convolution |
 
 use tengen_encoding::{GLOBALS, HORIZONS};
-use tengen_rules::MAX_AREA;
+use tengen_rules::{MAX_AREA, MAX_SIDE};
 
 use crate::config::NetworkConfig;
 use crate::parameters::{Parameter, Role, Start};
@@ -33,6 +37,10 @@ pub const POOLED: usize = 3;
 pub const KOMI_TERMS: usize = 3;
 /// Number of possible final margins on boards up to 19x19.
 pub const MARGINS: usize = 2 * MAX_AREA + 1;
+/// Number of offsets between two points in one direction, -18 to 18.
+pub const OFFSETS: usize = 2 * MAX_SIDE - 1;
+/// Residual blocks within a nested block.
+const INNER_BLOCKS: usize = 2;
 /// Added to the variance in batch normalization.
 pub const EPSILON: f64 = 1e-5;
 
@@ -57,15 +65,51 @@ pub struct Layers<C, L> {
     pub heads: Heads<C, L>,
 }
 
+/// A block of the tower, whose output is added to its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block<C, L> {
+    /// Two 3x3 convolutions (He et al., 2016).
+    Residual(Residual<C, L>),
+    /// Residual blocks with half of the channels between two 1x1 convolutions, as KataGo's nested bottleneck blocks.
+    Nested(Nested<C, L>),
+    /// Self-attention over all points (Vaswani et al., 2017).
+    Attention(Attention<C, L>),
+}
+
 /// A residual block of two 3x3 convolutions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block<C, L> {
+pub struct Residual<C, L> {
     /// The first convolution.
     pub first: C,
     /// The second convolution, whose output is added to the block's input.
     pub second: C,
     /// From the pooled output of the first convolution to a number for each channel, in blocks that pool.
     pub pool: Option<L>,
+}
+
+/// Residual blocks with half of the channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nested<C, L> {
+    /// The 1x1 convolution to half of the channels.
+    pub reduce: C,
+    /// The blocks there.
+    pub inner: Vec<Residual<C, L>>,
+    /// The 1x1 convolution back, whose output is added to the block's input.
+    pub expand: C,
+}
+
+/// Self-attention over all points of the board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attention<C, L> {
+    /// Number of heads, among which the channels are divided.
+    pub heads: usize,
+    /// The 1x1 convolution to the queries, keys, and values, in this order.
+    pub projections: C,
+    /// One row for each head: a number for each offset between two points, row by row from (-18, -18) to (18, 18), which
+    /// is added to how much the first point attends to the second.
+    pub offsets: L,
+    /// The 1x1 convolution of what was attended to, whose output is added to the block's input.
+    pub output: C,
 }
 
 /// The layers that follow the tower.
@@ -176,15 +220,56 @@ impl TensorIndex {
 
 impl Block<ConvTensors, LinearTensors> {
     fn new(tensors: &mut Tensors, config: &NetworkConfig, number: usize) -> Self {
-        let channels = config.channels;
-        let name = |part: &str| format!("blocks.{number}.{part}");
+        let (name, pools) = (format!("blocks.{number}"), config.pools(number));
+        if config.attends(number) {
+            Block::Attention(Attention::new(tensors, &name, config))
+        } else if config.nested_blocks {
+            Block::Nested(Nested::new(tensors, &name, config.channels, pools))
+        } else {
+            Block::Residual(Residual::new(tensors, &name, config.channels, pools))
+        }
+    }
+}
+
+impl Residual<ConvTensors, LinearTensors> {
+    fn new(tensors: &mut Tensors, block: &str, channels: usize, pools: bool) -> Self {
         let kernel = [channels, channels, 3, 3];
-        Block {
-            first: tensors.conv(&name("conv1"), &name("norm1"), kernel, 1.0),
-            second: tensors.conv(&name("conv2"), &name("norm2"), kernel, 0.5),
-            pool: config
-                .pools(number)
-                .then(|| tensors.linear(&name("pool"), [channels, POOLED * channels], Start::Constant(0.0))),
+        let matrix = [channels, POOLED * channels];
+        Residual {
+            first: tensors.conv(&format!("{block}.conv1"), &format!("{block}.norm1"), kernel, 1.0),
+            second: tensors.conv(&format!("{block}.conv2"), &format!("{block}.norm2"), kernel, 0.5),
+            pool: pools.then(|| tensors.linear(&format!("{block}.pool"), matrix, Start::Constant(0.0))),
+        }
+    }
+}
+
+impl Nested<ConvTensors, LinearTensors> {
+    fn new(tensors: &mut Tensors, block: &str, channels: usize, pools: bool) -> Self {
+        let (half, names) = (channels / 2, |part| {
+            (format!("{block}.conv{part}"), format!("{block}.norm{part}"))
+        });
+        let ((conv1, norm1), (conv2, norm2)) = (names(1), names(2));
+        Nested {
+            reduce: tensors.conv(&conv1, &norm1, [half, channels, 1, 1], 1.0),
+            inner: (0..INNER_BLOCKS)
+                .map(|inner| Residual::new(tensors, &format!("{block}.inner{inner}"), half, pools && inner == 0))
+                .collect(),
+            expand: tensors.conv(&conv2, &norm2, [channels, half, 1, 1], 0.5),
+        }
+    }
+}
+
+impl Attention<ConvTensors, LinearTensors> {
+    fn new(tensors: &mut Tensors, block: &str, config: &NetworkConfig) -> Self {
+        let (channels, heads) = (config.channels, config.attention_heads());
+        let (conv1, norm1) = (format!("{block}.conv1"), format!("{block}.norm1"));
+        let (conv2, norm2) = (format!("{block}.conv2"), format!("{block}.norm2"));
+        let offsets = [heads, OFFSETS * OFFSETS];
+        Attention {
+            heads,
+            projections: tensors.conv(&conv1, &norm1, [3 * channels, channels, 1, 1], 1.0),
+            offsets: tensors.linear(&format!("{block}.offsets"), offsets, Start::Constant(0.0)),
+            output: tensors.conv(&conv2, &norm2, [channels, channels, 1, 1], 0.5),
         }
     }
 }
@@ -226,11 +311,27 @@ impl<C, L> Layers<C, L> {
         conv: impl Fn(&C) -> Result<D, E>,
         linear: impl Fn(&L) -> Result<M, E>,
     ) -> Result<Layers<D, M>, E> {
-        let block = |block: &Block<C, L>| {
-            Ok(Block {
+        let residual = |block: &Residual<C, L>| {
+            Ok(Residual {
                 first: conv(&block.first)?,
                 second: conv(&block.second)?,
                 pool: block.pool.as_ref().map(&linear).transpose()?,
+            })
+        };
+        let block = |block: &Block<C, L>| {
+            Ok(match block {
+                Block::Residual(block) => Block::Residual(residual(block)?),
+                Block::Nested(block) => Block::Nested(Nested {
+                    reduce: conv(&block.reduce)?,
+                    inner: block.inner.iter().map(residual).collect::<Result<_, E>>()?,
+                    expand: conv(&block.expand)?,
+                }),
+                Block::Attention(block) => Block::Attention(Attention {
+                    heads: block.heads,
+                    projections: conv(&block.projections)?,
+                    offsets: linear(&block.offsets)?,
+                    output: conv(&block.output)?,
+                }),
             })
         };
         let policy = |head: &PolicyHead<L>| {
@@ -258,12 +359,15 @@ impl<C, L> Layers<C, L> {
 }
 
 impl NetworkConfig {
-    /// Number of multiplications and additions, each counted as one operation, in the convolutions for one position on
-    /// a board of `area` points. The linear layers, under 1% of the total, are not counted.
+    /// Number of multiplications and additions, each counted as one operation, in the convolutions and attention for one
+    /// position on a board of `area` points. The linear layers, under 1% of the total, are not counted.
     pub fn operations(&self, area: usize) -> u64 {
         let layout = Layout::new(self);
         let kernels = layout.parameters.iter().filter(|tensor| tensor.shape.len() == 4);
-        2 * (area * kernels.map(Parameter::len).sum::<usize>()) as u64
+        // Every pair of points takes a product of queries and keys, and one of weights and values.
+        let attending = (0..self.blocks).filter(|&block| self.attends(block)).count();
+        let products = attending * 2 * area * area * self.channels;
+        2 * (area * kernels.map(Parameter::len).sum::<usize>() + products) as u64
     }
 }
 
@@ -382,15 +486,63 @@ mod tests {
         assert!(!names.contains("blocks.0.pool.weight"));
     }
 
+    #[test]
+    fn nested_and_attention_blocks_have_the_documented_tensors() {
+        let config = NetworkConfig {
+            nested_blocks: true,
+            attention_every: 3,
+            ..NetworkConfig::new(3, 32)
+        };
+        let layout = Layout::new(&config);
+        let found: Vec<String> = layout
+            .parameters()
+            .iter()
+            .filter(|p| p.name.starts_with("blocks.") && p.name.ends_with("weight"))
+            .map(|p| format!("{} {:?}", p.name, p.shape))
+            .collect();
+        let nested = |block: usize, pool: &[&str]| {
+            let mut names = vec![format!("blocks.{block}.conv1.weight [16, 32, 1, 1]")];
+            for inner in 0..2 {
+                let name = format!("blocks.{block}.inner{inner}");
+                names.extend([1, 2].map(|conv| format!("{name}.conv{conv}.weight [16, 16, 3, 3]")));
+                if inner == 0 {
+                    names.extend(pool.iter().map(|pool| format!("{name}.{pool}")));
+                }
+            }
+            names.push(format!("blocks.{block}.conv2.weight [32, 16, 1, 1]"));
+            names
+        };
+        let mut expected = [nested(0, &[]), nested(1, &["pool.weight [16, 48]"])].concat();
+        expected.push("blocks.2.conv1.weight [96, 32, 1, 1]".to_owned());
+        expected.push("blocks.2.offsets.weight [2, 1369]".to_owned());
+        expected.push("blocks.2.conv2.weight [32, 32, 1, 1]".to_owned());
+        assert_eq!(found, expected);
+    }
+
     /// Every tensor belongs to exactly one layer.
     #[test]
     fn layers_cover_all_tensors_in_order() {
-        let layout = Layout::new(&NetworkConfig {
-            reply_head: true,
-            soft_policy_head: true,
-            short_term_head: true,
-            ..NetworkConfig::new(4, 8)
-        });
+        for (nested_blocks, attention_every) in [(false, 0), (true, 0), (true, 4)] {
+            layers_cover_all_tensors_of(&NetworkConfig {
+                nested_blocks,
+                attention_every,
+                reply_head: true,
+                soft_policy_head: true,
+                short_term_head: true,
+                ..NetworkConfig::new(4, 8)
+            });
+        }
+        let layout = Layout::new(&NetworkConfig::new(4, 8));
+        let Block::Residual(second) = &layout.layers().blocks[1] else {
+            panic!("a plain block")
+        };
+        let first = second.first;
+        assert_eq!(layout.parameter(first.weight).name, "blocks.1.conv1.weight");
+        assert_eq!(layout.parameter(first.variance).name, "blocks.1.norm1.variance");
+    }
+
+    fn layers_cover_all_tensors_of(config: &NetworkConfig) {
+        let layout = Layout::new(config);
         let seen = RefCell::new(Vec::new());
         let conv = |conv: &ConvTensors| {
             let all = [conv.weight, conv.scale, conv.shift, conv.mean, conv.variance];
@@ -406,9 +558,6 @@ mod tests {
         assert_eq!(layers.blocks.len(), 4);
         let seen: Vec<usize> = seen.into_inner().into_iter().map(TensorIndex::get).collect();
         assert!(seen.iter().copied().eq(0..layout.parameters().len()), "{seen:?}");
-        let first = layout.layers().blocks[1].first;
-        assert_eq!(layout.parameter(first.weight).name, "blocks.1.conv1.weight");
-        assert_eq!(layout.parameter(first.variance).name, "blocks.1.norm1.variance");
     }
 
     #[test]
@@ -416,5 +565,13 @@ mod tests {
         let tower = 9 * 9 * 32 + 4 * 2 * 9 * 32 * 32;
         let heads = 32 * 48;
         assert_eq!(NetworkConfig::new(4, 32).operations(25), 2 * 25 * (tower + heads));
+        let nested = 2 * 32 * 16 + 4 * 9 * 16 * 16;
+        let attention = 4 * 32 * 32 + 2 * 25 * 32;
+        let both = NetworkConfig {
+            nested_blocks: true,
+            attention_every: 2,
+            ..NetworkConfig::new(2, 32)
+        };
+        assert_eq!(both.operations(25), 2 * 25 * (9 * 9 * 32 + nested + attention + heads));
     }
 }

@@ -21,8 +21,8 @@ pub use config::{ConfigError, NetworkConfig};
 pub use growth::GrowthError;
 pub use id::{ModelId, ParseModelIdError};
 pub use layout::{
-    Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, POOLED, PolicyHead,
-    TensorIndex,
+    Attention, Block, ConvTensors, EPSILON, Heads, KOMI_TERMS, Layers, Layout, LinearTensors, MARGINS, Nested, OFFSETS,
+    POOLED, PolicyHead, Residual, TensorIndex,
 };
 pub use model::{CostLedger, EncodedModel, INFO_FILE, Model, ModelError, ModelInfo, Provenance, WEIGHTS_FILE};
 pub use parameters::{Parameter, Role};

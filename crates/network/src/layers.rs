@@ -45,12 +45,23 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
+    /// A layer without bias.
+    #[cfg(test)]
+    pub(crate) fn of(weight: Tensor) -> Linear {
+        Linear { weight, bias: None }
+    }
+
     /// The layer of these tensors.
     pub(crate) fn new(tensors: &LinearTensors, tensor: impl Fn(TensorIndex) -> Tensor) -> Linear {
         Linear {
             weight: tensor(tensors.weight),
             bias: tensors.bias.map(tensor),
         }
+    }
+
+    /// `[outputs, inputs]`.
+    pub(crate) fn weight(&self) -> &Tensor {
+        &self.weight
     }
 
     /// `[…, outputs]` from `[…, inputs]`.

@@ -3,7 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `inputs` | packed bits as tensors |
-//! | `layers`, `tower`, `pool`, `heads`, `value` | the computation |
+//! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
@@ -15,6 +15,7 @@
 //! This crate never touches game files, the search, losses, or optimizers. Only this crate and the trainer use
 //! libtorch.
 
+mod attention;
 mod bench;
 mod device;
 mod folded;

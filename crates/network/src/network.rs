@@ -6,7 +6,8 @@ use std::convert::Infallible;
 use tch::{Device, Kind, Tensor};
 
 use tengen_model::{
-    ConvTensors, EPSILON, Layers, Layout, NetworkConfig, Parameter, Role, TensorIndex, Weights, WeightsError,
+    Block, ConvTensors, EPSILON, Layers, Layout, LinearTensors, NetworkConfig, Parameter, Residual, Role, TensorIndex,
+    Weights, WeightsError,
 };
 
 use crate::device::Precision;
@@ -147,12 +148,9 @@ impl Network {
     /// The weight matrices of the hidden layers: those of the tower's blocks and the first layers of the heads.
     pub fn hidden_matrices(&self) -> Vec<Matrix> {
         let layers = self.layout.layers();
-        let blocks = layers.blocks.iter().flat_map(|block| {
-            let pool = block.pool.as_ref().map(|pool| pool.weight);
-            [Some(block.first.weight), Some(block.second.weight), pool]
-        });
-        let heads = [layers.heads.conv.weight, layers.heads.hidden.weight].map(Some);
-        let hidden: Vec<TensorIndex> = blocks.chain(heads).flatten().collect();
+        let heads = [layers.heads.conv.weight, layers.heads.hidden.weight];
+        let blocks = layers.blocks.iter().flat_map(block_matrices);
+        let hidden: Vec<TensorIndex> = blocks.chain(heads).collect();
         let starts = self.parameters().iter().scan(0, |start, parameter| {
             let own = *start;
             *start += if parameter.role == Role::Statistic {
@@ -209,6 +207,23 @@ impl Network {
         self.trained.copy_(&other.trained);
         self.statistics.copy_(&other.statistics);
         Ok(())
+    }
+}
+
+/// The weight matrices of a block. The biases by offset in attention are a table, not a matrix.
+fn block_matrices(block: &Block<ConvTensors, LinearTensors>) -> Vec<TensorIndex> {
+    let residual = |block: &Residual<ConvTensors, LinearTensors>| {
+        let pool = block.pool.as_ref().map(|pool| pool.weight);
+        let both = [block.first.weight, block.second.weight];
+        both.into_iter().chain(pool).collect::<Vec<_>>()
+    };
+    match block {
+        Block::Residual(block) => residual(block),
+        Block::Nested(block) => {
+            let inner = block.inner.iter().flat_map(residual);
+            inner.chain([block.reduce.weight, block.expand.weight]).collect()
+        }
+        Block::Attention(block) => vec![block.projections.weight, block.output.weight],
     }
 }
 

@@ -2,15 +2,16 @@
 //!
 //! The input layer is a 3x3 convolution of the planes plus a linear map of the globals, computed in fp32 and added to
 //! every point. Residual blocks follow: conv-BN-ReLU-conv-BN-add-ReLU. In some blocks, the output of the first half is
-//! pooled over the whole board and adds a bias per channel to the second half. Finally, a 1x1 convolution feeds the
-//! last layers (`heads`).
+//! pooled over the whole board and adds a bias per channel to the second half. Blocks may also be nested, or be
+//! self-attention (`attention`). Finally, a 1x1 convolution feeds the last layers (`heads`).
 //!
 //! Off-board points are set to zero after every activation, so a board on a larger canvas gets exactly the zero padding
 //! that it would get at its own edge.
 
 use tch::{Kind, Tensor};
-use tengen_model::{Block, Layers};
+use tengen_model::{Block, Layers, Nested, Residual};
 
+use crate::attention::attention;
 use crate::heads::{Outputs, last_layers};
 use crate::inputs::{Boards, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
@@ -37,7 +38,11 @@ pub(crate) fn tower<C: Convolution>(
     };
     let mut x = stem(layers, inputs, pass)?;
     for block in &layers.blocks {
-        x = residual(block, x, pass)?;
+        x = match block {
+            Block::Residual(block) => residual(block, x, pass)?,
+            Block::Nested(block) => nested(block, x, pass)?,
+            Block::Attention(block) => attention(block, x, pass)?,
+        };
     }
     Ok(masked(layers.heads.conv.apply(&x, pass, After::Relu)?, pass.boards))
 }
@@ -55,7 +60,11 @@ fn stem<C: Convolution>(
 }
 
 /// A residual block: two convolutions, and in some blocks a bias from the pooled output of the first one.
-fn residual<C: Convolution>(block: &Block<C, Linear>, x: Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
+fn residual<C: Convolution>(
+    block: &Residual<C, Linear>,
+    x: Tensor,
+    pass: Pass<'_, C::Mode>,
+) -> Result<Tensor, C::Error> {
     let y = masked(block.first.apply(&x, pass, After::Relu)?, pass.boards);
     let skip = match &block.pool {
         Some(linear) => &x + per_channel(&linear.apply(&pool(&y, pass.boards)), x.kind()),
@@ -64,13 +73,22 @@ fn residual<C: Convolution>(block: &Block<C, Linear>, x: Tensor, pass: Pass<'_, 
     Ok(masked(block.second.add_relu(&y, skip, pass)?, pass.boards))
 }
 
+/// Residual blocks with half of the channels, between two 1x1 convolutions.
+fn nested<C: Convolution>(block: &Nested<C, Linear>, x: Tensor, pass: Pass<'_, C::Mode>) -> Result<Tensor, C::Error> {
+    let mut y = masked(block.reduce.apply(&x, pass, After::Relu)?, pass.boards);
+    for inner in &block.inner {
+        y = residual(inner, y, pass)?;
+    }
+    Ok(masked(block.expand.add_relu(&y, x, pass)?, pass.boards))
+}
+
 /// `[B, C]` as `[B, C, 1, 1]` in the tower's number format, to be added at every point.
 fn per_channel(values: &Tensor, kind: Kind) -> Tensor {
     values.to_kind(kind).unsqueeze(2).unsqueeze(3)
 }
 
 /// Zeroes off-board points, if there are any.
-fn masked(activations: Tensor, boards: &Boards) -> Tensor {
+pub(crate) fn masked(activations: Tensor, boards: &Boards) -> Tensor {
     match &boards.mask {
         Some(mask) => activations * &mask.points,
         None => activations,

@@ -14,6 +14,9 @@ use tengen_search::{Predictions, Predictor};
 
 use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 
+/// A network of each kind of block.
+const NETWORKS: [&str; 3] = ["b4c32", "b4c32nbt", "b4c32a2"];
+
 fn predict(weights: &Weights, inputs: &InputBatch, precision: Precision, engine: Engine) -> Predictions {
     let options = PredictorOptions {
         precision,
@@ -150,8 +153,14 @@ fn a_batch_with_other_planes_is_rejected() {
 
 #[test]
 fn folded_equals_evaluation_mode_and_fused_equals_plain() {
+    for network in NETWORKS {
+        folded_equals_evaluation_mode(network);
+    }
+}
+
+fn folded_equals_evaluation_mode(network: &str) {
     limit_threads();
-    let weights = lively_weights(&NetworkConfig::new(4, 32), 3);
+    let weights = lively_weights(&network.parse().expect("a network"), 3);
     for sizes in [
         vec![size("5x5"); 7],
         vec![size("7x5"); 3],
@@ -231,12 +240,27 @@ fn a_grown_network_predicts_what_the_smaller_one_did() {
         NetworkConfig::new(2, 24),
         NetworkConfig::new(4, 40),
     ] {
-        let grown = small.grown(&larger, 6).expect("a larger network");
-        assert_eq!(grown.config(), &larger);
+        grows_without_change(&small, &larger);
+    }
+    let other_kinds = [
+        ("b2c16nbt", "b3c24nbt"),
+        ("b2c16a2", "b5c16a2"),
+        ("b2c16nbta2", "b4c16nbta2"),
+    ];
+    for (small, larger) in other_kinds.map(|(small, larger)| (small.parse(), larger.parse())) {
+        let small = lively_weights(&small.expect("a network"), 5);
+        grows_without_change(&small, &larger.expect("a network"));
+    }
+}
+
+fn grows_without_change(small: &Weights, larger: &NetworkConfig) {
+    {
+        let grown = small.grown(larger, 6).expect("a larger network");
+        assert_eq!(grown.config(), larger);
         for sizes in [vec![size("5x5"); 6], vec![size("7x7"), size("4x6")]] {
             let inputs = batch(sizes[0], &sizes);
             for engine in [Engine::Plain, Engine::Fused] {
-                let before = predict(&small, &inputs, Precision::Fp32, engine);
+                let before = predict(small, &inputs, Precision::Fp32, engine);
                 let after = predict(&grown, &inputs, Precision::Fp32, engine);
                 assert_same(&before, &after, 1e-3);
             }
@@ -244,7 +268,7 @@ fn a_grown_network_predicts_what_the_smaller_one_did() {
         // It can use what it gained: new channels and blocks are alive, and a changed one changes the outputs.
         let inputs = batch(size("5x5"), &[size("5x5"); 3]);
         let moved = Weights::from_values(
-            &larger,
+            larger,
             grown
                 .values()
                 .iter()
@@ -252,7 +276,7 @@ fn a_grown_network_predicts_what_the_smaller_one_did() {
                 .collect(),
         );
         let moved = predict(&moved.expect("the same shapes"), &inputs, Precision::Fp32, Engine::Auto);
-        let before = predict(&small, &inputs, Precision::Fp32, Engine::Auto);
+        let before = predict(small, &inputs, Precision::Fp32, Engine::Auto);
         assert!(
             moved
                 .margin
@@ -265,8 +289,14 @@ fn a_grown_network_predicts_what_the_smaller_one_did() {
 
 #[test]
 fn bf16_stays_near_fp32() {
+    for network in NETWORKS {
+        bf16_stays_near_fp32_with(network);
+    }
+}
+
+fn bf16_stays_near_fp32_with(network: &str) {
     limit_threads();
-    let weights = lively_weights(&NetworkConfig::new(4, 32), 3);
+    let weights = lively_weights(&network.parse().expect("a network"), 3);
     let inputs = batch(size("5x5"), &[size("5x5"); 8]);
     let exact = predict(&weights, &inputs, Precision::Fp32, Engine::Plain);
     let scale = exact
@@ -288,8 +318,14 @@ fn cut(values: &[f32], canvas: Size, board: Size) -> Vec<f32> {
 
 #[test]
 fn a_padded_board_is_predicted_like_an_exact_one() {
+    for network in NETWORKS {
+        padded_boards_are_predicted_like_exact_ones(network);
+    }
+}
+
+fn padded_boards_are_predicted_like_exact_ones(network: &str) {
     limit_threads();
-    let weights = lively_weights(&NetworkConfig::new(4, 32), 9);
+    let weights = lively_weights(&network.parse().expect("a network"), 9);
     for engine in [Engine::Plain, Engine::Fused] {
         for (canvas, boards) in [("9x9", ["5x5", "9x9", "7x3"]), ("19x19", ["13x13", "5x5", "1x1"])] {
             let (canvas, boards) = (size(canvas), boards.map(size));

@@ -327,6 +327,37 @@ fn a_tiny_batch_is_overfitted() {
 }
 
 #[test]
+fn nested_and_attention_blocks_learn_all_their_weights() {
+    for (name, sizes) in [
+        ("b2c16nbt", ["5x5"; 8]),
+        ("b2c16a2", ["5x5"; 8]),
+        ("b2c16a2", ["5x5", "3x3", "5x4", "4x5", "5x5", "3x5", "2x2", "4x4"]),
+    ] {
+        let network: NetworkConfig = name.parse().expect("a network");
+        let batch = batch("5x5", &sizes, 2);
+        let mut trainer = Trainer::new(&network, quick(), DeviceChoice::Cpu, 11).expect("good settings");
+        let before = trainer.raw_weights();
+        let first = trainer.step(&batch).expect("a good batch");
+        let mut last = first;
+        for _ in 0..200 {
+            last = trainer.step(&batch).expect("a good batch");
+        }
+        assert!(
+            last.policy < 0.05 && last.value < 0.05 && last.margin < 0.3,
+            "{name} {first:?} {last:?}"
+        );
+        let after = trainer.raw_weights();
+        for (parameter, (before, after)) in before
+            .parameters()
+            .iter()
+            .zip(before.values().iter().zip(after.values()))
+        {
+            assert_ne!(before, after, "{name} {}", parameter.name);
+        }
+    }
+}
+
+#[test]
 fn averaged_weights_predict_what_was_learned() {
     let batch = batch("5x5", &["5x5"; 8], 3);
     let mut trainer = trainer(quick());
@@ -417,8 +448,14 @@ fn impossible_batches_are_rejected() {
 /// Masked batch normalization on a padded canvas gives the same statistics as on the exact canvas.
 #[test]
 fn training_on_a_padded_canvas_equals_training_on_the_exact_one() {
+    for network in ["b2c16", "b2c16nbt", "b2c16a2"] {
+        statistics_on_a_padded_canvas_equal_exact_ones(&network.parse().expect("a network"));
+    }
+}
+
+fn statistics_on_a_padded_canvas_equal_exact_ones(network: &NetworkConfig) {
     tengen_network::limit_threads();
-    let trainer = trainer(quick());
+    let trainer = Trainer::new(network, quick(), DeviceChoice::Cpu, 11).expect("good settings");
     let weights = trainer.raw_weights();
     let run = |canvas: &str| {
         let network = Network::new(&weights, Device::Cpu, Precision::Fp32);
