@@ -65,22 +65,34 @@ fn one() -> u64 {
     1
 }
 
+/// How far a run has come, which settings can depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Positions of self-play in the store.
+    pub positions: u64,
+    /// Candidates that the gate has rejected.
+    pub rejected: u32,
+}
+
 impl RunConfig {
     /// The effective configuration as TOML with every key, except optional keys that are not set.
     pub fn table(&self) -> anyhow::Result<toml::Table> {
         Ok(toml::from_str(&toml::to_string(self)?)?)
     }
 
-    /// The visits of self-play's full searches after `positions` positions of self-play.
-    pub fn visits_at(&self, positions: u64) -> u32 {
-        let reached = self
-            .loop_config
-            .later_visits
-            .iter()
-            .take_while(|(from, _)| *from <= positions);
-        reached
+    /// The visits of self-play's full searches once the run has come this far.
+    pub fn visits_at(&self, progress: Progress) -> u32 {
+        let LoopConfig {
+            later_visits,
+            stalled_visits,
+            ..
+        } = &self.loop_config;
+        let reached = later_visits.iter().take_while(|(from, _)| *from <= progress.positions);
+        let planned = reached
             .last()
-            .map_or(self.selfplay.search.visits, |&(_, visits)| visits)
+            .map_or(self.selfplay.search.visits, |&(_, visits)| visits);
+        let doublings = 2u32.saturating_pow(progress.rejected);
+        planned.saturating_mul(doublings).min(planned.max(*stalled_visits))
     }
 
     /// The network that is trained after `positions` positions of self-play.

@@ -108,6 +108,16 @@ pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     }))
 }
 
+/// Number of candidates that the gate has rejected so far, if a setting depends on it.
+pub(crate) fn rejected(run: &Opened) -> anyhow::Result<u32> {
+    if run.config.loop_config.stalled_visits == 0 {
+        return Ok(0);
+    }
+    let verdicts = verdicts(&run.store)?;
+    let rejected = verdicts.iter().filter(|verdict| verdict.decision == Decision::Reject);
+    Ok(u32::try_from(rejected.count()).unwrap_or(u32::MAX))
+}
+
 /// Plays gates, one after the other.
 pub struct Gating<'a> {
     run: &'a Opened,
@@ -163,6 +173,23 @@ impl<'a> Gating<'a> {
         let settled = Settled { verdict, promoted };
         tracing::info!("gate ended: {}", settled.in_words());
         Ok(Some(settled))
+    }
+
+    /// The champion after a verdict on a candidate.
+    pub fn champion(&self, candidate: Candidate, settled: &Settled) -> anyhow::Result<Candidate> {
+        if settled.promoted {
+            return Ok(candidate);
+        }
+        let (_, champion) = self
+            .run
+            .store
+            .models()
+            .champion()?
+            .context("the store has no champion")?;
+        Ok(Candidate {
+            id: champion.model_id,
+            weights: None,
+        })
     }
 
     /// The settings of this candidate's gate.

@@ -15,6 +15,7 @@ use tengen_selfplay::{
 };
 use tengen_store::{seal, unseal};
 
+use crate::config::Progress;
 use crate::opened::Opened;
 
 /// File of the games in progress at the last clean stop.
@@ -23,13 +24,13 @@ const IN_FLIGHT: &str = "in_flight.json";
 /// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// Describes the model that self-play should use next, after so many positions, with its fair komi.
+/// Describes the model that self-play should use next, once the run has come this far, with its fair komi.
 pub fn update(
     run: &Opened,
     weights: Weights,
     generation: u32,
     model_id: String,
-    positions: u64,
+    progress: Progress,
     fair_komi: FairKomi,
 ) -> ModelUpdate {
     let options = run.options;
@@ -42,8 +43,8 @@ pub fn update(
     ModelUpdate {
         generation,
         model_id,
-        visits: run.config.visits_at(positions),
-        positions,
+        visits: run.config.visits_at(progress),
+        positions: progress.positions,
         fair_komi,
         predictor,
     }

@@ -15,6 +15,7 @@ use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator};
 use tengen_store::ShardInfo;
 
+use crate::config::Progress;
 use crate::failures::Failures;
 use crate::gating::{self, Candidate, Gating};
 use crate::ledger::Clock;
@@ -66,8 +67,9 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let clock = Clock::start(before, on_gpu);
     let metrics = Metrics::open(&run.folder()?)?;
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
-    let status = Mutex::new(Status::resumed(&training, generation));
-    let start_with = first_update(run, &training, generation)?;
+    let rejected = gating::rejected(run)?;
+    let status = Mutex::new(Status::resumed(&training, generation, rejected));
+    let start_with = first_update(run, &training, generation, rejected)?;
     let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
     let title = format!(
         "{} in {}, {} so far",
@@ -209,7 +211,12 @@ fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
-fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
+fn first_update(
+    run: &Opened,
+    training: &Training,
+    generation: u32,
+    rejected: u32,
+) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
     let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
@@ -222,7 +229,10 @@ fn first_update(run: &Opened, training: &Training, generation: u32) -> anyhow::R
         weights,
         generation,
         name,
-        training.positions(),
+        Progress {
+            positions: training.positions(),
+            rejected,
+        },
         training.fair_komi().clone(),
     ))
 }
@@ -327,10 +337,13 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
     }
     if step.is_multiple_of(loop_config.weights_every_steps) && !loop_config.champions_only {
         let generation = shared.generation.load(Ordering::SeqCst);
-        let positions = training.positions();
         let name = step_name(generation, step);
         let komi = training.fair_komi().clone();
-        let update = selfplay::update(shared.run, training.weights(), generation, name, positions, komi);
+        let progress = Progress {
+            positions: training.positions(),
+            rejected: shared.status().rejected,
+        };
+        let update = selfplay::update(shared.run, training.weights(), generation, name, progress, komi);
         shared.generator.set_model(update);
     }
     Ok(())
@@ -373,33 +386,30 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
                 .ratings()?
                 .into_iter()
                 .for_each(|rating| shared.record(Measured::Rating(rating)));
-            if shared.run.config.loop_config.champions_only && settled.promoted {
-                follow_champion(shared, &candidate)?;
+            if !settled.promoted {
+                shared.status().rejected += 1;
+            }
+            let loop_config = &shared.run.config.loop_config;
+            if loop_config.champions_only && (settled.promoted || loop_config.stalled_visits > 0) {
+                follow_champion(shared, &gating.champion(candidate, &settled)?)?;
             }
         }
     }
     Ok(())
 }
 
-/// Switches self-play to the new champion.
+/// Switches self-play to the champion, with the visits that the run's progress asks for.
 fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<()> {
     let weights: Weights = match &champion.weights {
         Some(weights) => weights.clone(),
         None => shared.run.weights(&champion.id)?,
     };
-    let (positions, komi) = {
+    let (progress, komi) = {
         let status = shared.status();
-        (status.positions, status.fair_komi.clone())
+        (status.progress(), status.fair_komi.clone())
     };
     let generation = shared.generation.load(Ordering::SeqCst);
-    let update = selfplay::update(
-        shared.run,
-        weights,
-        generation,
-        champion.id.to_string(),
-        positions,
-        komi,
-    );
+    let update = selfplay::update(shared.run, weights, generation, champion.id.to_string(), progress, komi);
     shared.generator.set_model(update);
     Ok(())
 }

@@ -9,6 +9,7 @@ use tengen_rules::Outcome;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::{Losses, Validation};
 
+use crate::config::Progress;
 use crate::health::Health;
 use crate::ledger::Ledger;
 use crate::opened::Opened;
@@ -21,6 +22,8 @@ pub(crate) struct Status {
     pub games: u64,
     /// Positions in the store.
     pub positions: u64,
+    /// Candidates that the gate has rejected.
+    pub rejected: u32,
     /// Training steps since the run began.
     pub steps: u64,
     /// The komi at which games are even.
@@ -85,12 +88,22 @@ struct Speed {
 }
 
 impl Status {
-    /// The status of a run that is about to start or resume with models up to a generation.
-    pub(crate) fn resumed(training: &Training, generation: u32) -> Status {
+    /// How far the run has come.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            positions: self.positions,
+            rejected: self.rejected,
+        }
+    }
+
+    /// The status of a run that is about to start or resume with models up to a generation, of which the gate has
+    /// rejected so many.
+    pub(crate) fn resumed(training: &Training, generation: u32, rejected: u32) -> Status {
         let now = Instant::now();
         let mut status = Status {
             games: 0,
             positions: 0,
+            rejected,
             steps: 0,
             fair_komi: FairKomi::new(),
             gate: match generation {
@@ -304,7 +317,7 @@ impl Status {
             mean_margin: sums.margin / finished,
             fair_komi: board.map_or(0.0, |board| self.fair_komi.of(board)),
             cache_hit_share: (now.cache_hits - then.cache_hits) as f64 / asked.max(1) as f64,
-            visits: u64::from(run.config.visits_at(self.positions)),
+            visits: u64::from(run.config.visits_at(self.progress())),
             window_positions: self.window_positions,
             pass_share: signs.passes,
             early_end_share: signs.early_ends,

@@ -155,6 +155,52 @@ fn the_network_grows_during_a_run_and_stays_large() {
     assert_eq!(after.last().unwrap(), "b2c16", "a network never shrinks");
 }
 
+/// Visits double with each rejected candidate, also for self-play that plays with champions, and a later start counts the
+/// candidates that earlier ones have rejected.
+#[test]
+fn visits_double_while_the_gate_rejects_candidates() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    let settings = |steps, every| {
+        config(&[
+            "gate.always_promote=false",
+            "gate.games=2",
+            "gate.at_limit=reject",
+            "selfplay.search.visits=4",
+            "loop.champions_only=true",
+            "loop.stalled_visits=11",
+            steps,
+            every,
+        ])
+    };
+    let most_visits = |from: usize| {
+        let store = Store::open(&location, Create::Never).unwrap();
+        let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
+        let games = shards.iter().flat_map(|shard| store.games().read(shard).unwrap());
+        let visits = games.skip(from).flat_map(|game| game.plies).map(|ply| ply.root_visits);
+        visits.max().unwrap()
+    };
+    let never = settings("budget.steps=40", "loop.candidate_every_steps=1000");
+    tengen_run::run(&never, &location, &setup).unwrap();
+    assert_eq!(most_visits(0), 4);
+    let often = settings("budget.steps=300", "loop.candidate_every_steps=20");
+    tengen_run::run(&often, &location, &setup).unwrap();
+    assert_eq!(most_visits(0), 11);
+    let store = Store::open(&location, Create::Never).unwrap();
+    let played = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
+    let played = played
+        .iter()
+        .map(|shard| store.games().read(shard).unwrap().len())
+        .sum();
+    let never = settings("budget.steps=400", "loop.candidate_every_steps=1000");
+    tengen_run::run(&never, &location, &setup).unwrap();
+    assert_eq!(most_visits(played), 11, "later starts count what earlier ones rejected");
+}
+
 /// Boards and books come and go from start to start and during a run; the first board stays.
 #[test]
 fn boards_and_books_change_during_a_run() {

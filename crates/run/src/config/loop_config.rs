@@ -18,6 +18,9 @@ pub struct LoopConfig {
     /// in ascending order. Before the first, `selfplay.search.visits` applies. A run learns fastest with few visits
     /// early and more later.
     pub later_visits: Vec<(u64, u32)>,
+    /// Raises the visits by progress: they double with every candidate that the gate rejects, up to this many; 0 means
+    /// they do not. Larger values search longer once the network stops improving.
+    pub stalled_visits: u32,
     /// Larger networks during the run: pairs of (positions played, network from then on, such as `b5c64`) in ascending
     /// order. The larger network starts with the outputs of the smaller one. Before the first, `network` applies. Small
     /// networks play and learn several times faster while there is little to know.
@@ -65,6 +68,7 @@ impl Default for LoopConfig {
             workers: 0,
             groups_per_worker: 1,
             later_visits: Vec::new(),
+            stalled_visits: 0,
             grow: Vec::new(),
             symmetry: SymmetryMode::Canonical,
             start_positions: 2000,

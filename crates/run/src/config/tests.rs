@@ -7,7 +7,7 @@ use toml::Table;
 use tengen_rules::Rules;
 
 use super::fault::{self, Fault};
-use super::{RunConfig, keys};
+use super::{Progress, RunConfig, keys};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs")
@@ -157,12 +157,35 @@ fn odd_values_are_rejected_or_usable() {
                 Ok(config) => {
                     taken += 1;
                     let _ = (config.sizes(), config.id(), config.budget.is_limited());
-                    let _ = [0, 1, 1000, u64::MAX].map(|positions| config.visits_at(positions));
+                    let _ = [0, 1, 1000, u64::MAX].map(|positions| {
+                        let rejected = positions as u32;
+                        config.visits_at(Progress { positions, rejected })
+                    });
                 }
             }
         }
     }
     assert!(taken > 100, "{taken}");
+}
+
+#[test]
+fn visits_rise_with_positions_and_with_rejected_candidates() {
+    let path = folder().join("5x5.toml");
+    let visits = |set: &[&str], positions: u64, rejected: u32| {
+        let all = ["selfplay.search.visits=8", "loop.later_visits=[[100, 12], [200, 40]]"];
+        let set: Vec<String> = all.iter().chain(set).map(|&set| set.to_owned()).collect();
+        let config = RunConfig::load(&path, &set).expect("loads");
+        config.visits_at(Progress { positions, rejected })
+    };
+    for (positions, expected) in [(0, 8), (99, 8), (100, 12), (200, 40), (u64::MAX, 40)] {
+        assert_eq!(visits(&[], positions, 9), expected, "only positions count by default");
+    }
+    let stalled = ["loop.stalled_visits=32"];
+    for (rejected, expected) in [(0, 8), (1, 16), (2, 32), (3, 32), (u32::MAX, 32)] {
+        assert_eq!(visits(&stalled, 0, rejected), expected, "{rejected}");
+    }
+    assert_eq!(visits(&stalled, 100, 1), 24);
+    assert_eq!(visits(&stalled, 200, 5), 40, "the plan is never lowered");
 }
 
 #[test]
