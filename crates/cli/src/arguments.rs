@@ -1,6 +1,6 @@
 //! Values that several commands take from the command line, each with one parser and one clear error message.
 
-use tengen_evaluator::{PlayerSpec, SpecError};
+use tengen_evaluator::{MOST_LEAVES, PlayerSpec, SpecError};
 use tengen_rules::{Rules, Size};
 
 /// A duration in seconds: any positive number, `0.5` or `30`.
@@ -29,6 +29,19 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
 /// Counts of at least one, separated by commas, such as `1,8,64`.
 pub(crate) fn counts(text: &str) -> Result<Vec<u32>, String> {
     text.split(',').map(|part| count(part.trim())).collect()
+}
+
+/// Leaves of one search that the network evaluates in one call, where one search runs at a time.
+pub(crate) const USUAL_LEAVES: usize = 8;
+
+/// A number of leaves that a search evaluates at once.
+pub(crate) fn leaves(text: &str) -> Result<usize, String> {
+    let leaves = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|leaves| (1..=MOST_LEAVES).contains(leaves));
+    leaves.ok_or_else(|| format!("expected a whole number from 1 to {MOST_LEAVES}, found {text}"))
 }
 
 /// A board: `9` is 9x9, `7x5` is 7 wide and 5 high.

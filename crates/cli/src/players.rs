@@ -186,8 +186,8 @@ impl Loader {
 
     #[cfg(feature = "torch")]
     fn build(&self, name: &str, model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
-        let predictor = tengen_network::TorchPredictor::new(&model.weights, self.device.predictor_options())?;
-        Ok(Box::new(predictor.with_name(name)))
+        let options = self.device.predictor_options();
+        Ok(tengen_network::on_all_cores(name, &model.weights, options)?)
     }
 
     #[cfg(not(feature = "torch"))]

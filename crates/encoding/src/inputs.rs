@@ -106,6 +106,22 @@ impl InputBatch {
         self.komi.push(features.komi);
     }
 
+    /// Replaces all samples by a range of those of another batch, with its canvas and planes.
+    ///
+    /// # Panics
+    /// If the range exceeds the other batch.
+    pub fn copy_rows(&mut self, other: &InputBatch, rows: std::ops::Range<usize>) {
+        self.reset(other.canvas);
+        self.plane_set = other.plane_set;
+        let words = other.words_per_plane * other.plane_set.bit_planes();
+        let of = |per_row: usize| rows.start * per_row..rows.end * per_row;
+        self.sizes.extend_from_slice(&other.sizes[rows.clone()]);
+        self.planes.extend_from_slice(&other.planes[of(words)]);
+        self.globals.extend_from_slice(&other.globals[of(GLOBALS)]);
+        self.komi.extend_from_slice(&other.komi[rows.clone()]);
+        self.uniform = self.sizes.iter().all(|&size| size == self.canvas);
+    }
+
     fn push_plane(&mut self, plane: &PointSet, size: Size) {
         let words = if size == self.canvas {
             *plane

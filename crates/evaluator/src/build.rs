@@ -162,6 +162,7 @@ fn search_player(
     };
     let mut player = SearchPlayer::new(name, predictor, config)
         .with_temperature(temperature)
+        .with_leaves(options.leaves.unwrap_or(1))
         .with_stop(Arc::clone(stop));
     if let Some(time) = by_time {
         player = player.with_time(time);

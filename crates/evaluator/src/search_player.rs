@@ -40,6 +40,7 @@ pub struct SearchPlayer {
     lockstep: Lockstep,
     searches: Vec<Search>,
     cost: PlayerCost,
+    leaves: usize,
     time: Option<Duration>,
     resign: Option<f32>,
     stop: Arc<AtomicBool>,
@@ -66,6 +67,7 @@ impl SearchPlayer {
             lockstep: Lockstep::new(),
             searches: Vec::new(),
             cost: PlayerCost::default(),
+            leaves: 1,
             time: None,
             resign: None,
             stop: Arc::default(),
@@ -81,6 +83,16 @@ impl SearchPlayer {
     pub fn with_time(mut self, time: Duration) -> SearchPlayer {
         assert!(self.config.method.is_anytime(), "the method cannot be limited by time");
         self.time = Some(time);
+        self
+    }
+
+    /// Sets how many leaves each search evaluates in one call of the network; see [`Search::set_leaves`].
+    ///
+    /// # Panics
+    /// If `leaves` is 0.
+    pub fn with_leaves(mut self, leaves: usize) -> SearchPlayer {
+        assert!(leaves > 0, "a search evaluates at least one leaf at a time");
+        self.leaves = leaves;
         self
     }
 
@@ -108,9 +120,11 @@ impl SearchPlayer {
             let rng = rng::stream(turn.seed, &[turn.position.ply() as u64]);
             match self.searches.get_mut(index) {
                 Some(search) => search.restart(turn.position, turn.komi, self.config.visits, rng),
-                None => self
-                    .searches
-                    .push(Search::new(self.config.clone(), turn.position, turn.komi, rng)),
+                None => {
+                    let mut search = Search::new(self.config.clone(), turn.position, turn.komi, rng);
+                    search.set_leaves(self.leaves);
+                    self.searches.push(search);
+                }
             }
         }
     }
@@ -128,7 +142,8 @@ impl SearchPlayer {
         let mut sum = LockstepStats::default();
         let mut visits = 0;
         while visits < self.config.visits && (visits == 0 || Instant::now() < end) && goes_on() {
-            visits = (visits + VISITS_PER_LOOK).min(self.config.visits);
+            let until_look = VISITS_PER_LOOK.max(self.leaves as u32);
+            visits = (visits + until_look).min(self.config.visits);
             searches.iter_mut().for_each(|search| search.set_visits(visits));
             let stats = self
                 .lockstep

@@ -13,8 +13,8 @@ use tengen_gtp::CommandLine;
 use command::split_command;
 pub use error::SpecError;
 use error::{engine, nearest};
-pub use options::PlayerOptions;
 use options::{GTP_KEYS, MCTS_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with_options};
+pub use options::{MOST_LEAVES, PlayerOptions};
 
 /// A player described in one line of text: its kind, then its options.
 ///
@@ -32,9 +32,9 @@ use options::{GTP_KEYS, MCTS_KEYS, RANDOM_KEYS, SEARCH_KEYS, split_options, with
 /// Options follow as `,key=value`. For players that search: `visits`, `method` (the name of a
 /// [`SearchMethod`](tengen_search::SearchMethod)), `candidates`, `noise` (on or off), `temperature`,
 /// `temperature_plies`, `time` (seconds per move, with an anytime method such as puct), `resign` (0 to 1; the player
-/// resigns when its value stays at or below minus this), `c_scale`, `lcb`, and `margin_share`. For `mcts`: `playouts`
-/// (random games per move). For GTP engines: `move_s`, `game_s`, `start_s` (seconds), and `engines` (parallel
-/// processes). For all players: `name`.
+/// resigns when its value stays at or below minus this), `c_scale`, `lcb`, `leaves` (evaluated in one call of the
+/// network), and `margin_share`. For `mcts`: `playouts` (random games per move). For GTP engines: `move_s`, `game_s`,
+/// `start_s` (seconds), and `engines` (parallel processes). For all players: `name`.
 ///
 /// Everything after `gtp:` is the command line, commas included. To add options, quote the command line:
 /// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes, `\"` and `\\` stand for `"` and `\`.

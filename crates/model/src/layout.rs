@@ -105,8 +105,8 @@ pub struct Attention<C, L> {
     pub heads: usize,
     /// The 1x1 convolution to the queries, keys, and values, in this order.
     pub projections: C,
-    /// One row for each head: a number for each offset between two points, row by row from (-18, -18) to (18, 18), which
-    /// is added to how much the first point attends to the second.
+    /// One row for each head: a number for each offset between two points, row by row from (-18, -18) to (18, 18),
+    /// which is added to how much the first point attends to the second.
     pub offsets: L,
     /// The 1x1 convolution of what was attended to, whose output is added to the block's input.
     pub output: C,
@@ -359,8 +359,8 @@ impl<C, L> Layers<C, L> {
 }
 
 impl NetworkConfig {
-    /// Number of multiplications and additions, each counted as one operation, in the convolutions and attention for one
-    /// position on a board of `area` points. The linear layers, under 1% of the total, are not counted.
+    /// Number of multiplications and additions, each counted as one operation, in the convolutions and attention for
+    /// one position on a board of `area` points. The linear layers, under 1% of the total, are not counted.
     pub fn operations(&self, area: usize) -> u64 {
         let layout = Layout::new(self);
         let kernels = layout.parameters.iter().filter(|tensor| tensor.shape.len() == 4);

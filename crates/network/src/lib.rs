@@ -7,6 +7,7 @@
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
+//! | `parallel` | one batch on several threads |
 //! | `bench` | prediction speed |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
@@ -26,6 +27,7 @@ mod inputs;
 mod layers;
 mod libtorch;
 mod network;
+mod parallel;
 mod pool;
 mod predictor;
 mod tower;
@@ -38,5 +40,6 @@ pub use device::{
 pub use heads::Outputs;
 pub use inputs::NetworkInputs;
 pub use network::{Matrix, Mode, Network};
+pub use parallel::{ParallelPredictor, on_all_cores};
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use value::{Value, log_results};

@@ -12,9 +12,10 @@ use tengen_network::PredictorOptions;
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_samples::CachePlace;
-use tengen_store::{Create, Patience, Promotion, RunInfo, RunLock, Store};
+use tengen_store::{Create, GamesOf, Patience, Promotion, RunInfo, RunLock, Store};
 
-use crate::config::RunConfig;
+use crate::config::{Progress, RunConfig};
+use crate::gating::rejected;
 use crate::outbox::Outbox;
 use crate::watch::{Silent, Watch};
 
@@ -114,6 +115,17 @@ impl Opened {
             .files()
             .put_new(&format!("configs/{}.toml", run.config_id), toml::to_string(config)?)?;
         Ok(run)
+    }
+
+    /// How far the run has come, according to its store.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn progress(&self) -> anyhow::Result<Progress> {
+        Ok(Progress {
+            positions: self.store.games().list(&GamesOf::SelfPlay)?.published().positions,
+            rejected: rejected(self)?,
+        })
     }
 
     /// Opens the run that a store contains, under the configuration of its `run.json`. Somebody else may have made the

@@ -155,8 +155,8 @@ fn the_network_grows_during_a_run_and_stays_large() {
     assert_eq!(after.last().unwrap(), "b2c16", "a network never shrinks");
 }
 
-/// Visits double with each rejected candidate, also for self-play that plays with champions, and a later start counts the
-/// candidates that earlier ones have rejected.
+/// Visits double with each rejected candidate, also for self-play that plays with champions, and a later start counts
+/// the candidates that earlier ones have rejected.
 #[test]
 fn visits_double_while_the_gate_rejects_candidates() {
     let folder = tempfile::tempdir().unwrap();

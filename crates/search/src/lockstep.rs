@@ -142,14 +142,14 @@ impl Round {
             searches[number]
                 .as_mut()
                 .respond(request, self.batch.prediction(row), cache)
-                .map_err(|error| at_row(error, row))?;
+                .map_err(|error| error.after_rows(row))?;
         }
         Ok(stats)
     }
 }
 
-/// Runs many searches in lockstep: in every round, each unfinished search descends to one position, and one call of the
-/// network evaluates them all.
+/// Runs many searches in lockstep: in every round, each unfinished search descends to one position, or several if
+/// [`Search::set_leaves`] allows it, and one call of the network evaluates them all.
 ///
 /// The results of the searches are independent of each other, unless the network's output depends on the batch.
 #[derive(Debug, Default)]
@@ -210,6 +210,9 @@ impl Lockstep {
                 let search = search.as_mut();
                 if let Step::Evaluate(request) = search.step(cache) {
                     self.round.ask(number, search, request);
+                    while let Some(request) = search.more(cache) {
+                        self.round.ask(number, search, request);
+                    }
                 }
             }
             let round = self.round.answer(searches, predictor, cache)?;
@@ -230,14 +233,6 @@ pub fn canvas_of(sizes: impl Iterator<Item = Size>) -> Option<Size> {
     sizes.reduce(|a, b| {
         Size::new(a.width().max(b.width()), a.height().max(b.height())).expect("both sides are sides of boards")
     })
-}
-
-/// Sets the actual row in an error about one position.
-fn at_row(error: PredictError, row: usize) -> PredictError {
-    match error {
-        PredictError::NotFinite { array, .. } => PredictError::NotFinite { array, row },
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,14 @@ pub(crate) trait Method: Debug + Send + Sync {
     /// all moves in `open`.
     fn root_edge(&mut self, tree: &Tree, open: OpenMoves<'_>) -> usize;
 
+    /// Whether all visits so far must be counted before the next one, if several wait for their predictions together.
+    fn must_know(&self) -> bool {
+        false
+    }
+
+    /// Takes back the last [`root_edge`](Self::root_edge), whose visit was not made.
+    fn take_back(&mut self) {}
+
     /// The edge that a visit follows from a node below the root where the game is not over.
     fn edge(&mut self, tree: &mut Tree, node: NodeId) -> usize;
 

@@ -205,6 +205,19 @@ pub enum PredictError {
     },
 }
 
+impl PredictError {
+    /// The same error about a batch in which `count` positions come before those of this one.
+    pub fn after_rows(self, count: usize) -> PredictError {
+        match self {
+            PredictError::NotFinite { array, row } => PredictError::NotFinite {
+                array,
+                row: count + row,
+            },
+            other => other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

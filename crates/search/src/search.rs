@@ -1,7 +1,9 @@
 //! The search of one position.
 
+mod descent;
 mod follow;
 mod intake;
+mod leaves;
 
 use tengen_encoding::Features;
 use tengen_rng::Rng;
@@ -9,11 +11,12 @@ use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
 use crate::config::SearchConfig;
-use crate::frame::View;
 use crate::method::{Method, OpenMoves, RootMoves};
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction};
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
+use descent::{Descent, Waiting};
+use leaves::Leaves;
 
 /// The search of one position, driven from outside so that many searches can share each call of the network.
 ///
@@ -52,28 +55,15 @@ pub struct Search {
     pub(crate) method: Box<dyn Method>,
     /// The moves allowed at the root; `None` = all.
     allowed: Option<RootMoves>,
-    /// The nodes from the root to the parent of the leaf.
-    path: Vec<NodeId>,
-    view: View,
-    /// The position that is waiting for a prediction.
-    waiting: Waiting,
+    /// The descent that is being made, or waits for a prediction.
+    now: Descent,
+    /// Those that wait beside it, if the search evaluates several leaves at once.
+    leaves: Leaves,
     priors: Vec<f32>,
     /// The predicted ownership of the awaited image, if the settings request it and the network predicts it.
     predicted_ownership: Vec<f32>,
     pub(crate) root_values: Values,
     pub(crate) ownership: RootOwnership,
-}
-
-/// The position for whose prediction a search is waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    Nothing,
-    Root,
-    /// The root of a kept tree, which lacks only the parts of the prediction that the tree does not store.
-    KeptRoot,
-    Leaf {
-        edge: usize,
-    },
 }
 
 /// What a search needs next.
@@ -86,11 +76,25 @@ pub enum Step {
     Finished,
 }
 
+/// How a descent ended.
+enum Visit {
+    /// At a known evaluation or the end of a game, and it counts.
+    Done,
+    /// At a position whose prediction is needed.
+    Asks(Request),
+    /// At a position whose prediction is known, but waits for those of others.
+    Waits,
+    /// At a leaf that waits already.
+    Meets,
+}
+
 /// A token for passing one prediction to the search that requested it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Request {
     key: u128,
+    /// The place of the descent among several that wait; `None` if there is only one.
+    place: Option<usize>,
 }
 
 impl Request {
@@ -106,12 +110,13 @@ impl Search {
     /// # Panics
     /// If the game is over in `position`.
     pub fn new(config: SearchConfig, position: &Position, komi: Komi, rng: Rng) -> Self {
-        let view = View::of(position, komi, config.canonical);
         let visits = config.visits;
         let mut search = Self {
             utility: Utility::new(position.size(), config.margin_share),
             method: config.method.state(&config),
             allowed: None,
+            now: Descent::at(position, komi, config.canonical),
+            leaves: Leaves::default(),
             config,
             position: position.clone(),
             komi,
@@ -119,9 +124,6 @@ impl Search {
             done: 0,
             rng: rng.clone(),
             tree: Tree::default(),
-            path: Vec::new(),
-            view,
-            waiting: Waiting::Nothing,
             priors: Vec::new(),
             predicted_ownership: Vec::new(),
             root_values: Values {
@@ -163,8 +165,8 @@ impl Search {
         self.done = 0;
         self.rng = rng;
         self.allowed = None;
-        self.path.clear();
-        self.waiting = Waiting::Nothing;
+        self.now.clear();
+        self.leaves.clear();
         self.ownership.clear();
     }
 
@@ -207,7 +209,7 @@ impl Search {
 
     /// Whether there is a [`result`](Self::result), which requires that the root has been evaluated.
     pub fn has_result(&self) -> bool {
-        !self.tree_is_empty() && !matches!(self.waiting, Waiting::Root | Waiting::KeptRoot)
+        !self.tree_is_empty() && !matches!(self.now.waiting, Waiting::Root | Waiting::KeptRoot)
     }
 
     /// The settings of the search.
@@ -230,22 +232,29 @@ impl Search {
         self.done
     }
 
-    /// Makes visits until one needs a prediction that is not in the cache, or the budget is spent.
+    /// Makes visits until one needs a prediction that is not in the cache, or the budget is spent. A request that was
+    /// not answered is made again.
     pub fn step(&mut self, cache: &mut EvaluationCache) -> Step {
-        if self.waiting == Waiting::KeptRoot {
+        if let Some(request) = self.leaves.ask_again() {
+            return Step::Evaluate(request);
+        }
+        if self.now.waiting == Waiting::KeptRoot {
             if let Some(request) = self.look_up(cache) {
                 return Step::Evaluate(request);
             }
-        } else if self.waiting != Waiting::Nothing {
-            return Step::Evaluate(Request { key: self.view.key });
+        } else if self.now.waiting != Waiting::Nothing {
+            return Step::Evaluate(self.now.request());
         }
         if self.tree_is_empty()
             && let Some(request) = self.open_root(cache)
         {
             return Step::Evaluate(request);
         }
+        if self.leaves.most() > 1 {
+            return self.gather(cache).map_or(Step::Finished, Step::Evaluate);
+        }
         while !self.method.is_done(self.done, self.budget) {
-            if let Some(request) = self.visit(cache) {
+            if let Visit::Asks(request) = self.visit(cache) {
                 return Step::Evaluate(request);
             }
         }
@@ -258,8 +267,12 @@ impl Search {
 
     /// The features of the requested position, as input for the network.
     pub fn features(&self, request: &Request) -> &Features {
-        debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
-        &self.view.features
+        let descent = match request.place {
+            None => &self.now,
+            Some(place) => self.leaves.at(place),
+        };
+        debug_assert_eq!(request.key, descent.view.key, "the request belongs to this search");
+        &descent.view.features
     }
 
     /// Takes the requested prediction, stores it in the cache and completes the visit.
@@ -273,7 +286,17 @@ impl Search {
         prediction: Prediction<'_>,
         cache: &mut EvaluationCache,
     ) -> Result<(), PredictError> {
-        debug_assert_eq!(request.key, self.view.key, "the request belongs to this search");
+        if let Some(place) = request.place {
+            return self.respond_at(place, prediction, cache);
+        }
+        debug_assert_eq!(request.key, self.now.view.key, "the request belongs to this search");
+        let evaluation = self.read(prediction, cache)?;
+        self.finish_evaluation(evaluation);
+        Ok(())
+    }
+
+    /// Reads a prediction of the present descent and stores it in the cache.
+    fn read(&mut self, prediction: Prediction<'_>, cache: &mut EvaluationCache) -> Result<Evaluation, PredictError> {
         self.read_priors(prediction)?;
         self.read_ownership(prediction);
         let kept = CachedPrediction {
@@ -284,25 +307,25 @@ impl Search {
             priors: &self.priors,
             ownership: self.config.ownership.then_some(&self.predicted_ownership),
         };
-        cache.insert(self.view.key, kept);
-        self.finish_evaluation(kept.evaluation);
-        Ok(())
+        cache.insert(self.now.view.key, kept);
+        Ok(kept.evaluation)
     }
 
     /// Evaluates the root from the cache, or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        self.view.replace(&self.position, self.komi, self.config.canonical);
-        self.waiting = Waiting::Root;
+        let Descent { view, waiting, .. } = &mut self.now;
+        view.replace(&self.position, self.komi, self.config.canonical);
+        *waiting = Waiting::Root;
         self.look_up(cache)
     }
 
-    /// Makes one descent from the root. Returns a request if it ends at a position without a known evaluation.
-    fn visit(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        self.path.clear();
-        self.path.push(ROOT);
+    /// Makes one descent from the root.
+    fn visit(&mut self, cache: &mut EvaluationCache) -> Visit {
+        self.now.path.clear();
+        self.now.path.push(ROOT);
         let open = OpenMoves::new(self.position.size(), self.allowed.as_ref());
         let mut edge = self.method.root_edge(&self.tree, open);
-        self.ownership.set_root_move(self.tree.move_index(edge));
+        self.now.root_move = self.tree.move_index(edge);
         loop {
             self.position
                 .play_unchecked(self.tree.move_on(edge, self.position.size()));
@@ -310,29 +333,36 @@ impl Search {
             if child == NO_NODE {
                 break;
             }
-            self.path.push(child);
+            self.now.path.push(child);
+            if self.leaves.awaits(child) {
+                self.undo_descent();
+                return Visit::Meets;
+            }
             if self.tree.is_end(child) {
                 self.undo_descent();
                 self.backup_end(child);
-                return None;
+                return Visit::Done;
             }
             edge = self.method.edge(&mut self.tree, child);
         }
-        self.waiting = Waiting::Leaf { edge };
+        self.now.waiting = Waiting::Leaf { edge };
         if self.position.is_over() {
             let values = self.exact_values(cache.judge());
             self.undo_descent_from_leaf();
             self.add_end(edge, values);
-            return None;
+            return Visit::Done;
         }
-        self.view.replace(&self.position, self.komi, self.config.canonical);
+        self.now.view.replace(&self.position, self.komi, self.config.canonical);
         self.undo_descent_from_leaf();
-        self.look_up(cache)
+        if self.leaves.most() > 1 {
+            return self.park(edge, cache);
+        }
+        self.look_up(cache).map_or(Visit::Done, Visit::Asks)
     }
 
     /// Returns the scratch position to the root after a descent that ended at the last node of the path.
     fn undo_descent(&mut self) {
-        for _ in 1..self.path.len() {
+        for _ in 1..self.now.path.len() {
             self.position.undo();
         }
     }
@@ -370,7 +400,7 @@ impl Search {
 
     /// Adds the node of a finished game and counts the visit.
     fn add_end(&mut self, edge: usize, values: Values) {
-        self.waiting = Waiting::Nothing;
+        self.now.waiting = Waiting::Nothing;
         let node = self
             .tree
             .add_node(&[], &[], self.utility.of(values.value, values.margin));
@@ -380,12 +410,8 @@ impl Search {
 
     /// Counts another visit of a node where the game is over.
     fn backup_end(&mut self, node: NodeId) {
-        self.path.pop();
-        let values = Values {
-            value: self.tree.value(node),
-            margin: self.tree.margin(node),
-        };
-        self.backup(node, values);
+        self.now.path.pop();
+        self.backup(node, self.tree.mean(node));
     }
 
     /// Adds the awaited node with the priors already read, and counts the visit.
@@ -395,23 +421,25 @@ impl Search {
             margin: evaluation.margin,
         };
         self.add_ownership();
-        if self.waiting == Waiting::KeptRoot {
-            self.waiting = Waiting::Nothing;
-            self.open_for_visits(values);
-            return;
-        }
         let utility = self.utility.of(values.value, values.margin);
-        let node = self.tree.add_node(&self.view.moves, &self.priors, utility);
-        match std::mem::replace(&mut self.waiting, Waiting::Nothing) {
+        let Descent { view, waiting, .. } = &mut self.now;
+        match std::mem::replace(waiting, Waiting::Nothing) {
             Waiting::Leaf { edge } => {
+                let node = self.tree.add_node(&view.moves, &self.priors, utility);
                 self.connect(edge, node);
                 self.backup(node, values);
             }
+            Waiting::Known { node, .. } => {
+                self.tree.evaluate(node, &self.priors, utility);
+                self.backup(node, values);
+            }
             Waiting::Root => {
+                self.tree.add_node(&view.moves, &self.priors, utility);
                 self.tree.count_visit(ROOT, values, self.utility);
                 self.open_for_visits(values);
             }
-            Waiting::Nothing | Waiting::KeptRoot => unreachable!("only a waiting search is answered"),
+            Waiting::KeptRoot => self.open_for_visits(values),
+            Waiting::Nothing | Waiting::Placed { .. } => unreachable!("only a waiting search is answered"),
         }
     }
 
@@ -423,7 +451,7 @@ impl Search {
     }
 
     fn connect(&mut self, edge: usize, node: NodeId) {
-        let parent = *self.path.last().expect("a descent starts at the root");
+        let parent = *self.now.path.last().expect("a descent starts at the root");
         self.tree.connect(parent, edge, node);
     }
 
@@ -432,11 +460,8 @@ impl Search {
         self.done += 1;
         let mut seen = values;
         self.tree.count_visit(leaf, seen, self.utility);
-        for &node in self.path.iter().rev() {
-            seen = Values {
-                value: -seen.value,
-                margin: -seen.margin,
-            };
+        for &node in self.now.path.iter().rev() {
+            seen = seen.for_opponent();
             self.tree.count_visit(node, seen, self.utility);
         }
     }

@@ -46,6 +46,16 @@ pub(crate) struct Values {
     pub(crate) margin: f32,
 }
 
+impl Values {
+    /// The same from the viewpoint of the other side.
+    pub(crate) fn for_opponent(self) -> Values {
+        Values {
+            value: -self.value,
+            margin: -self.margin,
+        }
+    }
+}
+
 /// The weights of value and margin in the utility that the search maximizes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Utility {
@@ -108,7 +118,6 @@ impl Tree {
     /// # Panics
     /// If there are more than 2^32 nodes or edges.
     pub(crate) fn add_node(&mut self, moves: &[u16], priors: &[f32], network_utility: f32) -> NodeId {
-        debug_assert_eq!(moves.len(), priors.len());
         let id = u32::try_from(self.visits.len()).expect("a search has fewer than 2^32 nodes");
         self.first_edge
             .push(u32::try_from(self.mv.len()).expect("a search has fewer than 2^32 edges"));
@@ -127,6 +136,20 @@ impl Tree {
         id
     }
 
+    /// Adds a node with these moves whose prediction is not known yet; see [`evaluate`](Self::evaluate).
+    pub(crate) fn add_unknown(&mut self, moves: &[u16]) -> NodeId {
+        let node = self.add_node(moves, &[], 0.0);
+        self.prior.resize(self.mv.len(), 0.0);
+        node
+    }
+
+    /// Sets the prediction of a node that was added without one.
+    pub(crate) fn evaluate(&mut self, node: NodeId, priors: &[f32], network_utility: f32) {
+        let edges = self.edges(node);
+        self.prior[edges].copy_from_slice(priors);
+        self.network_utility[node as usize] = network_utility;
+    }
+
     /// The number of nodes in the tree; 0 before the root is evaluated.
     pub(crate) fn node_count(&self) -> usize {
         self.visits.len()
@@ -139,6 +162,16 @@ impl Tree {
         self.value_sum[i] += f64::from(values.value);
         self.square_sum[i] += f64::from(values.value) * f64::from(values.value);
         self.margin_sum[i] += f64::from(values.margin);
+        self.utility[i] = utility.of(self.value(node), self.margin(node));
+    }
+
+    /// Takes back a visit that [`count_visit`](Self::count_visit) has counted with these values.
+    pub(crate) fn discount_visit(&mut self, node: NodeId, values: Values, utility: Utility) {
+        let i = node as usize;
+        self.visits[i] -= 1;
+        self.value_sum[i] -= f64::from(values.value);
+        self.square_sum[i] -= f64::from(values.value) * f64::from(values.value);
+        self.margin_sum[i] -= f64::from(values.margin);
         self.utility[i] = utility.of(self.value(node), self.margin(node));
     }
 
@@ -319,6 +352,14 @@ impl Tree {
     /// The mean margin over the visits of a node, in points.
     pub(crate) fn margin(&self, node: NodeId) -> f32 {
         (self.margin_sum[node as usize] / f64::from(self.visits[node as usize].max(1))) as f32
+    }
+
+    /// The mean value and margin over the visits of a node.
+    pub(crate) fn mean(&self, node: NodeId) -> Values {
+        Values {
+            value: self.value(node),
+            margin: self.margin(node),
+        }
     }
 
     /// The mean utility over the visits of a node.

@@ -85,6 +85,10 @@ pub(crate) struct Args {
     /// machine [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     parallel: Option<u16>,
+    /// Leaves of each position's tree that the network evaluates in one call; 1 is the strongest for its visits, 8 is
+    /// faster [default: 8]
+    #[arg(long, value_name = "N", value_parser = arguments::leaves)]
+    leaves: Option<usize>,
     /// A KataGo configuration file; settings without a meaning here are listed on stderr
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -132,6 +136,7 @@ impl Args {
         settings.seconds = self.seconds.or(settings.seconds);
         settings.viewpoint = self.viewpoint.map_or(settings.viewpoint, Viewpoint::from);
         config.parallel = self.parallel.or(config.parallel);
+        config.leaves = self.leaves.or(config.leaves);
         Ok(config)
     }
 }
@@ -145,6 +150,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, args.rules.unwrap_or(Rules::tromp_taylor()))?;
     let predictor = loader.predictor(&args.model)?;
     let parallel = usize::from(config.parallel.unwrap_or(USUAL_PARALLEL));
+    let leaves = config.leaves.unwrap_or(arguments::USUAL_LEAVES);
     let identity = Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         model: predictor.name(),
@@ -160,7 +166,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         "Started, ready to begin handling requests (tengen {} with {}, {parallel} positions at once)",
         identity.version, identity.model
     ));
-    let mut worker = Worker::new(QueryQueue::new(identity, defaults), predictor, parallel);
+    let mut worker = Worker::new(QueryQueue::new(identity, defaults), predictor, (parallel, leaves));
     worker.work(&read_lines(|_| {})?, args.quit_without_waiting);
     Ok(())
 }

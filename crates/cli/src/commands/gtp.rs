@@ -1,7 +1,6 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
 mod engine;
-mod game_search;
 mod play_options;
 mod quit;
 mod raw;
@@ -73,6 +72,9 @@ pub(crate) struct Args {
     /// Maximum seconds per move
     #[arg(long, allow_negative_numbers = true, value_name = "S", value_parser = arguments::seconds_or_none)]
     seconds: Option<f64>,
+    /// Leaves of the tree that the network evaluates in one call; 1 is the strongest for its visits, 8 is faster
+    #[arg(long, value_name = "N", default_value_t = arguments::USUAL_LEAVES, value_parser = arguments::leaves)]
+    leaves: usize,
     /// Capture dead stones and fill neutral points before passing
     #[arg(long)]
     finish: bool,
@@ -145,7 +147,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     let Conditions { size, komi, rules } = training.conditions(asked);
     let quit = Quit::default();
-    let engine = TengenEngine::new(source, training, args.name, options, args.seed, quit.clone());
+    let engine = TengenEngine::new(
+        (source, args.leaves),
+        training,
+        args.name,
+        options,
+        args.seed,
+        quit.clone(),
+    );
     let mut session = Session::new(engine, size, komi).under(rules);
     session.tell_conditions();
     let note = move |line: &[u8]| {

@@ -202,13 +202,13 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
             komi.set(size, f64::from(fair.points()));
         }
     }
-    let positions = run.store.games().list(&GamesOf::SelfPlay)?.published().positions;
+    let progress = run.progress()?;
     Ok(selfplay::update(
         run,
         run.weights(&champion.model_id)?,
         champion.generation,
         champion.model_id.to_string(),
-        positions,
+        progress,
         komi,
     ))
 }

@@ -9,6 +9,9 @@ use super::error::{SpecError, nearest};
 use super::{PlayerKind, PlayerSpec};
 use crate::mcts_player::MOST_PLAYOUTS;
 
+/// The most leaves that a search can evaluate in one call of the network.
+pub const MOST_LEAVES: usize = 256;
+
 /// How a player plays; `None` means the default for its kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerOptions {
@@ -34,6 +37,8 @@ pub struct PlayerOptions {
     pub c_scale: Option<f32>,
     /// Standard errors between a move's utility and the lower bound that PUCT chooses by; 0 chooses by visits.
     pub lcb: Option<f32>,
+    /// Leaves that a search evaluates in one call of the network, 1 to 256.
+    pub leaves: Option<usize>,
     /// The weight of the margin in the quantity that the search maximizes, 0 to 1.
     pub margin_share: Option<f32>,
     /// Seconds an engine may take for a move.
@@ -59,6 +64,7 @@ pub(super) const SEARCH_KEYS: &[&str] = &[
     "resign",
     "c_scale",
     "lcb",
+    "leaves",
     "margin_share",
     "name",
 ];
@@ -140,6 +146,11 @@ impl PlayerOptions {
                     (0.0..=1e6).contains(z)
                 })?);
             }
+            "leaves" => {
+                self.leaves = Some(number(key, value, "a whole number from 1 to 256", |n| {
+                    (1..=MOST_LEAVES).contains(n)
+                })?);
+            }
             "margin_share" => {
                 self.margin_share = Some(number(key, value, "a number from 0 to 1", |s| (0.0..=1.0).contains(s))?);
             }
@@ -175,6 +186,7 @@ impl PlayerOptions {
             ("resign", text(&self.resign)),
             ("c_scale", text(&self.c_scale)),
             ("lcb", text(&self.lcb)),
+            ("leaves", text(&self.leaves)),
             ("margin_share", text(&self.margin_share)),
             ("move_s", text(&self.move_s)),
             ("game_s", text(&self.game_s)),

@@ -97,6 +97,16 @@ impl Method for Gumbel {
         tree.edges(ROOT).start + usize::from(edge)
     }
 
+    /// The halving compares the values of all candidates.
+    fn must_know(&self) -> bool {
+        self.cursor == self.considered.len() && self.rounds_left == 1
+    }
+
+    /// Lets the same candidate have the next turn.
+    fn take_back(&mut self) {
+        self.cursor -= 1;
+    }
+
     /// The edge that brings the visits closest to the improved policy.
     fn edge(&mut self, tree: &mut Tree, node: NodeId) -> usize {
         self.selector.select(tree, node, self.sigma)

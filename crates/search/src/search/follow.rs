@@ -3,7 +3,8 @@
 use tengen_rng::Rng;
 use tengen_rules::{Color, Komi, Position};
 
-use super::{Search, Waiting};
+use super::Search;
+use super::descent::Waiting;
 use crate::tree::{NO_NODE, NodeId, ROOT};
 
 impl Search {
@@ -26,8 +27,8 @@ impl Search {
         }
         self.begin(position, komi, visits, rng);
         self.done = self.tree.visits(ROOT) - 1;
-        self.waiting = Waiting::KeptRoot;
-        self.view.replace(&self.position, self.komi, self.config.canonical);
+        self.now.waiting = Waiting::KeptRoot;
+        self.now.view.replace(&self.position, self.komi, self.config.canonical);
         self.done
     }
 
@@ -39,7 +40,8 @@ impl Search {
     /// The node of a position that continues the one being searched.
     fn node_of(&self, position: &Position, komi: Komi) -> Option<NodeId> {
         let known = self.position.moves();
-        let same = self.waiting == Waiting::Nothing
+        let same = self.now.waiting == Waiting::Nothing
+            && self.leaves.is_empty()
             && !self.tree_is_empty()
             && komi == self.komi
             && position.size() == self.position.size()

@@ -1,30 +1,37 @@
 //! Reading the parts of a prediction that a search uses, from the network or the cache.
 
-use super::{Request, Search, Waiting};
-use crate::cache::EvaluationCache;
+use super::descent::Waiting;
+use super::{Request, Search};
+use crate::cache::{Evaluation, EvaluationCache};
 use crate::numeric;
 use crate::predictor::{PredictError, Prediction};
 
 impl Search {
     /// Evaluates the awaited position from the cache, or turns it into a request.
     pub(super) fn look_up(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
-        let Some(kept) = cache.get(self.view.key, self.view.moves.len(), self.config.ownership) else {
-            return Some(Request { key: self.view.key });
+        let Some(evaluation) = self.read_cached(cache) else {
+            return Some(self.now.request());
         };
+        self.finish_evaluation(evaluation);
+        None
+    }
+
+    /// Reads the awaited position's prediction from the cache.
+    pub(super) fn read_cached(&mut self, cache: &mut EvaluationCache) -> Option<Evaluation> {
+        let view = &self.now.view;
+        let kept = cache.get(view.key, view.moves.len(), self.config.ownership)?;
         self.priors.clear();
         self.priors.extend_from_slice(kept.priors);
         self.predicted_ownership.clear();
         self.predicted_ownership
             .extend_from_slice(kept.ownership.unwrap_or_default());
-        let evaluation = kept.evaluation;
-        self.finish_evaluation(evaluation);
-        None
+        Some(kept.evaluation)
     }
 
     /// Reads the priors of the legal moves from a prediction.
     pub(super) fn read_priors(&mut self, prediction: Prediction<'_>) -> Result<(), PredictError> {
         let (size, canvas, logits) = (self.position.size(), prediction.canvas, prediction.policy_logits);
-        let points = self.view.image_points.iter().map(|&point| usize::from(point));
+        let points = self.now.view.image_points.iter().map(|&point| usize::from(point));
         self.priors.clear();
         if size == canvas {
             self.priors.extend(points.map(|point| logits[point]));
@@ -60,9 +67,14 @@ impl Search {
             return;
         }
         // The path has one node for each ply between the root and the position.
-        let below = matches!(self.waiting, Waiting::Leaf { .. });
-        let sign = if below && self.path.len() % 2 == 1 { -1.0 } else { 1.0 };
-        let originals = self.view.originals(self.position.size()).iter();
+        let below = matches!(self.now.waiting, Waiting::Leaf { .. } | Waiting::Known { .. });
+        let sign = if below && self.now.path.len() % 2 == 1 {
+            -1.0
+        } else {
+            1.0
+        };
+        self.ownership.set_root_move(self.now.root_move);
+        let originals = self.now.view.originals(self.position.size()).iter();
         let map = originals.zip(&self.predicted_ownership);
         self.ownership.add(
             below,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use tengen_gtp::json::{SettingError, Settings};
 
@@ -34,6 +34,8 @@ pub(super) struct Config {
     pub(super) settings: Settings,
     /// Number of positions searched in parallel (`numAnalysisThreads`), if set.
     pub(super) parallel: Option<u16>,
+    /// Leaves of one search that are evaluated at once (`numSearchThreadsPerAnalysisThread`), if set.
+    pub(super) leaves: Option<usize>,
     /// Names of settings that have no meaning here.
     pub(super) unknown: Vec<String>,
 }
@@ -69,11 +71,19 @@ impl Config {
             .split_once('=')
             .with_context(|| format!("expected name = value, found {setting:?}"))?;
         let (name, value) = (name.trim(), value.trim().trim_matches('"'));
-        if name == "numAnalysisThreads" {
-            let parallel = value.parse().ok().filter(|&threads| (1..=4096).contains(&threads));
-            let wrong = || format!("numAnalysisThreads: expected a whole number from 1 to 4096, found {value}");
-            self.parallel = Some(parallel.with_context(wrong)?);
-            return Ok(());
+        match name {
+            "numAnalysisThreads" => {
+                let parallel = value.parse().ok().filter(|&threads| (1..=4096).contains(&threads));
+                let wrong = || format!("numAnalysisThreads: expected a whole number from 1 to 4096, found {value}");
+                self.parallel = Some(parallel.with_context(wrong)?);
+                return Ok(());
+            }
+            "numSearchThreadsPerAnalysisThread" | "numSearchThreads" => {
+                let leaves = crate::arguments::leaves(value).map_err(|expected| anyhow!("{name}: {expected}"))?;
+                self.leaves = Some(leaves);
+                return Ok(());
+            }
+            _ => {}
         }
         let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
         match self.settings.set(name, &value) {

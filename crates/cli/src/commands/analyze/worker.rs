@@ -21,7 +21,7 @@ const CACHE_BYTES: usize = 64 << 20;
 /// When all trees together exceed this many bytes, the largest tree stops growing.
 const TREE_BYTES: usize = 1 << 30;
 
-/// Visits of every position between two checks of the input and the clock.
+/// Visits of every position between two checks of the input and the clock, unless more leaves are evaluated at once.
 const SLICE: u32 = 4;
 
 /// Maximum number of lines read before the searches continue.
@@ -35,6 +35,7 @@ pub(super) struct Worker {
     queue: QueryQueue,
     predictor: Box<dyn Predictor>,
     parallel: usize,
+    leaves: usize,
     started: BTreeMap<u64, StartedSearch>,
     cache: EvaluationCache,
     lockstep: Lockstep,
@@ -60,12 +61,13 @@ enum Input {
 }
 
 impl Worker {
-    /// A worker that searches this many positions in parallel.
-    pub(super) fn new(queue: QueryQueue, predictor: Box<dyn Predictor>, parallel: usize) -> Worker {
+    /// A worker that searches this many positions in parallel, and evaluates this many leaves of each at once.
+    pub(super) fn new(queue: QueryQueue, predictor: Box<dyn Predictor>, (parallel, leaves): (usize, usize)) -> Worker {
         Worker {
             queue,
             predictor,
             parallel,
+            leaves,
             started: BTreeMap::new(),
             cache: EvaluationCache::new(CACHE_BYTES),
             lockstep: Lockstep::new(),
@@ -130,8 +132,9 @@ impl Worker {
             .into_iter()
             .map(|number| (number, self.started_search(number)))
             .collect();
+        let visits = SLICE.max(self.leaves as u32);
         for (_, started) in &mut slice {
-            let next = started.search.visits_done().saturating_add(SLICE).min(started.wanted);
+            let next = started.search.visits_done().saturating_add(visits).min(started.wanted);
             started.search.set_visits(next);
         }
         let mut searches: Vec<&mut Search> = slice.iter_mut().map(|(_, started)| &mut started.search).collect();
@@ -154,9 +157,10 @@ impl Worker {
 
     /// The search of a job, started if needed.
     fn started_search(&mut self, number: u64) -> StartedSearch {
-        self.started
-            .remove(&number)
-            .unwrap_or_else(|| StartedSearch::new(self.queue.job(number).expect("the queue has named the job")))
+        self.started.remove(&number).unwrap_or_else(|| {
+            let job = self.queue.job(number).expect("the queue has named the job");
+            StartedSearch::new(job, self.leaves)
+        })
     }
 
     /// The answer or report that a job owes after its latest visits, if any; keeps the search unless it is finished.
@@ -201,7 +205,7 @@ impl Worker {
 }
 
 impl StartedSearch {
-    fn new(job: &Job) -> StartedSearch {
+    fn new(job: &Job, leaves: usize) -> StartedSearch {
         let now = Instant::now();
         let query = &*job.query;
         let allowed = root_moves(&job.position, &query.restrictions);
@@ -209,6 +213,7 @@ impl StartedSearch {
         let nothing_allowed = allowed.is_some_and(|moves| !moves.pass && moves.points.is_empty());
         let mut search = Search::new(config(query), &job.position, query.komi, rng::stream(SEED, &[]));
         search.set_root_moves(allowed);
+        search.set_leaves(leaves);
         let until = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
         StartedSearch {
             search,

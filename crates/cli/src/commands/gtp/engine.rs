@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use tengen_evaluator::{Answer, Player};
+use tengen_evaluator::{Answer, GameSearch, PONDER_BYTES, Player, Stop, TREE_BYTES};
 use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
     Watcher,
 };
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
-use tengen_search::{Predictor, Search, finishing_move, playout_ownership};
+use tengen_search::{PredictError, Predictor, Search, finishing_move, playout_ownership};
 
-use super::game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
 use super::play_options::PlayOptions;
 use super::quit::Quit;
 use super::{raw, sgf};
@@ -55,9 +54,9 @@ pub(super) struct TengenEngine {
 }
 
 impl TengenEngine {
-    /// An engine with this name and these play options.
+    /// An engine with this name and these play options, whose searches evaluate so many leaves at once.
     pub(super) fn new(
-        source: MoveSource,
+        (source, leaves): (MoveSource, usize),
         training: TrainedOn,
         name: String,
         options: PlayOptions,
@@ -70,11 +69,11 @@ impl TengenEngine {
             warnings: Vec::new(),
             hopeless: [(0, 0); 2],
             name,
+            game_search: GameSearch::new(leaves),
             options,
             quit,
             seed,
             rng: rng::stream(seed, &[]),
-            game_search: GameSearch::new(),
         }
     }
 
@@ -138,7 +137,8 @@ impl TengenEngine {
             .search(predictor.as_mut(), (turn.position, turn.komi), stop, &mut |search| {
                 progress(search);
                 quit.interrupts(start)
-            })?;
+            })
+            .map_err(failed)?;
         let best = search.result().best;
         let ply = turn.position.ply();
         let drawn = self
@@ -245,7 +245,8 @@ impl Engine for TengenEngine {
         // With pondering on, the tree keeps growing during the opponent's turn.
         let most_bytes = if self.options.ponder { PONDER_BYTES } else { TREE_BYTES };
         let limits = (MOMENT, most_bytes);
-        let more = self.game_search.ponder(predictor.as_mut(), about, allowed, limits)?;
+        let more = self.game_search.ponder(predictor.as_mut(), about, allowed, limits);
+        let more = more.map_err(failed)?;
         Ok(if more { Pondered::More } else { Pondered::Enough })
     }
 
@@ -277,7 +278,8 @@ impl Engine for TengenEngine {
         let about = (turn.position, turn.komi);
         let search = self
             .game_search
-            .search(predictor.as_mut(), about, stop, &mut |_| false)?;
+            .search(predictor.as_mut(), about, stop, &mut |_| false)
+            .map_err(failed)?;
         let searched = search.result().ownership.unwrap_or_default();
         for (value, searched) in expected.iter_mut().zip(searched) {
             *value = (*value + sign * searched) / 2.0;
@@ -320,6 +322,10 @@ impl Engine for TengenEngine {
     fn save_game(&mut self, game: &Game, result: &str, path: Option<&str>) -> Result<String, EngineError> {
         sgf::save(game, result, path).map_err(|error| EngineError::Failed(format!("{error:#}")))
     }
+}
+
+fn failed(error: PredictError) -> EngineError {
+    EngineError::Failed(error.to_string())
 }
 
 fn no_search() -> EngineError {

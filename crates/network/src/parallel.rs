@@ -1,0 +1,286 @@
+//! A predictor that shares each batch among several threads.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use ndarray::s;
+use tch::Device;
+use tengen_encoding::InputBatch;
+use tengen_model::Weights;
+use tengen_rules::Size;
+
+use tengen_search::{PredictError, Predictions, Predictor};
+
+use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
+
+/// The fewest positions for which another thread is worth it. With this many or more, libtorch computes each position
+/// in the same way on a CPU, so that the number of threads does not change predictions.
+const FEWEST: usize = 4;
+
+/// Several predictors with the same network, each on a thread of its own, which share the positions of every batch.
+///
+/// For programs that run one batch at a time and would leave the other cores of a CPU idle.
+pub struct ParallelPredictor {
+    first: Box<dyn Predictor>,
+    others: Vec<Other>,
+    inputs: InputBatch,
+    predictions: Predictions,
+}
+
+/// A predictor with these weights and this name that uses all cores that the process may use, or the GPU.
+///
+/// # Errors
+/// As [`TorchPredictor::new`].
+pub fn on_all_cores(
+    name: &str,
+    weights: &Weights,
+    options: PredictorOptions,
+) -> Result<Box<dyn Predictor>, PredictorError> {
+    let predictor = || TorchPredictor::new(weights, options).map(|predictor| predictor.with_name(name));
+    let first = predictor()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if first.device() != Device::Cpu || cores == 1 {
+        return Ok(Box::new(first));
+    }
+    let other = |_| Ok(Box::new(predictor()?) as Box<dyn Predictor + Send>);
+    let others = (1..cores).map(other).collect::<Result<_, PredictorError>>()?;
+    Ok(Box::new(ParallelPredictor::new(Box::new(first), others)))
+}
+
+/// A predictor on another thread.
+struct Other {
+    /// `None` ends the thread.
+    jobs: Option<Sender<Job>>,
+    answers: Receiver<(Job, Result<(), PredictError>)>,
+    thread: Option<JoinHandle<()>>,
+    /// The memory of the last job.
+    spare: Option<Job>,
+}
+
+/// A part of a batch, and where its predictions go.
+struct Job {
+    inputs: InputBatch,
+    predictions: Predictions,
+}
+
+impl ParallelPredictor {
+    /// Shares batches among `first`, which works on the calling thread, and all `others`.
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    pub fn new(first: Box<dyn Predictor>, others: Vec<Box<dyn Predictor + Send>>) -> ParallelPredictor {
+        let smallest = Size::new(1, 1).expect("1x1 is a board");
+        ParallelPredictor {
+            inputs: first.new_batch(smallest),
+            first,
+            others: others.into_iter().map(Other::start).collect(),
+            predictions: Predictions::default(),
+        }
+    }
+
+    /// Puts the predictions of the first part and of the others together.
+    fn join(&self, inputs: &InputBatch, busy: usize, out: &mut Predictions) {
+        let canvas = inputs.canvas();
+        out.reset(inputs.len(), canvas);
+        let with_ownership = !self.predictions.ownership.is_empty();
+        if with_ownership {
+            out.reset_ownership(canvas);
+        }
+        let others = self.others[..busy].iter().filter_map(|other| other.spare.as_ref());
+        let mut start = 0;
+        for part in std::iter::once(&self.predictions).chain(others.map(|job| &job.predictions)) {
+            let rows = start..start + part.win.len();
+            out.policy_logits
+                .slice_mut(s![rows.clone(), ..])
+                .assign(&part.policy_logits);
+            out.win.slice_mut(s![rows.clone()]).assign(&part.win);
+            out.loss.slice_mut(s![rows.clone()]).assign(&part.loss);
+            out.margin.slice_mut(s![rows.clone()]).assign(&part.margin);
+            if with_ownership {
+                out.ownership
+                    .slice_mut(s![rows.clone(), .., ..])
+                    .assign(&part.ownership);
+            }
+            start = rows.end;
+        }
+        debug_assert_eq!(start, inputs.len(), "the parts make up the batch");
+    }
+}
+
+impl Predictor for ParallelPredictor {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        let parts = (inputs.len() / FEWEST).clamp(1, self.others.len() + 1);
+        if parts == 1 {
+            return self.first.predict(inputs, out);
+        }
+        let bounds = |part: usize| inputs.len() * part / parts;
+        for (number, other) in self.others.iter_mut().enumerate().take(parts - 1) {
+            other.begin(inputs, bounds(number + 1)..bounds(number + 2))?;
+        }
+        self.inputs.copy_rows(inputs, 0..bounds(1));
+        let mut result = self.first.predict(&self.inputs, &mut self.predictions);
+        // Every answer is awaited, even after an error, so that none is taken for that of a later batch.
+        for (number, other) in self.others.iter_mut().enumerate().take(parts - 1) {
+            let answer = other.finish().map_err(|error| error.after_rows(bounds(number + 1)));
+            result = result.and(answer);
+        }
+        result?;
+        self.predictions.check(bounds(1), inputs.canvas())?;
+        for (number, other) in self.others.iter().enumerate().take(parts - 1) {
+            let rows = bounds(number + 2) - bounds(number + 1);
+            let job = other.spare.as_ref().expect("the thread has answered");
+            let checked = job.predictions.check(rows, inputs.canvas());
+            checked.map_err(|error| error.after_rows(bounds(number + 1)))?;
+        }
+        self.join(inputs, parts - 1, out);
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.first.name()
+    }
+
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        self.first.new_batch(canvas)
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.first.preferred_batch() * (self.others.len() + 1)
+    }
+}
+
+impl Other {
+    fn start(mut predictor: Box<dyn Predictor + Send>) -> Other {
+        let (jobs, taken) = channel::<Job>();
+        let (answer, answers) = channel();
+        let smallest = Size::new(1, 1).expect("1x1 is a board");
+        let spare = Job {
+            inputs: predictor.new_batch(smallest),
+            predictions: Predictions::default(),
+        };
+        let work = move || {
+            for mut job in taken {
+                let result = predictor.predict(&job.inputs, &mut job.predictions);
+                if answer.send((job, result)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("predictor".to_owned()).spawn(work);
+        Other {
+            jobs: Some(jobs),
+            answers,
+            thread: Some(thread.expect("the system starts threads")),
+            spare: Some(spare),
+        }
+    }
+
+    /// Starts the prediction of these rows of a batch.
+    fn begin(&mut self, inputs: &InputBatch, rows: std::ops::Range<usize>) -> Result<(), PredictError> {
+        let mut job = self.spare.take().ok_or_else(ended)?;
+        job.inputs.copy_rows(inputs, rows);
+        let jobs = self.jobs.as_ref().ok_or_else(ended)?;
+        jobs.send(job).map_err(|_| ended())
+    }
+
+    /// Waits for the prediction that was begun.
+    fn finish(&mut self) -> Result<(), PredictError> {
+        let (job, result) = self.answers.recv().map_err(|_| ended())?;
+        self.spare = Some(job);
+        result
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported already, when its answer did not come.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The error if a thread has panicked.
+fn ended() -> PredictError {
+    PredictError::Failed("a thread of the predictor has ended".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_encoding::Features;
+    use tengen_rules::{Komi, Position};
+    use tengen_search::ScriptedPredictor;
+
+    use super::*;
+
+    /// Different positions on boards of two sizes.
+    fn batch(count: usize) -> InputBatch {
+        let mut batch = InputBatch::new(Size::square(5).unwrap());
+        for number in 0..count {
+            let size = if number % 3 == 0 {
+                Size::new(4, 3)
+            } else {
+                Size::square(5)
+            };
+            let mut position = Position::new(size.unwrap());
+            let points = position.legal_points();
+            position.play(tengen_rules::Move::Play(points.nth(number % points.len()).unwrap()));
+            batch.push(&Features::of(&position, Komi::from_half_points(number as i16)));
+        }
+        batch
+    }
+
+    fn parallel(threads: usize) -> ParallelPredictor {
+        let others = (1..threads).map(|_| Box::new(ScriptedPredictor::new(3)) as Box<dyn Predictor + Send>);
+        ParallelPredictor::new(Box::new(ScriptedPredictor::new(3)), others.collect())
+    }
+
+    #[test]
+    fn predictions_do_not_depend_on_the_number_of_threads() {
+        for threads in 1..5 {
+            let mut shared = parallel(threads);
+            // Several batches through the same threads, large and small ones.
+            for count in [1, 3, 4, 7, 8, 9, 16, 31, 2, 64] {
+                let inputs = batch(count);
+                let (mut expected, mut found) = (Predictions::default(), Predictions::default());
+                ScriptedPredictor::new(3).predict(&inputs, &mut expected).unwrap();
+                shared.predict(&inputs, &mut found).unwrap();
+                assert_eq!(found, expected, "{threads} threads, {count} positions");
+            }
+        }
+    }
+
+    /// Fails on every batch, or panics.
+    struct Broken {
+        panics: bool,
+    }
+
+    impl Predictor for Broken {
+        fn predict(&mut self, _: &InputBatch, _: &mut Predictions) -> Result<(), PredictError> {
+            assert!(!self.panics, "broken");
+            Err(PredictError::NotFinite { array: "win", row: 1 })
+        }
+
+        fn name(&self) -> String {
+            "broken".to_owned()
+        }
+    }
+
+    #[test]
+    fn errors_and_panics_of_other_threads_are_errors() {
+        for panics in [false, true] {
+            let mut shared =
+                ParallelPredictor::new(Box::new(ScriptedPredictor::new(3)), vec![Box::new(Broken { panics })]);
+            let mut out = Predictions::default();
+            shared.predict(&batch(7), &mut out).expect("too few for two threads");
+            for _ in 0..2 {
+                let error = shared.predict(&batch(20), &mut out).unwrap_err();
+                match panics {
+                    false => assert_eq!(error, PredictError::NotFinite { array: "win", row: 11 }),
+                    true => assert!(error.to_string().contains("has ended"), "{error}"),
+                }
+            }
+        }
+    }
+}
