@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "queue.h"
+
 namespace null_gpu {
 namespace {
 
@@ -86,7 +88,8 @@ void write(FILE *file, Totals &totals) {
         fprintf(file, "%s\n    \"%s\": %lu", separator, names[kind], totals.bytes[kind]);
         separator = ",";
     }
-    fprintf(file, "\n  },\n  \"operations per stream\": [");
+    fprintf(file, "\n  },\n  \"seconds\": {\"busy\": %.6f, \"waited\": %.6f},", busy_seconds(), waited_seconds());
+    fprintf(file, "\n  \"operations per stream\": [");
     separator = "";
     for (uint64_t operations : descending(totals.streams)) {
         fprintf(file, "%s%lu", separator, operations);

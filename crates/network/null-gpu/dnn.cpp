@@ -33,8 +33,7 @@ int destroy(void *descriptor) {
 }
 
 int normalize(const char *name, Handle *handle) {
-    if (!null_gpu::is_capturing()) null_gpu::count(Counter::normalizations);
-    null_gpu::add_work(name, handle->stream, null_gpu::durations().kernel);
+    null_gpu::add_work(Counter::normalizations, name, handle->stream, null_gpu::durations().kernel);
     return 0;
 }
 
@@ -87,8 +86,7 @@ int cudnnBackendGetAttribute(void *, int attribute, int type, int64_t wanted, in
     return 0;
 }
 int cudnnBackendExecute(Handle *handle, void *, void *) {
-    if (!null_gpu::is_capturing()) null_gpu::count(Counter::convolutions);
-    null_gpu::add_work("convolution", handle->stream, null_gpu::durations().convolution);
+    null_gpu::add_work(Counter::convolutions, "convolution", handle->stream, null_gpu::durations().convolution);
     return 0;
 }
 

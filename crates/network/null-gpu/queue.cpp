@@ -6,8 +6,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "counters.h"
-
 namespace null_gpu {
 namespace {
 
@@ -17,18 +15,9 @@ double now() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-void sleep_until(double end) {
-    double left = end - now();
-    if (left <= 0) return;
-    timespec time;
-    time.tv_sec = static_cast<time_t>(left);
-    time.tv_nsec = static_cast<long>((left - static_cast<double>(time.tv_sec)) * 1e9);
-    nanosleep(&time, nullptr);
-}
-
 struct Engine {
     std::mutex mutex;
-    double busy_until = 0;
+    double busy_until = 0, busy = 0, waited = 0;
     // When the last work of each stream, and the work before each event, is done.
     std::unordered_map<const void *, double> streams, events;
 };
@@ -37,6 +26,17 @@ struct Engine {
 Engine &engine() {
     static Engine &engine = *new Engine;
     return engine;
+}
+
+void sleep_until(double end) {
+    double start = now(), left = end - start;
+    if (left <= 0) return;
+    timespec time;
+    time.tv_sec = static_cast<time_t>(left);
+    time.tv_nsec = static_cast<long>((left - static_cast<double>(time.tv_sec)) * 1e9);
+    nanosleep(&time, nullptr);
+    std::lock_guard<std::mutex> lock(engine().mutex);
+    engine().waited += now() - start;
 }
 
 double end_of(std::unordered_map<const void *, double> &ends, const void *key) {
@@ -60,16 +60,28 @@ const Durations &durations() {
     return durations;
 }
 
-void add_work(const char *name, const void *stream, double seconds) {
+void add_work(Counter counter, const char *name, const void *stream, double seconds, size_t bytes) {
     if (capturing) {
         captured += seconds;
         return;
     }
+    count(counter, bytes);
     count_operation(name, stream);
     Engine &all = engine();
     std::lock_guard<std::mutex> lock(all.mutex);
     if (seconds > 0) all.busy_until = std::max(now(), all.busy_until) + seconds;
+    all.busy += seconds;
     all.streams[stream] = all.busy_until;
+}
+
+double busy_seconds() {
+    std::lock_guard<std::mutex> lock(engine().mutex);
+    return engine().busy;
+}
+
+double waited_seconds() {
+    std::lock_guard<std::mutex> lock(engine().mutex);
+    return engine().waited;
 }
 
 void wait_for_stream(const void *stream) { sleep_until(end_of(engine().streams, stream)); }

@@ -1,5 +1,8 @@
 // When would the work be done? One engine does all work, first come, first served. By default, work takes no time.
 #pragma once
+#include <cstddef>
+
+#include "counters.h"
 
 namespace null_gpu {
 
@@ -9,13 +12,17 @@ struct Durations {
 };
 const Durations &durations();
 
-// Adds work to a stream. While the calling thread captures a graph, the work is added to the graph instead.
-void add_work(const char *name, const void *stream, double seconds);
+// Adds work to a stream and counts it. While the calling thread captures a graph, only the graph gets longer.
+void add_work(Counter counter, const char *name, const void *stream, double seconds, size_t bytes = 0);
 
 // Waits until all work of a stream, or of all streams, is done.
 void wait_for_stream(const void *stream);
 void wait_for_all();
 bool stream_is_done(const void *stream);
+
+// How long the engine has been given work for, and how long callers have waited for it, all threads together.
+double busy_seconds();
+double waited_seconds();
 
 // Events mark a place in a stream.
 void record_event(const void *event, const void *stream);

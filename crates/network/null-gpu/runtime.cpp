@@ -54,8 +54,7 @@ cudaError_t launch(const void *function, cudaStream_t stream) {
         auto found = kernels().names.find(function);
         if (found != kernels().names.end()) name = found->second;
     }
-    if (!null_gpu::is_capturing()) count(Counter::kernel_launches);
-    null_gpu::add_work(name, stream, null_gpu::durations().kernel);
+    null_gpu::add_work(Counter::kernel_launches, name, stream, null_gpu::durations().kernel);
     return cudaSuccess;
 }
 
@@ -281,19 +280,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
     bool to_device = null_gpu::is_on_device(to), from_device = null_gpu::is_on_device(from);
     if (!to_device && !from_device) return failed(cudaErrorInvalidValue);
-    null_gpu::add_work("copy", stream, null_gpu::durations().copy);
+    auto add = [&](Counter counter) { null_gpu::add_work(counter, "copy", stream, null_gpu::durations().copy, bytes); };
     if (to_device && from_device) {
-        count(Counter::copies_on_device, bytes);
+        add(Counter::copies_on_device);
         return cudaSuccess;
     }
     bool pinned = null_gpu::is_pinned(to_device ? from : to);
-    if (!pinned) null_gpu::wait_for_stream(stream);
+    if (!pinned && null_gpu::is_capturing()) return failed(cudaErrorStreamCaptureUnsupported);
     if (to_device) {
-        count(pinned ? Counter::copies_to_device_pinned : Counter::copies_to_device_pageable, bytes);
+        add(pinned ? Counter::copies_to_device_pinned : Counter::copies_to_device_pageable);
     } else {
-        count(pinned ? Counter::copies_to_host_pinned : Counter::copies_to_host_pageable, bytes);
+        add(pinned ? Counter::copies_to_host_pinned : Counter::copies_to_host_pageable);
         memset(to, 0, bytes);
     }
+    if (!pinned) null_gpu::wait_for_stream(stream);
     return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
@@ -303,8 +303,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return error;
 }
 cudaError_t cudaMemsetAsync(void *, int, size_t bytes, cudaStream_t stream) {
-    count(Counter::fills, bytes);
-    null_gpu::add_work("fill", stream, null_gpu::durations().kernel);
+    null_gpu::add_work(Counter::fills, "fill", stream, null_gpu::durations().kernel, bytes);
     return cudaSuccess;
 }
 cudaError_t cudaMemset(void *start, int value, size_t bytes) { return cudaMemsetAsync(start, value, bytes, nullptr); }
@@ -384,8 +383,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-    count(Counter::graph_launches);
-    null_gpu::add_work("graph", stream, *reinterpret_cast<double *>(executable));
+    null_gpu::add_work(Counter::graph_launches, "graph", stream, *reinterpret_cast<double *>(executable));
     return cudaSuccess;
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t *, size_t *nodes) {

@@ -1,8 +1,10 @@
 """Writes what libtorch's CUDA part needs beyond the null GPU: the libraries that it is linked to, all empty, and their
 functions, which end the program when one of them is called after all.
 
-    stubs.py FOLDER CODE OBJECT...     FOLDER holds libtorch_cuda.so and libc10_cuda.so and gets the empty libraries; the
-                                       functions that no OBJECT defines are written to the C file CODE
+    stubs.py FOLDER CODE OBJECT...
+
+FOLDER holds libtorch_cuda.so and libc10_cuda.so and gets the empty libraries. The functions that no OBJECT defines are
+written to the C file CODE.
 """
 
 import os
