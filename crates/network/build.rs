@@ -15,6 +15,12 @@ fn main() {
         .warnings(false)
         .flag_if_supported("-Wno-psabi")
         .include(format!("{libtorch}/include"))
-        .files(["shim/fused.cpp", "shim/heads.cpp", "shim/norm.cpp", "shim/pool.cpp"])
+        .files([
+            "shim/fused.cpp",
+            "shim/heads.cpp",
+            "shim/norm.cpp",
+            "shim/pool.cpp",
+            "shim/stream.cpp",
+        ])
         .compile("tengen_fused");
 }

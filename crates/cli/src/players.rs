@@ -63,6 +63,16 @@ impl Dtype {
 }
 
 impl DeviceName {
+    /// What the name stands for.
+    #[cfg(feature = "torch")]
+    pub(crate) fn choice(self) -> tengen_network::DeviceChoice {
+        match self {
+            DeviceName::Cpu => tengen_network::DeviceChoice::Cpu,
+            DeviceName::Cuda => tengen_network::DeviceChoice::Cuda,
+            DeviceName::Auto => tengen_network::DeviceChoice::Auto,
+        }
+    }
+
     /// The command-line name.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -77,12 +87,8 @@ impl DeviceName {
 impl DeviceArgs {
     /// Predictor options for this device and number format, with one thread.
     pub(crate) fn predictor_options(self) -> tengen_network::PredictorOptions {
-        use tengen_network::{DeviceChoice, PrecisionChoice, PredictorOptions};
-        let device = match self.device {
-            DeviceName::Cpu => DeviceChoice::Cpu,
-            DeviceName::Cuda => DeviceChoice::Cuda,
-            DeviceName::Auto => DeviceChoice::Auto,
-        };
+        use tengen_network::{PrecisionChoice, PredictorOptions};
+        let device = self.device.choice();
         let dtype = match self.dtype {
             Dtype::Auto => PrecisionChoice::Auto,
             Dtype::Fp32 => PrecisionChoice::Fp32,
@@ -98,6 +104,22 @@ impl DeviceArgs {
 }
 
 impl DeviceArgs {
+    /// Checks the device and, if the program has chosen it, says which one it is.
+    ///
+    /// # Errors
+    /// If the device cannot be used.
+    pub(crate) fn announce(self) -> anyhow::Result<()> {
+        #[cfg(feature = "torch")]
+        {
+            let device = self.device.choice().resolve()?;
+            if self.device == DeviceName::Auto {
+                let name = if device.is_cuda() { "GPU" } else { "CPU" };
+                output::say(format!("computing on the {name}, in {}", self.dtype_name()));
+            }
+        }
+        Ok(())
+    }
+
     /// The name of the number format that networks run in on this machine.
     pub(crate) fn dtype_name(self) -> String {
         #[cfg(feature = "torch")]
@@ -120,8 +142,7 @@ impl Loader {
     /// # Errors
     /// If that device cannot be used, before any other work is done.
     pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
-        #[cfg(feature = "torch")]
-        device.predictor_options().device.resolve()?;
+        device.announce()?;
         Ok(Loader { device: *device, rules })
     }
 

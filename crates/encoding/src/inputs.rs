@@ -122,6 +122,20 @@ impl InputBatch {
         self.uniform = self.sizes.iter().all(|&size| size == self.canvas);
     }
 
+    /// Replaces all samples by those of another batch and copies of its last one, `count` in all if it has fewer.
+    pub fn pad(&mut self, other: &InputBatch, count: usize) {
+        self.copy_rows(other, 0..other.len());
+        let Some(&size) = other.sizes.last() else { return };
+        let words = other.words_per_plane * other.plane_set.bit_planes();
+        let last = other.len() - 1;
+        for _ in other.len()..count {
+            self.sizes.push(size);
+            self.planes.extend_from_slice(&other.planes[last * words..]);
+            self.globals.extend_from_slice(&other.globals[last * GLOBALS..]);
+            self.komi.push(other.komi[last]);
+        }
+    }
+
     fn push_plane(&mut self, plane: &PointSet, size: Size) {
         let words = if size == self.canvas {
             *plane

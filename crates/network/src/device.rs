@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tch::Device;
 
 use crate::libtorch;
+use crate::stream::{self, Work};
 
 /// Which device the user requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +92,8 @@ impl FromStr for DeviceChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32-bit floats: exact, and as fast as bf16 on small networks.
+    /// 32-bit floats, as fast as bf16 on small networks. On a GPU, convolutions may round their inputs to TF32, with 10
+    /// bits of mantissa.
     #[default]
     Fp32,
     /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
@@ -194,17 +196,25 @@ pub fn set_threads(threads: usize) {
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
 }
 
-/// Sets the number of libtorch threads once on each thread that its owner moves to.
+/// Prepares each thread that its owner moves to, once: with a number of libtorch threads and, on a GPU, with a stream of
+/// its own.
 #[derive(Debug)]
 pub struct ThreadLimit {
     threads: usize,
+    device: Device,
+    work: Work,
     limited: Option<ThreadId>,
 }
 
 impl ThreadLimit {
     /// A limit of this many threads (1 or more), applied to the calling thread immediately.
-    pub fn new(threads: usize) -> ThreadLimit {
-        let mut limit = ThreadLimit { threads, limited: None };
+    pub fn new(threads: usize, device: Device, work: Work) -> ThreadLimit {
+        let mut limit = ThreadLimit {
+            threads,
+            device,
+            work,
+            limited: None,
+        };
         limit.apply();
         limit
     }
@@ -214,6 +224,7 @@ impl ThreadLimit {
         let thread = thread::current().id();
         if self.limited != Some(thread) {
             set_threads(self.threads);
+            stream::use_own(self.device, self.work);
             self.limited = Some(thread);
         }
     }

@@ -46,12 +46,12 @@ pub(crate) fn fold(weights: &Weights, device: Device, kind: Kind, method: Method
     let conv = |tensors: &ConvTensors| {
         let (weight, bias) = folded(weights, tensors);
         FoldedConv::new(
-            &weight.to_device(device).to_kind(kind),
-            &bias.to_device(device).to_kind(kind),
+            &moved(&weight, device).to_kind(kind),
+            &moved(&bias, device).to_kind(kind),
             method,
         )
     };
-    let linear = |tensors: &LinearTensors| Ok(Linear::new(tensors, |index| tensor(weights, index).to_device(device)));
+    let linear = |tensors: &LinearTensors| Ok(Linear::new(tensors, |index| moved(&tensor(weights, index), device)));
     weights.layout().layers().try_map(conv, linear)
 }
 
@@ -101,6 +101,16 @@ fn plain(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Tensor {
 /// The same values with the channel as the innermost dimension in memory.
 fn channels_last(weight: &Tensor) -> Tensor {
     weight.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2])
+}
+
+/// A tensor of the CPU on a device; to a GPU, through pinned memory, without waiting.
+fn moved(tensor: &Tensor, device: Device) -> Tensor {
+    match device {
+        Device::Cpu => tensor.shallow_clone(),
+        _ => tensor
+            .internal_pin_memory(device)
+            .to_device_(device, tensor.kind(), true, false),
+    }
 }
 
 fn tensor(weights: &Weights, index: TensorIndex) -> Tensor {

@@ -181,7 +181,7 @@ pub(crate) fn pooled(activations: &Tensor, sided: f64) -> Result<Tensor, FusedEr
 }
 
 /// Takes ownership of a tensor from the shim, or returns the error if there is none.
-fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
+pub(crate) fn taken(tensor: *mut c_void) -> Result<Tensor, FusedError> {
     if tensor.is_null() {
         return Err(last_error());
     }
@@ -197,8 +197,11 @@ pub(crate) fn last_error() -> FusedError {
 
 /// libtorch's message when a fused layer failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("libtorch's fused layer failed: {0}")]
+#[error("{FAILED}{0}")]
 pub(crate) struct FusedError(String);
+
+/// How the message of a [`FusedError`] begins.
+pub(crate) const FAILED: &str = "libtorch's fused layer failed: ";
 
 #[cfg(test)]
 mod tests {

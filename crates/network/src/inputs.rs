@@ -129,11 +129,16 @@ fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
 }
 
 /// Copies an array in C order to a device. If it is a GPU, the copy goes through pinned memory and does not block.
-pub(crate) fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D>, device: Device) -> Tensor {
+///
+/// # Panics
+/// If the array is not in C order.
+pub fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D>, device: Device) -> Tensor {
     let tensor = Tensor::try_from(values).expect("the array is in C order");
     match device {
         Device::Cpu => tensor,
-        _ => tensor.pin_memory(device).to_device_(device, T::KIND, true, false),
+        _ => tensor
+            .internal_pin_memory(device)
+            .to_device_(device, T::KIND, true, false),
     }
 }
 

@@ -7,8 +7,9 @@
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
+//! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
 //! | `parallel` | one batch on several threads |
-//! | `bench` | prediction speed |
+//! | `bench`, `self_test` | prediction speed; whether a device computes what the CPU does |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
@@ -18,6 +19,7 @@
 
 mod attention;
 mod bench;
+mod catching;
 mod device;
 mod folded;
 mod fused;
@@ -30,16 +32,21 @@ mod network;
 mod parallel;
 mod pool;
 mod predictor;
+mod self_test;
+mod stream;
 mod tower;
 mod value;
 
 pub use bench::{BatchSpeed, raw_inference};
+pub use catching::{LibtorchError, catching};
 pub use device::{
     DeviceChoice, DeviceError, LibtorchInfo, Precision, PrecisionChoice, ThreadLimit, limit_threads, set_threads,
 };
 pub use heads::Outputs;
-pub use inputs::NetworkInputs;
+pub use inputs::{NetworkInputs, on_device};
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
+pub use self_test::{SelfTest, self_test};
+pub use stream::{Work, read_back};
 pub use value::{Value, log_results};

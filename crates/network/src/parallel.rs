@@ -11,11 +11,17 @@ use tengen_rules::Size;
 
 use tengen_search::{PredictError, Predictions, Predictor};
 
+use crate::device::Precision;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 
-/// The fewest positions for which another thread is worth it. With this many or more, libtorch computes each position
-/// in the same way on a CPU, so that the number of threads does not change predictions.
-const FEWEST: usize = 4;
+/// The fewest positions for a thread with which libtorch computes each of them on a CPU in the same way as in a larger
+/// batch, so that the number of threads does not change predictions.
+fn fewest(precision: Precision) -> usize {
+    match precision {
+        Precision::Fp32 => 4,
+        Precision::Bf16 => 1,
+    }
+}
 
 /// Several predictors with the same network, each on a thread of its own, which share the positions of every batch.
 ///
@@ -23,6 +29,8 @@ const FEWEST: usize = 4;
 pub struct ParallelPredictor {
     first: Box<dyn Predictor>,
     others: Vec<Other>,
+    /// The fewest positions for a thread.
+    fewest: usize,
     inputs: InputBatch,
     predictions: Predictions,
 }
@@ -44,7 +52,11 @@ pub fn on_all_cores(
     }
     let other = |_| Ok(Box::new(predictor()?) as Box<dyn Predictor + Send>);
     let others = (1..cores).map(other).collect::<Result<_, PredictorError>>()?;
-    Ok(Box::new(ParallelPredictor::new(Box::new(first), others)))
+    Ok(Box::new(ParallelPredictor::new(
+        Box::new(first),
+        others,
+        fewest(options.precision),
+    )))
 }
 
 /// A predictor on another thread.
@@ -64,15 +76,18 @@ struct Job {
 }
 
 impl ParallelPredictor {
-    /// Shares batches among `first`, which works on the calling thread, and all `others`.
+    /// Shares batches among `first`, which works on the calling thread, and all `others`, at least `fewest` (1 or more)
+    /// positions for each.
     ///
     /// # Panics
-    /// If the system cannot start a thread.
-    pub fn new(first: Box<dyn Predictor>, others: Vec<Box<dyn Predictor + Send>>) -> ParallelPredictor {
+    /// If `fewest` is 0 or the system cannot start a thread.
+    pub fn new(first: Box<dyn Predictor>, others: Vec<Box<dyn Predictor + Send>>, fewest: usize) -> ParallelPredictor {
+        assert!(fewest > 0, "a thread needs a position");
         let smallest = Size::new(1, 1).expect("1x1 is a board");
         ParallelPredictor {
             inputs: first.new_batch(smallest),
             first,
+            fewest,
             others: others.into_iter().map(Other::start).collect(),
             predictions: Predictions::default(),
         }
@@ -109,7 +124,7 @@ impl ParallelPredictor {
 
 impl Predictor for ParallelPredictor {
     fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-        let parts = (inputs.len() / FEWEST).clamp(1, self.others.len() + 1);
+        let parts = (inputs.len() / self.fewest).clamp(1, self.others.len() + 1);
         if parts == 1 {
             return self.first.predict(inputs, out);
         }
@@ -231,15 +246,15 @@ mod tests {
         batch
     }
 
-    fn parallel(threads: usize) -> ParallelPredictor {
+    fn parallel(threads: usize, fewest: usize) -> ParallelPredictor {
         let others = (1..threads).map(|_| Box::new(ScriptedPredictor::new(3)) as Box<dyn Predictor + Send>);
-        ParallelPredictor::new(Box::new(ScriptedPredictor::new(3)), others.collect())
+        ParallelPredictor::new(Box::new(ScriptedPredictor::new(3)), others.collect(), fewest)
     }
 
     #[test]
     fn predictions_do_not_depend_on_the_number_of_threads() {
         for threads in 1..5 {
-            let mut shared = parallel(threads);
+            let mut shared = parallel(threads, if threads == 3 { 1 } else { 4 });
             // Several batches through the same threads, large and small ones.
             for count in [1, 3, 4, 7, 8, 9, 16, 31, 2, 64] {
                 let inputs = batch(count);
@@ -270,8 +285,11 @@ mod tests {
     #[test]
     fn errors_and_panics_of_other_threads_are_errors() {
         for panics in [false, true] {
-            let mut shared =
-                ParallelPredictor::new(Box::new(ScriptedPredictor::new(3)), vec![Box::new(Broken { panics })]);
+            let mut shared = ParallelPredictor::new(
+                Box::new(ScriptedPredictor::new(3)),
+                vec![Box::new(Broken { panics })],
+                4,
+            );
             let mut out = Predictions::default();
             shared.predict(&batch(7), &mut out).expect("too few for two threads");
             for _ in 0..2 {

@@ -9,12 +9,14 @@ use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
+use crate::catching::{LibtorchError, catching};
 use crate::device::{DeviceChoice, DeviceError, Precision, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
 use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
+use crate::stream::{self, Work, read_back};
 use crate::tower::{forward, tower};
 use crate::value::Value;
 
@@ -67,7 +69,12 @@ pub struct TorchPredictor {
     layers: FoldedLayers,
     heads: FusedHeads,
     threads: ThreadLimit,
+    /// The last batch with padding, for a GPU.
+    padded: InputBatch,
 }
+
+/// The least number of positions that a GPU predicts at a time.
+const SMALLEST_BUCKET: usize = 16;
 
 impl TorchPredictor {
     /// A predictor with these weights.
@@ -76,7 +83,7 @@ impl TorchPredictor {
     /// When the device cannot be used, or the fused engine is requested but not available.
     pub fn new(weights: &Weights, options: PredictorOptions) -> Result<TorchPredictor, PredictorError> {
         let device = options.device.resolve()?;
-        let threads = ThreadLimit::new(options.threads);
+        let threads = ThreadLimit::new(options.threads, device, Work::Prediction);
         let usual_canvas = Size::square(9).expect("9x9 is a board");
         let can_fuse = device == Device::Cpu && tch::utils::has_mkldnn();
         let method = match options.engine {
@@ -86,7 +93,7 @@ impl TorchPredictor {
             Engine::Fused if can_fuse => Method::Fused(usual_canvas),
             Engine::Fused => return Err(PredictorError::NoFusedEngine),
         };
-        let layers = fold(weights, device, options.precision.kind(), method)?;
+        let layers = folded(weights, device, options.precision, method)?;
         let name = weights.config().name();
         let heads = FusedHeads::new(weights);
         let weights = weights.clone();
@@ -99,6 +106,7 @@ impl TorchPredictor {
             layers,
             heads,
             threads,
+            padded: InputBatch::new(usual_canvas),
         })
     }
 
@@ -113,7 +121,7 @@ impl TorchPredictor {
     /// # Errors
     /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
-        self.layers = fold(weights, self.device, self.options.precision.kind(), self.method)?;
+        self.layers = folded(weights, self.device, self.options.precision, self.method)?;
         self.heads = FusedHeads::new(weights);
         self.weights = weights.clone();
         Ok(())
@@ -177,10 +185,19 @@ impl Predictor for TorchPredictor {
         }
         let _inference = InferenceGuard::new();
         self.prepare(inputs.canvas())?;
-        let tensors = NetworkInputs::new(inputs, self.device, self.options.precision);
         out.reset_ownership(inputs.canvas());
-        self.fill(inputs, &tensors, out)
-            .map_err(|error| PredictError::Failed(error.to_string()))?;
+        let failed = |error: &dyn std::error::Error| PredictError::Failed(error.to_string());
+        let (device, precision) = (self.device, self.options.precision);
+        let filled = catching(|| match device {
+            Device::Cpu => self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out),
+            _ => {
+                self.padded.pad(inputs, bucket(inputs.len()));
+                self.fill(inputs, &NetworkInputs::new(&self.padded, device, precision), out)
+            }
+        });
+        filled
+            .map_err(|error| failed(&error))?
+            .map_err(|error| failed(&error))?;
         if !inputs.uniform() {
             out.policy_logits.map_inplace(forbid_off_board);
         }
@@ -198,6 +215,24 @@ impl Predictor for TorchPredictor {
     fn preferred_batch(&self) -> usize {
         if self.device == Device::Cpu { 64 } else { 1024 }
     }
+}
+
+/// The number of positions that a batch for a GPU is padded to: a power of two. The GPU's plans are then few, and a
+/// position's prediction does not depend on how many others there are, except at these steps.
+fn bucket(positions: usize) -> usize {
+    positions.next_power_of_two().max(SMALLEST_BUCKET)
+}
+
+/// The weights in the form for prediction, ready to be used from any thread.
+fn folded(
+    weights: &Weights,
+    device: Device,
+    precision: Precision,
+    method: Method,
+) -> Result<FoldedLayers, PredictorError> {
+    let layers = catching(|| fold(weights, device, precision.kind(), method))??;
+    stream::finish(device)?;
+    Ok(layers)
 }
 
 /// Copies every output separately, which costs nothing on the CPU.
@@ -226,8 +261,9 @@ fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
         column(&value.loss),
         column(&value.margin),
     ];
-    let joined = Tensor::cat(&parts, 1).to_kind(Kind::Float).to_device(Device::Cpu);
     let (batch, moves) = out.policy_logits.dim();
+    let joined = Tensor::cat(&parts, 1).to_kind(Kind::Float).narrow(0, 0, batch as i64);
+    let joined = read_back(&joined);
     let points = moves - 1;
     let mut values = Array2::zeros((batch, moves + points + 3));
     let length = values.len();
@@ -255,6 +291,9 @@ pub enum PredictorError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// libtorch cannot use the weights on the device.
+    #[error(transparent)]
+    Libtorch(#[from] LibtorchError),
     /// The fused engine was requested but is not available.
     #[error("the fused engine needs the CPU and a libtorch with oneDNN: use the engine `auto` or `plain`")]
     NoFusedEngine,

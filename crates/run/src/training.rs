@@ -292,7 +292,7 @@ impl Training {
 
     /// Samples trained on since the run began.
     pub fn trained(&self) -> u64 {
-        self.trainer.steps() * self.config.training.batch as u64
+        self.trainer.samples()
     }
 
     /// Positions of all shards taken in.

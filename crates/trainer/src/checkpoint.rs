@@ -34,6 +34,8 @@ pub const METADATA_FILE: &str = "trainer.json";
 struct Metadata {
     format: u32,
     step: u64,
+    /// Samples of all steps; early versions counted every step with the present batch.
+    samples: Option<u64>,
     config: TrainerConfig,
 }
 
@@ -43,6 +45,7 @@ impl Trainer {
         let metadata = Metadata {
             format: CHECKPOINT_FORMAT,
             step: self.step,
+            samples: Some(self.samples),
             config: self.config.clone(),
         };
         let metadata = serde_json::to_vec_pretty(&metadata).expect("plain fields always serialize");
@@ -79,11 +82,13 @@ impl Trainer {
                 "the weights and the average belong to different networks".to_owned(),
             ));
         }
+        let batch = metadata.config.batch as u64;
         let mut trainer = Trainer::from_weights(&weights, config.unwrap_or(metadata.config), device)?;
         let average = Network::new(&average, trainer.device(), trainer.precision());
         trainer.average.trained = average.trained();
         trainer.average.statistics = average.statistics();
         trainer.step = metadata.step;
+        trainer.samples = metadata.samples.unwrap_or(metadata.step * batch);
         if same_optimizer {
             trainer.set_moments(decode(file(OPTIMIZER_FILE)?)?.0)?;
         }

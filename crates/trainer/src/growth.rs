@@ -32,6 +32,7 @@ impl Trainer {
             *after = Network::new(&placed?, trainer.network.device(), trainer.precision).trained();
         }
         trainer.step = self.step;
+        trainer.samples = self.samples;
         trainer.budget_spent = self.budget_spent;
         Ok(trainer)
     }

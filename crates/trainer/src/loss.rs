@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tch::{Kind, Tensor};
 
-use tengen_network::{NetworkInputs, Outputs, log_results};
+use tengen_network::{NetworkInputs, Outputs, log_results, read_back};
 
 use crate::config::{LossWeights, OwnershipLoss};
 use crate::targets::Targets;
@@ -151,7 +151,7 @@ impl Terms {
         all.extend(self.parts.iter().map(Tensor::detach));
         all.push(gradient_norm.shallow_clone());
         let mut values = [0.0f32; 7];
-        Tensor::stack(&all, 0).copy_data(&mut values, 7);
+        read_back(&Tensor::stack(&all, 0)).copy_data(&mut values, 7);
         Losses::new(values.map(f64::from), learning_rate)
     }
 }

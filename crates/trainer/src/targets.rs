@@ -52,10 +52,7 @@ impl Targets {
     }
 }
 
-/// Copies an array to a device.
+/// Copies an array to a device, to a GPU without waiting.
 fn on_device<T: Element + Clone, D: Dimension>(values: &ArrayBase<impl Data<Elem = T>, D>, device: Device) -> Tensor {
-    let values = values.as_standard_layout();
-    Tensor::try_from(&values)
-        .expect("the array is in C order")
-        .to_device(device)
+    tengen_network::on_device(values.as_standard_layout().view(), device)
 }

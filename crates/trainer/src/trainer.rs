@@ -4,7 +4,9 @@ use tch::{Device, Tensor};
 
 use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
-use tengen_network::{DeviceChoice, DeviceError, Mode, Network, NetworkInputs, Precision, ThreadLimit};
+use tengen_network::{
+    DeviceChoice, DeviceError, LibtorchError, Mode, Network, NetworkInputs, Precision, ThreadLimit, Work, catching,
+};
 use tengen_rules::SettingError;
 
 use crate::config::TrainerConfig;
@@ -21,6 +23,7 @@ pub struct Trainer {
     pub(crate) optimizer: OptimizerState,
     pub(crate) average: Average,
     pub(crate) step: u64,
+    pub(crate) samples: u64,
     /// The share of the run's budget that is spent.
     pub(crate) budget_spent: f64,
     pub(crate) precision: Precision,
@@ -59,20 +62,24 @@ impl Trainer {
     ) -> Result<Trainer, TrainerError> {
         config.validate()?;
         let device = device.resolve()?;
-        let threads = ThreadLimit::new(config.threads);
+        let threads = ThreadLimit::new(config.threads, device, Work::Training);
         let precision = config.precision.for_training(device, weights.config().channels);
-        let network = Network::new(weights, device, precision);
-        let optimizer = OptimizerState::new(config.optimizer, &network);
-        let average = Average {
-            trained: network.trained().copy(),
-            statistics: network.statistics().copy(),
-        };
+        let (network, optimizer, average) = catching(|| {
+            let network = Network::new(weights, device, precision);
+            let optimizer = OptimizerState::new(config.optimizer, &network);
+            let average = Average {
+                trained: network.trained().copy(),
+                statistics: network.statistics().copy(),
+            };
+            (network, optimizer, average)
+        })?;
         Ok(Trainer {
             config,
             network,
             optimizer,
             average,
             step: 0,
+            samples: 0,
             budget_spent: 0.0,
             precision,
             threads,
@@ -87,6 +94,11 @@ impl Trainer {
     /// Number of training steps since the network was new.
     pub fn steps(&self) -> u64 {
         self.step
+    }
+
+    /// Number of samples trained on since the network was new, whatever the sizes of the batches were.
+    pub fn samples(&self) -> u64 {
+        self.samples
     }
 
     /// States the share of the run's budget that is spent, from 0 to 1, which the schedule `budget` follows. A trainer
@@ -127,6 +139,18 @@ impl Trainer {
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
+        let losses = catching(|| self.change(batch))?;
+        self.step += 1;
+        self.samples += batch.inputs.len() as u64;
+        if losses.total.is_finite() && losses.gradient_norm.is_finite() {
+            Ok(losses)
+        } else {
+            Err(TrainerError::Diverged { step: self.step })
+        }
+    }
+
+    /// Changes the weights by one step.
+    fn change(&mut self, batch: &TrainingBatch) -> Losses {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = self.network.forward(&inputs, Mode::Training);
@@ -140,13 +164,7 @@ impl Trainer {
             .apply(&mut self.network.trained(), &gradient, &self.config, (self.step, rate));
         self.average
             .follow(&self.network, self.config.average_rate_at(self.step));
-        let losses = terms.read(&norm, rate);
-        self.step += 1;
-        if losses.total.is_finite() && losses.gradient_norm.is_finite() {
-            Ok(losses)
-        } else {
-            Err(TrainerError::Diverged { step: self.step })
-        }
+        terms.read(&norm, rate)
     }
 
     /// How well the averaged weights predict a batch, without learning from it.
@@ -156,6 +174,10 @@ impl Trainer {
     pub fn validate(&mut self, batch: &TrainingBatch) -> Result<Validation, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
+        Ok(catching(|| self.compare(batch))?)
+    }
+
+    fn compare(&self, batch: &TrainingBatch) -> Validation {
         let _no_grad = tch::no_grad_guard();
         let network = Network::new(&self.ema_weights(), self.device(), self.precision);
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
@@ -163,7 +185,7 @@ impl Trainer {
         let outputs = network.forward(&inputs, Mode::Evaluation);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
         let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
-        Ok(Validation::new(losses, &outputs, &inputs, &targets, batch))
+        Validation::new(losses, &outputs, &inputs, &targets, batch)
     }
 
     /// The moving average of the weights and of the running statistics: what plays and what is published.
@@ -248,6 +270,9 @@ pub enum TrainerError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// libtorch could not do the step, for example for lack of memory.
+    #[error(transparent)]
+    Libtorch(#[from] LibtorchError),
     /// The training batch cannot be used.
     #[error("the training batch cannot be used: {0}")]
     Batch(String),

@@ -1,25 +1,33 @@
 //! `tengen doctor`: measures this machine and gives advice.
 
 #[cfg(feature = "torch")]
+mod comparison;
+#[cfg(feature = "torch")]
 mod speed;
 mod system;
 
 use serde_json::json;
 
+use crate::players::DeviceName;
 use crate::{arguments, output};
 
 /// Check this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
 ///
 /// Prints what it found, a table of network evaluations per second for two networks by batch size, and advice. Takes a
-/// few seconds.
+/// few seconds. With --device cuda, it also compares the GPU with the CPU: copies, input planes, predictions in each
+/// number format, and training. If anything differs by more than rounding, it says so and exits with 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen doctor
+  tengen doctor --device cuda
   tengen doctor --seconds 20 --json")]
 pub(crate) struct Args {
     /// How long to measure in total, in seconds
     #[arg(long, default_value = "4", value_parser = arguments::seconds)]
     seconds: f64,
+    /// The device to test: cuda compares the GPU with the CPU
+    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
+    device: DeviceName,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -31,11 +39,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut advice = system.advice();
     let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "system": system });
     #[cfg(feature = "torch")]
-    let torch = {
+    let (torch, comparison) = {
         let torch = speed::Torch::measure(args.seconds)?;
-        advice.extend(torch.advice());
+        let comparison = comparison::Comparison::of(args.device);
+        advice.extend(torch.advice(comparison.failed() == 0));
         report["torch"] = serde_json::to_value(&torch)?;
-        torch
+        report["comparison"] = serde_json::to_value(&comparison)?;
+        (torch, comparison)
     };
     #[cfg(not(feature = "torch"))]
     advice.push("This tengen was built without libtorch: it can neither train nor run networks.".to_owned());
@@ -50,12 +60,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }));
     report["advice"] = json!(advice);
     if args.json {
-        return output::json(&report);
+        output::json(&report)?;
+    } else {
+        system.print();
+        #[cfg(feature = "torch")]
+        {
+            torch.print();
+            comparison.print();
+        }
+        output::result("");
+        advice.iter().for_each(output::result);
     }
-    system.print();
     #[cfg(feature = "torch")]
-    torch.print();
-    output::result("");
-    advice.iter().for_each(output::result);
+    comparison.judge()?;
     Ok(())
 }

@@ -35,6 +35,7 @@ impl StageArgs {
     ///
     /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
     pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
+        self.device.announce()?;
         let setup = Setup {
             predictor: self.device.predictor_options(),
             scratch: self.scratch.clone(),

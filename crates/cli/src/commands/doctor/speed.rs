@@ -75,7 +75,7 @@ impl Torch {
     }
 
     /// Advice that follows from the measurements.
-    pub(super) fn advice(&self) -> Vec<String> {
+    pub(super) fn advice(&self, gpu_is_right: bool) -> Vec<String> {
         let mut advice = Vec::new();
         for (network, _) in NETWORKS {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
@@ -95,6 +95,7 @@ impl Torch {
         }
         match &self.info.cuda_problem {
             Some(problem) => advice.push(format!("No GPU is used: {problem}.")),
+            None if !gpu_is_right => {}
             None => {
                 let factor = self.best("cuda", "b6c96", "bf16") / self.best("cpu", "b6c96", "bf16").max(1e-9);
                 advice.push(format!(

@@ -1,0 +1,59 @@
+//! Whether a GPU computes what the CPU computes.
+
+use serde::Serialize;
+
+use tengen_network::SelfTest;
+
+use crate::output;
+use crate::players::DeviceName;
+
+/// Comparisons of a GPU with the CPU; none if the CPU is the device.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Comparison(Vec<SelfTest>);
+
+impl Comparison {
+    /// Makes all comparisons.
+    pub(super) fn of(device: DeviceName) -> Comparison {
+        let choice = device.choice();
+        let has_gpu = choice.resolve().is_ok_and(|device| device.is_cuda());
+        let mut tests = match has_gpu || device == DeviceName::Cuda {
+            true => tengen_network::self_test(choice),
+            false => Vec::new(),
+        };
+        if has_gpu {
+            tests.push(tengen_trainer::self_test(choice));
+        }
+        Comparison(tests)
+    }
+
+    /// The number of comparisons that failed.
+    pub(super) fn failed(&self) -> usize {
+        self.0.iter().filter(|test| !test.passed).count()
+    }
+
+    /// Prints a line for each comparison.
+    pub(super) fn print(&self) {
+        if self.0.is_empty() {
+            return;
+        }
+        output::result("\nthe GPU compared with the CPU");
+        for SelfTest { name, passed, found } in &self.0 {
+            let word = if *passed { "ok" } else { "FAILED" };
+            output::result(format!("{word:<7} {name}: {found}"));
+        }
+    }
+
+    /// # Errors
+    /// If a comparison failed.
+    pub(super) fn judge(&self) -> anyhow::Result<()> {
+        let failed = self.failed();
+        anyhow::ensure!(
+            failed == 0,
+            "{failed} of {} comparisons of the GPU with the CPU failed: do not train or play on this GPU; check its \
+             driver, and that libtorch's CUDA part belongs to this libtorch",
+            self.0.len()
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+// Streams of a GPU, and reading results back while other streams go on. Called only with tensors of a GPU, or once
+// libtorch's CUDA part is loaded.
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "guarded.h"
+
+namespace {
+
+void wait_for_stream(c10::Device device) {
+  const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+  c10::Event event(c10::DeviceType::CUDA);
+  event.record(cuda.getStream(device));
+  event.synchronize();
+}
+
+}  // namespace
+
+extern "C" {
+
+// Lets the calling thread work on a stream of its own from now on, after everything that was asked of the GPU before. Of
+// two streams, the GPU prefers the urgent one.
+int tengen_own_stream(int64_t device_index, int urgent) {
+  return succeeds([&] {
+    const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+    const c10::Device device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index));
+    cuda.synchronizeDevice(device.index());
+    cuda.exchangeStream(cuda.getStreamFromGlobalPool(device, urgent != 0));
+  });
+}
+
+// Waits for what the calling thread has asked of a GPU.
+int tengen_finish_stream(int64_t device_index) {
+  return succeeds([&] { wait_for_stream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))); });
+}
+
+// The tensor's copy in pinned memory of the CPU, complete, without waiting for other streams.
+at::Tensor *tengen_read_back(const at::Tensor *tensor) {
+  return guarded([&] {
+    at::Tensor copy = tensor->to(at::TensorOptions().device(at::kCPU), /*non_blocking=*/true);
+    wait_for_stream(tensor->device());
+    return copy;
+  });
+}
+
+}  // extern "C"

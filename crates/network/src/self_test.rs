@@ -1,0 +1,225 @@
+//! Does a device compute what the CPU computes? For `tengen doctor`, because a broken driver or library may answer
+//! without an error.
+
+use serde::Serialize;
+use tch::{Device, Kind, Tensor};
+
+use tengen_encoding::{Features, InputBatch};
+use tengen_model::{NetworkConfig, Role, Weights};
+use tengen_rules::{Komi, Move, Position, Size};
+use tengen_search::{Predictions, Predictor};
+
+use crate::catching::catching;
+use crate::device::{DeviceChoice, Precision};
+use crate::inputs::{NetworkInputs, on_device};
+use crate::predictor::{Engine, PredictorOptions, TorchPredictor};
+use crate::stream::read_back;
+
+/// One comparison of a device with the CPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SelfTest {
+    /// What was compared.
+    pub name: String,
+    /// Whether the difference is within bounds.
+    pub passed: bool,
+    /// The difference and its bound, or the error.
+    pub found: String,
+}
+
+impl SelfTest {
+    /// A comparison that passes if the largest difference is at most `bound`.
+    pub fn of(name: impl Into<String>, difference: Result<f64, String>, bound: f64) -> SelfTest {
+        let (passed, found) = match difference {
+            Ok(difference) => (
+                difference <= bound,
+                format!("difference {difference:.2e}, at most {bound:.0e}"),
+            ),
+            Err(error) => (false, error),
+        };
+        SelfTest {
+            name: name.into(),
+            passed,
+            found,
+        }
+    }
+}
+
+/// Round trips of memory, in the first comparison.
+const ROUND_TRIPS: usize = 1000;
+
+/// Compares a device with the CPU: copies, input planes, predictions in each number format, and whether a position's
+/// prediction depends on its neighbors in the batch.
+pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
+    let resolved = match device.resolve() {
+        Ok(device) => device,
+        Err(error) => return vec![SelfTest::of("device", Err(error.to_string()), 0.0)],
+    };
+    let inputs = positions();
+    let attempt = |work: &dyn Fn() -> f64| catching(work).map_err(|error| error.to_string());
+    let mut tests = vec![
+        SelfTest::of(
+            format!("{ROUND_TRIPS} copies to the device and back"),
+            attempt(&|| round_trips(resolved)),
+            0.0,
+        ),
+        SelfTest::of(
+            "input planes unpacked on the device",
+            attempt(&|| planes(&inputs, resolved)),
+            0.0,
+        ),
+    ];
+    let weights = perturbed(&NetworkConfig::new(4, 32));
+    let reference = predict(&weights, &inputs, DeviceChoice::Cpu, Precision::Fp32);
+    // The bound of fp32 allows for TF32.
+    for (precision, bound) in [(Precision::Fp32, 5e-3), (Precision::Bf16, 5e-2)] {
+        let found = predict(&weights, &inputs, device, precision);
+        let difference = || Ok(distance(reference.as_ref()?, found.as_ref()?));
+        let difference = difference().map_err(|error: &String| error.clone());
+        tests.push(SelfTest::of(format!("predictions in {precision}"), difference, bound));
+        let alone = alone(&weights, &inputs, found.as_ref(), device, precision);
+        tests.push(SelfTest::of(
+            format!("a position alone and in a batch, {precision}"),
+            alone,
+            bound,
+        ));
+    }
+    tests
+}
+
+/// The largest difference after copies of different numbers to the device and back.
+fn round_trips(device: Device) -> f64 {
+    let numbers: Vec<f32> = (0..4096).map(|number| (number as f32 * 0.37).sin()).collect();
+    let mut largest: f64 = 0.0;
+    for trip in 0..ROUND_TRIPS {
+        let sent = ndarray::Array1::from_iter(numbers.iter().map(|number| number + trip as f32));
+        let back = read_back(&on_device(sent.view(), device));
+        let expected = Tensor::from_slice(sent.as_slice().expect("a new array is in C order"));
+        largest = largest.max((back - expected).abs().max().double_value(&[]));
+    }
+    largest
+}
+
+/// The largest difference between input planes unpacked on the CPU and on the device.
+fn planes(inputs: &InputBatch, device: Device) -> f64 {
+    let [expected, found] = [Device::Cpu, device].map(|device| {
+        let planes = NetworkInputs::new(inputs, device, Precision::Fp32).planes;
+        read_back(&planes.to_kind(Kind::Float))
+    });
+    (expected - found).abs().max().double_value(&[])
+}
+
+/// The difference between the predictions of the position at one place of a batch, and of the same one alone.
+fn alone(
+    weights: &Weights,
+    inputs: &InputBatch,
+    whole: Result<&Predictions, &String>,
+    device: DeviceChoice,
+    precision: Precision,
+) -> Result<f64, String> {
+    const PLACE: usize = 7;
+    let whole = whole.map_err(String::clone)?;
+    let mut one = InputBatch::new(inputs.canvas());
+    one.copy_rows(inputs, PLACE..PLACE + 1);
+    let one = predict(weights, &one, device, precision)?;
+    let (one, other) = (one.row(0, inputs.canvas()), whole.row(PLACE, inputs.canvas()));
+    Ok(largest(one.policy_logits, other.policy_logits).max(f64::from((one.win - other.win).abs())))
+}
+
+fn predict(
+    weights: &Weights,
+    inputs: &InputBatch,
+    device: DeviceChoice,
+    precision: Precision,
+) -> Result<Predictions, String> {
+    let options = PredictorOptions {
+        device,
+        precision,
+        engine: Engine::Plain,
+        ..PredictorOptions::default()
+    };
+    let mut predictor = TorchPredictor::new(weights, options).map_err(|error| error.to_string())?;
+    let mut out = Predictions::default();
+    let done = predictor.predict(inputs, &mut out);
+    done.map_err(|error| error.to_string())?;
+    out.check(inputs.len(), inputs.canvas())
+        .map_err(|error| error.to_string())?;
+    Ok(out)
+}
+
+/// The largest difference between two predictions, where logits count as shares of the largest one.
+fn distance(a: &Predictions, b: &Predictions) -> f64 {
+    let pairs = [(&a.win, &b.win), (&a.loss, &b.loss)];
+    let values = pairs.map(|(a, b)| largest(a.iter(), b.iter()));
+    let logits = largest(a.policy_logits.iter(), b.policy_logits.iter());
+    let ownership = largest(a.ownership.iter(), b.ownership.iter());
+    let scale = a
+        .policy_logits
+        .iter()
+        .fold(1.0, |scale: f64, logit| scale.max(f64::from(logit.abs())));
+    values[0].max(values[1]).max(ownership).max(logits / scale)
+}
+
+fn largest<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIterator<Item = &'a f32>) -> f64 {
+    let differences = a.into_iter().zip(b).map(|(a, b)| f64::from((a - b).abs()));
+    differences.fold(0.0, f64::max)
+}
+
+/// Different positions on 9x9.
+fn positions() -> InputBatch {
+    let size = Size::square(9).expect("9x9 is a board");
+    let mut batch = InputBatch::new(size);
+    let mut position = Position::new(size);
+    for ply in 0..24 {
+        batch.push(&Features::of(&position, Komi::from_half_points(ply * 3 - 20)));
+        let legal = position.legal_points();
+        let choice = legal.nth((ply as usize * 31 + 17) % legal.len().max(1));
+        position.play(choice.map_or(Move::Pass, Move::Play));
+    }
+    batch
+}
+
+/// Weights without zeros, as after training; the last layers of new networks are zero, so that nothing would show.
+pub(crate) fn perturbed(config: &NetworkConfig) -> Weights {
+    let start = Weights::random(config, 1).expect("the shape is valid");
+    let values = start
+        .parameters()
+        .iter()
+        .zip(start.values())
+        .map(|(parameter, values)| {
+            let inputs = parameter.shape.iter().skip(1).product::<usize>().max(1) as f32;
+            let change = |(number, value): (usize, &f32)| {
+                let noise = (number as f32 * 0.7 + parameter.name.len() as f32).sin();
+                match parameter.role {
+                    Role::Weight => value + noise / inputs.sqrt(),
+                    Role::Bias => value + 0.1 * noise,
+                    Role::Statistic => *value,
+                }
+            };
+            values.iter().enumerate().map(change).collect()
+        });
+    Weights::from_values(config, values.collect()).expect("the shapes are the same")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_passes_and_zeros_do_not() {
+        crate::limit_threads();
+        let tests = self_test(DeviceChoice::Cpu);
+        assert!(tests.len() >= 6 && tests.iter().all(|test| test.passed), "{tests:?}");
+        let inputs = positions();
+        let right = predict(
+            &perturbed(&NetworkConfig::new(4, 32)),
+            &inputs,
+            DeviceChoice::Cpu,
+            Precision::Fp32,
+        );
+        let right = right.expect("the CPU predicts");
+        let mut zeros = Predictions::default();
+        zeros.reset(inputs.len(), inputs.canvas());
+        zeros.reset_ownership(inputs.canvas());
+        assert!(distance(&right, &zeros) > 0.1, "{}", distance(&right, &zeros));
+    }
+}

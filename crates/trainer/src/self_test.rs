@@ -1,0 +1,84 @@
+//! Does a device train as the CPU does? For `tengen doctor`.
+
+use ndarray::{Array1, Array2, Array3};
+
+use tengen_encoding::{Features, HORIZONS, InputBatch, TrainingBatch};
+use tengen_model::NetworkConfig;
+use tengen_network::{DeviceChoice, PrecisionChoice, SelfTest};
+use tengen_rules::{Komi, Move, Position, Size};
+
+use crate::config::TrainerConfig;
+use crate::trainer::{Trainer, TrainerError};
+
+/// Training steps of the comparison.
+const STEPS: usize = 50;
+
+/// Compares the losses of [`STEPS`] training steps on a device with those on the CPU.
+pub fn self_test(device: DeviceChoice) -> SelfTest {
+    let difference = || -> Result<f64, TrainerError> {
+        let (expected, found) = (losses(DeviceChoice::Cpu)?, losses(device)?);
+        let parts = expected
+            .iter()
+            .zip(&found)
+            .map(|(a, b)| (a - b).abs() / a.abs().max(0.1));
+        Ok(parts.fold(0.0, f64::max))
+    };
+    let difference = difference().map_err(|error| error.to_string());
+    SelfTest::of(format!("losses of {STEPS} training steps"), difference, 0.02)
+}
+
+/// The loss of every step in fp32.
+fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
+    let config = TrainerConfig {
+        precision: PrecisionChoice::Fp32,
+        learning_rate: 1e-3,
+        ..TrainerConfig::default()
+    };
+    let mut trainer = Trainer::new(&NetworkConfig::new(2, 16), config, device, 1)?;
+    let batch = batch();
+    (0..STEPS).map(|_| Ok(trainer.step(&batch)?.total)).collect()
+}
+
+/// Positions of a game on 5x5 with made-up targets.
+fn batch() -> TrainingBatch {
+    const SAMPLES: usize = 16;
+    let size = Size::square(5).expect("5x5 is a board");
+    let area = size.area();
+    let mut inputs = InputBatch::new(size);
+    let mut position = Position::new(size);
+    for ply in 0..SAMPLES {
+        inputs.push(&Features::of(&position, Komi::from_half_points(7)));
+        let legal = position.legal_points();
+        let choice = legal.nth((ply * 7 + 3) % legal.len().max(1));
+        position.play(choice.map_or(Move::Pass, Move::Play));
+    }
+    let target = |sample: usize, mv: usize| f32::from(mv == sample * 5 % area);
+    TrainingBatch {
+        policy: Array2::from_shape_fn((SAMPLES, area + 1), |(sample, mv)| target(sample, mv)),
+        reply: Array2::zeros((SAMPLES, area + 1)),
+        policy_weight: Array1::ones(SAMPLES),
+        board_margin: (0..SAMPLES as i32).map(|sample| sample * 3 - 24).collect(),
+        value: Array2::from_shape_fn((SAMPLES, 3), |(sample, result)| f32::from(result == sample % 2 * 2)),
+        short_term: Array2::zeros((SAMPLES, HORIZONS)),
+        ownership: Array3::from_shape_fn((SAMPLES, 5, 5), |(sample, row, column)| {
+            ((sample + row + column) % 3) as f32 - 1.0
+        }),
+        result_weight: Array1::ones(SAMPLES),
+        weight: Array1::ones(SAMPLES),
+        inputs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_passes_and_its_losses_fall() {
+        tengen_network::limit_threads();
+        let test = self_test(DeviceChoice::Cpu);
+        assert!(test.passed, "{test:?}");
+        let losses = losses(DeviceChoice::Cpu).expect("the CPU trains");
+        assert!(losses[STEPS - 1] < 0.8 * losses[0], "{losses:?}");
+    }
+}
