@@ -196,8 +196,8 @@ pub fn set_threads(threads: usize) {
     tch::set_num_threads(i32::try_from(threads.max(1)).unwrap_or(i32::MAX));
 }
 
-/// Prepares each thread that its owner moves to, once: with a number of libtorch threads and, on a GPU, with a stream of
-/// its own.
+/// Prepares each thread that its owner moves to, once: with a number of libtorch threads and, on a GPU, with a stream
+/// of its own.
 #[derive(Debug)]
 pub struct ThreadLimit {
     threads: usize,

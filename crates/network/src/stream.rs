@@ -34,8 +34,8 @@ pub(crate) fn use_own(device: Device, work: Work) {
     if HAS_STREAM.replace(true) {
         return;
     }
-    // If this fails, the thread stays on the common stream, where everything works too. A broken GPU shows with the next
-    // operation.
+    // If this fails, the thread stays on the common stream, where everything works too. A broken GPU shows with the
+    // next operation.
     // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
     unsafe { tengen_own_stream(index as i64, c_int::from(work == Work::Prediction)) };
 }

@@ -71,19 +71,15 @@ impl Config {
             .split_once('=')
             .with_context(|| format!("expected name = value, found {setting:?}"))?;
         let (name, value) = (name.trim(), value.trim().trim_matches('"'));
-        match name {
-            "numAnalysisThreads" => {
-                let parallel = value.parse().ok().filter(|&threads| (1..=4096).contains(&threads));
-                let wrong = || format!("numAnalysisThreads: expected a whole number from 1 to 4096, found {value}");
-                self.parallel = Some(parallel.with_context(wrong)?);
-                return Ok(());
-            }
-            "numSearchThreadsPerAnalysisThread" | "numSearchThreads" => {
-                let leaves = crate::arguments::leaves(value).map_err(|expected| anyhow!("{name}: {expected}"))?;
-                self.leaves = Some(leaves);
-                return Ok(());
-            }
-            _ => {}
+        if name == "numAnalysisThreads" {
+            let parallel = value.parse().ok().filter(|&threads| (1..=4096).contains(&threads));
+            let wrong = || format!("numAnalysisThreads: expected a whole number from 1 to 4096, found {value}");
+            self.parallel = Some(parallel.with_context(wrong)?);
+            return Ok(());
+        }
+        if ["numSearchThreadsPerAnalysisThread", "numSearchThreads"].contains(&name) {
+            self.leaves = Some(crate::arguments::leaves(value).map_err(|error| anyhow!("{name}: {error}"))?);
+            return Ok(());
         }
         let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
         match self.settings.set(name, &value) {
@@ -145,6 +141,7 @@ mod tests {
         );
         assert!(refuse("maxVisits").contains("line 1: expected name = value"));
         assert!(refuse("numAnalysisThreads = many").contains("found many"));
+        assert!(refuse("numSearchThreads = 0").contains("1 to 256, found 0"));
         let missing = Config::default().take_file(Path::new("/no/such.cfg")).unwrap_err();
         assert!(format!("{missing:#}").contains("/no/such.cfg"));
     }

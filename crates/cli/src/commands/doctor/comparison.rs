@@ -34,24 +34,22 @@ impl Comparison {
 
     /// Prints a line for each comparison.
     pub(super) fn print(&self) {
-        if self.0.is_empty() {
-            return;
+        if !self.0.is_empty() {
+            output::result("\nthe GPU compared with the CPU");
         }
-        output::result("\nthe GPU compared with the CPU");
         for SelfTest { name, passed, found } in &self.0 {
-            let word = if *passed { "ok" } else { "FAILED" };
-            output::result(format!("{word:<7} {name}: {found}"));
+            output::result(format!("{:<7} {name}: {found}", if *passed { "ok" } else { "FAILED" }));
         }
     }
 
     /// # Errors
     /// If a comparison failed.
     pub(super) fn judge(&self) -> anyhow::Result<()> {
-        let failed = self.failed();
         anyhow::ensure!(
-            failed == 0,
-            "{failed} of {} comparisons of the GPU with the CPU failed: do not train or play on this GPU; check its \
+            self.failed() == 0,
+            "{} of {} comparisons of the GPU with the CPU failed: do not train or play on this GPU; check its \
              driver, and that libtorch's CUDA part belongs to this libtorch",
+            self.failed(),
             self.0.len()
         );
         Ok(())

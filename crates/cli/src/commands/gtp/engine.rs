@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use tengen_evaluator::{Answer, GameSearch, PONDER_BYTES, Player, Stop, TREE_BYTES};
+use tengen_evaluator::{Answer, Player};
 use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
     Watcher,
 };
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
-use tengen_search::{PredictError, Predictor, Search, finishing_move, playout_ownership};
+use tengen_search::{
+    GameSearch, PONDER_BYTES, PredictError, Predictor, Search, Stop, TREE_BYTES, finishing_move, playout_ownership,
+};
 
 use super::play_options::PlayOptions;
 use super::quit::Quit;

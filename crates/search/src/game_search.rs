@@ -4,9 +4,13 @@ use std::time::{Duration, Instant};
 
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position};
-use tengen_search::{
-    EvaluationCache, Lockstep, PredictError, Predictor, RootMoves, Search, SearchConfig, SearchMethod,
-};
+
+use crate::cache::EvaluationCache;
+use crate::config::SearchConfig;
+use crate::lockstep::Lockstep;
+use crate::method::{RootMoves, SearchMethod};
+use crate::predictor::{PredictError, Predictor};
+use crate::search::Search;
 
 /// Memory for the cache of evaluations, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
