@@ -5,10 +5,10 @@ use std::thread::JoinHandle;
 
 use ndarray::s;
 use tch::Device;
+
 use tengen_encoding::InputBatch;
 use tengen_model::Weights;
 use tengen_rules::Size;
-
 use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::device::Precision;
@@ -23,6 +23,9 @@ fn fewest(precision: Precision) -> usize {
     }
 }
 
+/// The most threads for one batch. Each has its own copy of the weights, and batches are small.
+const MOST_THREADS: usize = 16;
+
 /// Several predictors with the same network, each on a thread of its own, which share the positions of every batch.
 ///
 /// For programs that run one batch at a time and would leave the other cores of a CPU idle.
@@ -35,7 +38,7 @@ pub struct ParallelPredictor {
     predictions: Predictions,
 }
 
-/// A predictor with these weights and this name that uses all cores that the process may use, or the GPU.
+/// A predictor with these weights and this name that uses all cores that the process may use, up to 16, or the GPU.
 ///
 /// # Errors
 /// As [`TorchPredictor::new`].
@@ -46,7 +49,9 @@ pub fn on_all_cores(
 ) -> Result<Box<dyn Predictor>, PredictorError> {
     let predictor = || TorchPredictor::new(weights, options).map(|predictor| predictor.with_name(name));
     let first = predictor()?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MOST_THREADS);
     if first.device() != Device::Cpu || cores == 1 {
         return Ok(Box::new(first));
     }

@@ -1,6 +1,7 @@
 //! Does a device compute what the CPU computes? For `tengen doctor`, because a broken driver or library may answer
 //! without an error.
 
+use ndarray::{ArrayView1, s};
 use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
@@ -94,7 +95,7 @@ fn round_trips(device: Device) -> f64 {
         let sent = ndarray::Array1::from_iter(numbers.iter().map(|number| number + trip as f32));
         let back = read_back(&on_device(sent.view(), device));
         let expected = Tensor::from_slice(sent.as_slice().expect("a new array is in C order"));
-        largest = largest.max((back - expected).abs().max().double_value(&[]));
+        largest = worse(largest, (back - expected).abs().max().double_value(&[]));
     }
     largest
 }
@@ -121,8 +122,15 @@ fn alone(
     let mut one = InputBatch::new(inputs.canvas());
     one.copy_rows(inputs, PLACE..PLACE + 1);
     let one = predict(weights, &one, device, precision)?;
-    let (one, other) = (one.row(0, inputs.canvas()), whole.row(PLACE, inputs.canvas()));
-    Ok(largest(one.policy_logits, other.policy_logits).max(f64::from((one.win - other.win).abs())))
+    let mut same = Predictions::default();
+    same.reset(1, inputs.canvas());
+    let row = whole.row(PLACE, inputs.canvas());
+    same.policy_logits
+        .row_mut(0)
+        .assign(&ArrayView1::from(row.policy_logits));
+    (same.win[0], same.loss[0]) = (row.win, row.loss);
+    same.ownership = whole.ownership.slice(s![PLACE..=PLACE, .., ..]).to_owned();
+    Ok(distance(&one, &same))
 }
 
 fn predict(
@@ -156,12 +164,23 @@ fn distance(a: &Predictions, b: &Predictions) -> f64 {
         .policy_logits
         .iter()
         .fold(1.0, |scale: f64, logit| scale.max(f64::from(logit.abs())));
-    values[0].max(values[1]).max(ownership).max(logits / scale)
+    [values[1], ownership, logits / scale]
+        .into_iter()
+        .fold(values[0], worse)
 }
 
 fn largest<'a>(a: impl IntoIterator<Item = &'a f32>, b: impl IntoIterator<Item = &'a f32>) -> f64 {
     let differences = a.into_iter().zip(b).map(|(a, b)| f64::from((a - b).abs()));
-    differences.fold(0.0, f64::max)
+    differences.fold(0.0, worse)
+}
+
+/// The larger of two differences; one that is not a number is the worst.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::INFINITY
+    } else {
+        a.max(b)
+    }
 }
 
 /// Different positions on 9x9.
@@ -221,5 +240,8 @@ mod tests {
         zeros.reset(inputs.len(), inputs.canvas());
         zeros.reset_ownership(inputs.canvas());
         assert!(distance(&right, &zeros) > 0.1, "{}", distance(&right, &zeros));
+        let mut broken = right.clone();
+        broken.policy_logits[[3, 5]] = f32::NAN;
+        assert_eq!(distance(&right, &broken), f64::INFINITY);
     }
 }
