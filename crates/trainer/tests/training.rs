@@ -403,6 +403,29 @@ fn a_restored_trainer_continues_bit_for_bit() {
     }
 }
 
+/// Samples are counted as they are, whatever the settings say later; early checkpoints have only their steps.
+#[test]
+fn samples_are_counted_across_changes_of_the_batch() {
+    let settings = |batch| TrainerConfig { batch, ..quick() };
+    let mut trainer = trainer(settings(8));
+    for seed in 0..3 {
+        trainer.step(&batch("5x5", &["5x5"; 8], seed)).expect("a good batch");
+    }
+    let mut files = trainer.checkpoint();
+    let restore = |files: &Files| Trainer::restore(files, Some(settings(2)), DeviceChoice::Cpu).expect("our own files");
+    let mut resumed = restore(&files);
+    resumed.step(&batch("5x5", &["5x5"; 2], 3)).expect("a good batch");
+    assert_eq!((resumed.steps(), resumed.samples()), (4, 26));
+    let mut metadata: serde_json::Value = serde_json::from_slice(&files[METADATA_FILE]).expect("JSON");
+    metadata
+        .as_object_mut()
+        .expect("an object")
+        .remove("samples")
+        .expect("counted");
+    files.insert(METADATA_FILE.to_owned(), metadata.to_string().into_bytes());
+    assert_eq!(restore(&files).samples(), 24, "the batch of that time");
+}
+
 #[test]
 fn damaged_checkpoints_are_rejected() {
     let files = trainer(quick()).checkpoint();
