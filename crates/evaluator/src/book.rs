@@ -47,7 +47,7 @@ impl Book {
     ///
     /// # Errors
     /// A sentence when the book is empty, or one naming the first line that has an illegal move or ends the game.
-    pub(crate) fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
+    pub fn validate(&self, size: Size, rules: Rules) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err(format!("the book {} has no opening for {size}", self.path));
         }

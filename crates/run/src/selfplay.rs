@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
+use tengen_evaluator::Book;
 use tengen_model::Weights;
 use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
-use tengen_rules::{Move, Position, Rules, Size};
+use tengen_rules::{Move, Rules, Size};
 use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{
     Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, SelfPlayConfig, Snapshot,
@@ -107,22 +108,15 @@ pub fn with_books(run: &Opened) -> anyhow::Result<SelfPlayConfig> {
     Ok(config)
 }
 
-/// The distinct lines of a book for boards of this size, all of them legal.
+/// The distinct lines of a book for boards of this size, all of them legal; none if the book has none.
 fn lines_for(path: &str, size: Size, rules: Rules) -> anyhow::Result<Vec<Vec<Move>>> {
-    let mut lines = tengen_matches::lines_of_book(Path::new(path), size)
+    let lines = tengen_matches::lines_of_book(Path::new(path), size)
         .with_context(|| format!("cannot read the opening book {path}"))?;
-    lines.sort_unstable();
-    lines.dedup();
-    for line in &lines {
-        let mut position = Position::with_rules(size, rules).between_machines();
-        for (ply, &mv) in line.iter().enumerate() {
-            if let Err(reason) = position.try_play(mv) {
-                let (number, mv) = (ply + 1, mv.format(size));
-                bail!("move {number} of a line of the opening book {path}, {mv} on {size}, is illegal: {reason}");
-            }
-        }
+    let book = Book::read(path, lines, None);
+    if !book.lines().is_empty() {
+        book.validate(size, rules).map_err(anyhow::Error::msg)?;
     }
-    Ok(lines)
+    Ok(book.lines().to_vec())
 }
 
 /// The identity shared by all games of the run.

@@ -221,6 +221,11 @@ fn boards_and_books_change_during_a_run() {
     let later = r#"selfplay.boards=[{size="3x3"}, {size="3x4"}]"#;
     // Enough steps for new games, however many the first start has left for training.
     tengen_run::run(&config(&["budget.steps=300", later, &books]), &location, &setup).unwrap();
+    let bad = folder.path().join("bad.txt");
+    std::fs::write(&bad, "B2 A1\nB2 B2\n").unwrap();
+    let bad = books.replace("book.txt", "bad.txt");
+    let error = tengen_run::run(&config(&["budget.steps=400", &bad]), &location, &setup).unwrap_err();
+    assert!(format!("{error:#}").contains("bad.txt: B2 is illegal"), "{error:#}");
     let store = Store::open(&location, Create::Never).unwrap();
     let shards = store.games().list_shards(&GamesOf::SelfPlay).unwrap();
     let games: Vec<_> = shards
