@@ -82,10 +82,10 @@ struct Job {
 
 impl ParallelPredictor {
     /// Shares batches among `first`, which works on the calling thread, and all `others`, at least `fewest` (1 or more)
-    /// positions for each.
+    /// positions for each. If the system starts fewer threads, those share the batches.
     ///
     /// # Panics
-    /// If `fewest` is 0 or the system cannot start a thread.
+    /// If `fewest` is 0.
     pub fn new(first: Box<dyn Predictor>, others: Vec<Box<dyn Predictor + Send>>, fewest: usize) -> ParallelPredictor {
         assert!(fewest > 0, "a thread needs a position");
         let smallest = Size::new(1, 1).expect("1x1 is a board");
@@ -93,7 +93,7 @@ impl ParallelPredictor {
             inputs: first.new_batch(smallest),
             first,
             fewest,
-            others: others.into_iter().map(Other::start).collect(),
+            others: others.into_iter().map_while(|other| Other::start(other).ok()).collect(),
             predictions: Predictions::default(),
         }
     }
@@ -148,7 +148,7 @@ impl Predictor for ParallelPredictor {
         self.predictions.check(bounds(1), inputs.canvas())?;
         for (number, other) in self.others.iter().enumerate().take(parts - 1) {
             let rows = bounds(number + 2) - bounds(number + 1);
-            let job = other.spare.as_ref().expect("the thread has answered");
+            let job = other.spare.as_ref().ok_or_else(ended)?;
             let checked = job.predictions.check(rows, inputs.canvas());
             checked.map_err(|error| error.after_rows(bounds(number + 1)))?;
         }
@@ -170,7 +170,7 @@ impl Predictor for ParallelPredictor {
 }
 
 impl Other {
-    fn start(mut predictor: Box<dyn Predictor + Send>) -> Other {
+    fn start(mut predictor: Box<dyn Predictor + Send>) -> std::io::Result<Other> {
         let (jobs, taken) = channel::<Job>();
         let (answer, answers) = channel();
         let smallest = Size::new(1, 1).expect("1x1 is a board");
@@ -186,13 +186,13 @@ impl Other {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("predictor".to_owned()).spawn(work);
-        Other {
+        let thread = std::thread::Builder::new().name("predictor".to_owned()).spawn(work)?;
+        Ok(Other {
             jobs: Some(jobs),
             answers,
-            thread: Some(thread.expect("the system starts threads")),
+            thread: Some(thread),
             spare: Some(spare),
-        }
+        })
     }
 
     /// Starts the prediction of these rows of a batch.
