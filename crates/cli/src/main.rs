@@ -7,6 +7,7 @@
 mod analysis;
 mod arguments;
 mod commands;
+mod device;
 mod interrupt;
 mod lines;
 mod match_args;

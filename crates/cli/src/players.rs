@@ -12,122 +12,9 @@ use tengen_rules::Rules;
 use tengen_search::{Predictor, UniformPredictor};
 use tengen_store::{Create, RunInfo, Store};
 
+use crate::device::DeviceArgs;
 use crate::output;
 use tengen_matches::TrainedOn;
-
-/// The device and the number format that networks run with.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub(crate) struct DeviceArgs {
-    /// Where networks run: the CPU, the first GPU, or the GPU if there is one
-    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
-    pub(crate) device: DeviceName,
-    /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32
-    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
-    pub(crate) dtype: Dtype,
-}
-
-/// A device, by its command-line name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum DeviceName {
-    /// The CPU
-    #[default]
-    Cpu,
-    /// The first GPU
-    Cuda,
-    /// The first GPU if it can be used, otherwise the CPU
-    Auto,
-}
-
-/// A number format, by its command-line name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Dtype {
-    /// The fastest format on the device
-    #[default]
-    Auto,
-    /// 32-bit floats
-    Fp32,
-    /// 16-bit floats with the range of 32-bit floats
-    Bf16,
-}
-
-impl Dtype {
-    /// The command-line name.
-    #[cfg(feature = "torch")]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Dtype::Auto => "auto",
-            Dtype::Fp32 => "fp32",
-            Dtype::Bf16 => "bf16",
-        }
-    }
-}
-
-impl DeviceName {
-    /// What the name stands for.
-    #[cfg(feature = "torch")]
-    pub(crate) fn choice(self) -> tengen_network::DeviceChoice {
-        match self {
-            DeviceName::Cpu => tengen_network::DeviceChoice::Cpu,
-            DeviceName::Cuda => tengen_network::DeviceChoice::Cuda,
-            DeviceName::Auto => tengen_network::DeviceChoice::Auto,
-        }
-    }
-
-    /// The command-line name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            DeviceName::Cpu => "cpu",
-            DeviceName::Cuda => "cuda",
-            DeviceName::Auto => "auto",
-        }
-    }
-}
-
-#[cfg(feature = "torch")]
-impl DeviceArgs {
-    /// Predictor options for this device and number format, with one thread.
-    pub(crate) fn predictor_options(self) -> tengen_network::PredictorOptions {
-        use tengen_network::{PrecisionChoice, PredictorOptions};
-        let device = self.device.choice();
-        let dtype = match self.dtype {
-            Dtype::Auto => PrecisionChoice::Auto,
-            Dtype::Fp32 => PrecisionChoice::Fp32,
-            Dtype::Bf16 => PrecisionChoice::Bf16,
-        };
-        let precision = dtype.for_prediction(device);
-        PredictorOptions {
-            device,
-            precision,
-            ..PredictorOptions::default()
-        }
-    }
-}
-
-impl DeviceArgs {
-    /// Checks the device and, if the program has chosen it, says which one it is.
-    ///
-    /// # Errors
-    /// If the device cannot be used.
-    pub(crate) fn announce(self) -> anyhow::Result<()> {
-        #[cfg(feature = "torch")]
-        {
-            let device = self.device.choice().resolve()?;
-            if self.device == DeviceName::Auto {
-                let name = if device.is_cuda() { "GPU" } else { "CPU" };
-                output::say(format!("computing on the {name}, in {}", self.dtype_name()));
-            }
-        }
-        Ok(())
-    }
-
-    /// The name of the number format that networks run in on this machine.
-    pub(crate) fn dtype_name(self) -> String {
-        #[cfg(feature = "torch")]
-        return self.predictor_options().precision.to_string();
-        #[cfg(not(feature = "torch"))]
-        return format!("{:?}", self.dtype).to_lowercase();
-    }
-}
 
 /// Loads networks onto one device.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +29,7 @@ impl Loader {
     /// # Errors
     /// If that device cannot be used, before any other work is done.
     pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
-        device.announce()?;
+        device.announce_one()?;
         Ok(Loader { device: *device, rules })
     }
 

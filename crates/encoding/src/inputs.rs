@@ -113,13 +113,27 @@ impl InputBatch {
     pub fn copy_rows(&mut self, other: &InputBatch, rows: std::ops::Range<usize>) {
         self.reset(other.canvas);
         self.plane_set = other.plane_set;
+        self.append_rows(other, rows);
+    }
+
+    /// Appends all samples of another batch.
+    ///
+    /// # Panics
+    /// If the other batch has another canvas or other planes.
+    pub fn append(&mut self, other: &InputBatch) {
+        assert!(self.is_like(other), "both batches have the same canvas and planes");
+        self.append_rows(other, 0..other.len());
+    }
+
+    fn append_rows(&mut self, other: &InputBatch, rows: std::ops::Range<usize>) {
         let words = other.words_per_plane * other.plane_set.bit_planes();
         let of = |per_row: usize| rows.start * per_row..rows.end * per_row;
-        self.sizes.extend_from_slice(&other.sizes[rows.clone()]);
+        let sizes = &other.sizes[rows.clone()];
+        self.uniform &= sizes.iter().all(|&size| size == self.canvas);
+        self.sizes.extend_from_slice(sizes);
         self.planes.extend_from_slice(&other.planes[of(words)]);
         self.globals.extend_from_slice(&other.globals[of(GLOBALS)]);
         self.komi.extend_from_slice(&other.komi[rows.clone()]);
-        self.uniform = self.sizes.iter().all(|&size| size == self.canvas);
     }
 
     /// Replaces all samples by those of another batch and copies of its last one, `count` in all if it has fewer.

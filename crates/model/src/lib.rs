@@ -9,6 +9,7 @@
 //! Never here: computing with the network, stores, printing.
 
 mod config;
+mod devices;
 mod growth;
 mod id;
 mod layout;
@@ -18,6 +19,7 @@ mod versions;
 mod weights;
 
 pub use config::{ConfigError, NetworkConfig};
+pub use devices::Devices;
 pub use growth::GrowthError;
 pub use id::{ModelId, ParseModelIdError};
 pub use layout::{

@@ -9,43 +9,58 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use tch::Device;
 
+use tengen_model::Devices;
+
 use crate::libtorch;
 use crate::stream::{self, Work};
 
 /// Which device the user requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// The CPU.
     #[default]
     Cpu,
-    /// The first GPU, or an error that says why it cannot be used.
-    Cuda,
+    /// The GPU with this number, from 0, or an error that says why it cannot be used.
+    Cuda(usize),
     /// The first GPU if one can be used, otherwise the CPU.
     Auto,
 }
 
 impl DeviceChoice {
+    /// The devices that a user names; at least one.
+    pub fn all_of(devices: Devices) -> Vec<DeviceChoice> {
+        match devices {
+            Devices::Cpu => vec![DeviceChoice::Cpu],
+            Devices::Auto => vec![DeviceChoice::Auto],
+            Devices::Gpus(_) => devices.gpus().map(DeviceChoice::Cuda).collect(),
+        }
+    }
+
+    /// The first of the devices that a user names.
+    pub fn first_of(devices: Devices) -> DeviceChoice {
+        DeviceChoice::all_of(devices)[0]
+    }
+
     /// The device to compute on. Call this before anything else that uses libtorch, because the CUDA part must be
     /// loaded first.
     ///
     /// # Errors
-    /// Only for [`DeviceChoice::Cuda`], when libtorch has no CUDA part or finds no GPU.
+    /// Only for [`DeviceChoice::Cuda`], when libtorch has no CUDA part or does not find this GPU.
     pub fn resolve(self) -> Result<Device, DeviceError> {
         match self {
             DeviceChoice::Cpu => Ok(Device::Cpu),
-            DeviceChoice::Cuda => cuda(),
-            DeviceChoice::Auto => Ok(cuda().unwrap_or(Device::Cpu)),
+            DeviceChoice::Cuda(number) => cuda(number),
+            DeviceChoice::Auto => Ok(cuda(0).unwrap_or(Device::Cpu)),
         }
     }
 }
 
-fn cuda() -> Result<Device, DeviceError> {
+fn cuda(number: usize) -> Result<Device, DeviceError> {
     load_cuda()?;
-    if tch::Cuda::is_available() {
-        Ok(Device::Cuda(0))
-    } else {
-        Err(DeviceError::NoGpu)
+    match usize::try_from(tch::Cuda::device_count()).unwrap_or(0) {
+        0 => Err(DeviceError::NoGpu),
+        found if number < found => Ok(Device::Cuda(number)),
+        found => Err(DeviceError::NoSuchGpu { number, found }),
     }
 }
 
@@ -67,11 +82,12 @@ fn load_cuda() -> Result<(), DeviceError> {
 
 impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DeviceChoice::Cpu => "cpu",
-            DeviceChoice::Cuda => "cuda",
-            DeviceChoice::Auto => "auto",
-        })
+        match self {
+            DeviceChoice::Cpu => f.write_str("cpu"),
+            DeviceChoice::Cuda(0) => f.write_str("cuda"),
+            DeviceChoice::Cuda(number) => write!(f, "cuda:{number}"),
+            DeviceChoice::Auto => f.write_str("auto"),
+        }
     }
 }
 
@@ -81,9 +97,14 @@ impl FromStr for DeviceChoice {
     fn from_str(text: &str) -> Result<DeviceChoice, DeviceError> {
         match text {
             "cpu" => Ok(DeviceChoice::Cpu),
-            "cuda" => Ok(DeviceChoice::Cuda),
+            "cuda" => Ok(DeviceChoice::Cuda(0)),
             "auto" => Ok(DeviceChoice::Auto),
-            _ => Err(DeviceError::Name(text.to_owned())),
+            _ => {
+                let number = text.strip_prefix("cuda:").and_then(|number| number.parse().ok());
+                number
+                    .map(DeviceChoice::Cuda)
+                    .ok_or_else(|| DeviceError::Name(text.to_owned()))
+            }
         }
     }
 }
@@ -254,7 +275,7 @@ pub struct LibtorchInfo {
 impl LibtorchInfo {
     /// Collects the information. Loads the CUDA part of libtorch if it is installed, which takes up to a second.
     pub fn collect() -> LibtorchInfo {
-        let problem = cuda().err();
+        let problem = cuda(0).err();
         let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));
         LibtorchInfo {
             version: libtorch::torch_version(),
@@ -285,8 +306,16 @@ pub enum DeviceError {
          or use `--device cpu`"
     )]
     NoGpu,
+    /// There are fewer GPUs.
+    #[error("there is no GPU {number}: libtorch finds {found}, which are numbered from 0")]
+    NoSuchGpu {
+        /// The requested number.
+        number: usize,
+        /// The number of GPUs found.
+        found: usize,
+    },
     /// The text is not the name of a device.
-    #[error("`{0}` is not a device: expected cpu, cuda, or auto")]
+    #[error("`{0}` is not a device: expected cpu, cuda, cuda:1 for the second GPU, or auto")]
     Name(String),
     /// The text is not the name of a number format.
     #[error("`{0}` is not a precision: expected fp32 or bf16")]
@@ -299,13 +328,17 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for choice in [DeviceChoice::Cpu, DeviceChoice::Cuda, DeviceChoice::Auto] {
+        let gpus = [0, 1, 12].map(DeviceChoice::Cuda);
+        for choice in [DeviceChoice::Cpu, DeviceChoice::Auto].into_iter().chain(gpus) {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         for precision in [Precision::Fp32, Precision::Bf16] {
             assert_eq!(precision.to_string().parse(), Ok(precision));
         }
-        assert!("gpu".parse::<DeviceChoice>().is_err());
+        assert_eq!("cuda:0".parse(), Ok(DeviceChoice::Cuda(0)));
+        for wrong in ["gpu", "cuda:", "cuda:-1", "cuda:x"] {
+            assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
+        }
         assert!("fp16".parse::<Precision>().is_err());
     }
 
@@ -333,7 +366,7 @@ mod tests {
         assert!(DeviceChoice::Auto.resolve().is_ok());
         let info = LibtorchInfo::collect();
         assert_eq!(info.version, "2.11.0");
-        assert_eq!(info.cuda_available, DeviceChoice::Cuda.resolve().is_ok());
+        assert_eq!(info.cuda_available, DeviceChoice::Cuda(0).resolve().is_ok());
         assert_eq!(info.cuda_available, info.cuda_problem.is_none());
     }
 }

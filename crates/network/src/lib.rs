@@ -8,7 +8,7 @@
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
-//! | `parallel` | one batch on several threads |
+//! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
 //! | `bench`, `self_test` | prediction speed; whether a device computes what the CPU does |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
@@ -33,6 +33,7 @@ mod parallel;
 mod pool;
 mod predictor;
 mod self_test;
+mod shared;
 mod stream;
 mod tower;
 mod value;
@@ -48,5 +49,6 @@ pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};
+pub use shared::{SharedNetwork, gpu_servers, on_devices};
 pub use stream::{Work, read_back};
 pub use value::{Value, log_results};

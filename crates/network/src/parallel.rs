@@ -13,6 +13,7 @@ use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::device::Precision;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
+use crate::shared::SharedNetwork;
 
 /// The fewest positions for a thread with which libtorch computes each of them on a CPU in the same way as in a larger
 /// batch, so that the number of threads does not change predictions.
@@ -47,14 +48,14 @@ pub fn on_all_cores(
     weights: &Weights,
     options: PredictorOptions,
 ) -> Result<Box<dyn Predictor>, PredictorError> {
-    let predictor = || TorchPredictor::new(weights, options).map(|predictor| predictor.with_name(name));
-    let first = predictor()?;
     let cores = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MOST_THREADS);
-    if first.device() != Device::Cpu || cores == 1 {
-        return Ok(Box::new(first));
+    if options.device.resolve()? != Device::Cpu || cores == 1 {
+        return SharedNetwork::new(name, weights, options)?.predictor();
     }
+    let predictor = || TorchPredictor::new(weights, options).map(|predictor| predictor.with_name(name));
+    let first = predictor()?;
     let other = |_| Ok(Box::new(predictor()?) as Box<dyn Predictor + Send>);
     let others = (1..cores).map(other).collect::<Result<_, PredictorError>>()?;
     Ok(Box::new(ParallelPredictor::new(

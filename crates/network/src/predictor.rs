@@ -1,7 +1,6 @@
 //! How does a search use the network? Through a predictor that owns folded weights on one device.
 
 use ndarray::{Array2, s};
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 use tengen_encoding::InputBatch;
@@ -21,8 +20,7 @@ use crate::tower::{forward, tower};
 use crate::value::Value;
 
 /// The device, number format and kind of convolutions that a predictor uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredictorOptions {
     /// The device to compute on (usual cpu).
     pub device: DeviceChoice,
@@ -46,8 +44,7 @@ impl Default for PredictorOptions {
 }
 
 /// How convolutions are computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// Fused on a CPU with oneDNN, otherwise plain.
     #[default]
@@ -300,6 +297,9 @@ pub enum PredictorError {
     /// libtorch could not pack the weights.
     #[error("{0}")]
     Fused(String),
+    /// The GPU's server could not be started.
+    #[error(transparent)]
+    Server(#[from] PredictError),
 }
 
 impl From<FusedError> for PredictorError {

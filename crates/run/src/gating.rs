@@ -14,7 +14,7 @@ use tengen_evaluator::{
 };
 use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
 use tengen_model::{ModelId, Weights};
-use tengen_network::{PredictorOptions, TorchPredictor};
+use tengen_network::{PredictorOptions, SharedNetwork};
 use tengen_report::metrics::{Gate, Rating};
 use tengen_report::{counted, elo_estimate};
 use tengen_rng as rng;
@@ -238,9 +238,9 @@ impl<'a> Gating<'a> {
             _ if id == champion => self.champion_weights(id)?,
             _ => self.run.weights(&id.parse()?)?,
         };
-        let predictor = TorchPredictor::new(&weights, self.options(settings))?.with_name(id);
-        let player = SearchPlayer::new(id.to_owned(), Box::new(predictor), settings.search.clone())
-            .with_stop(Arc::clone(&self.run.stop));
+        let predictor = SharedNetwork::new(id, &weights, self.options(settings))?.predictor()?;
+        let player =
+            SearchPlayer::new(id.to_owned(), predictor, settings.search.clone()).with_stop(Arc::clone(&self.run.stop));
         Ok(Box::new(player))
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use tengen_model::{Model, ModelId, NetworkConfig, Weights};
-use tengen_network::PredictorOptions;
+use tengen_network::{DeviceChoice, PredictorOptions};
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_samples::CachePlace;
@@ -24,6 +24,8 @@ use crate::watch::{Silent, Watch};
 pub struct Setup {
     /// The device and number format that networks run with.
     pub predictor: PredictorOptions,
+    /// The devices of self-play, to which its threads are bound in turn; none means that of `predictor`.
+    pub selfplay_devices: Vec<DeviceChoice>,
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
@@ -40,6 +42,7 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             predictor: PredictorOptions::default(),
+            selfplay_devices: Vec::new(),
             scratch: None,
             closing_games: None,
             watch: Arc::new(Silent),
@@ -60,6 +63,8 @@ pub struct Opened {
     pub run_id: String,
     /// The device and number format that networks run with.
     pub options: PredictorOptions,
+    /// The devices of self-play, to which its threads are bound in turn; at least one.
+    pub selfplay_devices: Vec<DeviceChoice>,
     /// Games of each match after the run; see [`Setup::closing_games`].
     pub closing_games: Option<usize>,
     /// Shows what the run does.
@@ -78,7 +83,13 @@ impl Opened {
     /// If the store belongs to a run with another board, rule set or network, or cannot be used.
     pub fn open(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Opened> {
         let options = setup.predictor;
-        options.device.resolve()?;
+        let mut selfplay_devices = setup.selfplay_devices.clone();
+        if selfplay_devices.is_empty() {
+            selfplay_devices.push(options.device);
+        }
+        for device in selfplay_devices.iter().chain([&options.device]) {
+            device.resolve()?;
+        }
         let store = Store::open(location, Create::Always)?;
         let config_id = config.id()?;
         let sizes = config.sizes()?.iter().map(ToString::to_string).collect();
@@ -105,6 +116,7 @@ impl Opened {
             config_id,
             run_id: stored.run_id.clone(),
             options,
+            selfplay_devices,
             closing_games: setup.closing_games,
             watch: Arc::clone(&setup.watch),
             stop: Arc::clone(&setup.stop),

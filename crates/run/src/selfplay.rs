@@ -7,10 +7,8 @@ use anyhow::Context;
 
 use tengen_evaluator::Book;
 use tengen_model::Weights;
-use tengen_network::TorchPredictor;
 use tengen_records::now_ms;
 use tengen_rules::{Move, Rules, Size};
-use tengen_search::{PredictError, Predictor};
 use tengen_selfplay::{
     Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, SelfPlayConfig, Snapshot,
 };
@@ -25,30 +23,28 @@ const IN_FLIGHT: &str = "in_flight.json";
 /// Maximum number of finished games waiting for the publisher.
 const CHANNEL: usize = 4096;
 
-/// Describes the model that self-play should use next, once the run has come this far, with its fair komi.
+/// Describes the model that self-play should use next, once the run has come this far, with its fair komi. On GPUs, its
+/// weights are there when this returns.
+///
+/// # Errors
+/// If the network cannot be used on a GPU.
 pub fn update(
     run: &Opened,
-    weights: Weights,
+    weights: &Weights,
     generation: u32,
     model_id: String,
     progress: Progress,
     fair_komi: FairKomi,
-) -> ModelUpdate {
-    let options = run.options;
-    let name = model_id.clone();
-    let predictor = Arc::new(move |_worker: usize| {
-        let predictor =
-            TorchPredictor::new(&weights, options).map_err(|error| PredictError::Failed(error.to_string()))?;
-        Ok(Box::new(predictor.with_name(name.clone())) as Box<dyn Predictor>)
-    });
-    ModelUpdate {
+) -> anyhow::Result<ModelUpdate> {
+    let predictor = tengen_network::on_devices(&model_id, weights, run.options, &run.selfplay_devices)?;
+    Ok(ModelUpdate {
         generation,
         model_id,
         visits: run.config.visits_at(progress),
         positions: progress.positions,
         fair_komi,
-        predictor,
-    }
+        predictor: Arc::new(predictor),
+    })
 }
 
 /// Starts the workers, with the games in progress at the last clean stop if there are any.

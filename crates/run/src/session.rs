@@ -191,10 +191,10 @@ fn training_lead(run: &Opened, training: &Training) -> u64 {
 /// What the run computes with, on one line.
 fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
     let options = run.options;
-    let device = if options.device.resolve()?.is_cuda() {
-        "GPU"
-    } else {
-        "CPU"
+    let device = match (options.device.resolve()?.is_cuda(), run.selfplay_devices.len()) {
+        (true, 1) => "the GPU".to_owned(),
+        (true, several) => format!("{several} GPUs"),
+        (false, _) => "the CPU".to_owned(),
     };
     let (playing, learning) = (options.precision, training.precision());
     let precision = match playing == learning {
@@ -203,7 +203,7 @@ fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
     };
     let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
     Ok(format!(
-        "{} on the {device} in {precision}; {} of {games} games; report: {}",
+        "{} on {device} in {precision}; {} of {games} games; report: {}",
         training.network().name(),
         counted(selfplay::threads(run) as u64, "worker"),
         run.folder()?.join("report.html").display()
@@ -224,9 +224,9 @@ fn first_update(
         }
         false => (training.weights(), step_name(generation, training.steps())),
     };
-    Ok(selfplay::update(
+    selfplay::update(
         run,
-        weights,
+        &weights,
         generation,
         name,
         Progress {
@@ -234,7 +234,7 @@ fn first_update(
             rejected,
         },
         training.fair_komi().clone(),
-    ))
+    )
 }
 
 /// The name of weights handed to self-play without being published as a model.
@@ -343,7 +343,7 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
             positions: training.positions(),
             rejected: shared.status().rejected,
         };
-        let update = selfplay::update(shared.run, training.weights(), generation, name, progress, komi);
+        let update = selfplay::update(shared.run, &training.weights(), generation, name, progress, komi)?;
         shared.generator.set_model(update);
     }
     Ok(())
@@ -409,7 +409,14 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
         (status.progress(), status.fair_komi.clone())
     };
     let generation = shared.generation.load(Ordering::SeqCst);
-    let update = selfplay::update(shared.run, weights, generation, champion.id.to_string(), progress, komi);
+    let update = selfplay::update(
+        shared.run,
+        &weights,
+        generation,
+        champion.id.to_string(),
+        progress,
+        komi,
+    )?;
     shared.generator.set_model(update);
     Ok(())
 }

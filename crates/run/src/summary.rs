@@ -12,13 +12,13 @@ use tengen_evaluator::{
     AColor, MatchConfig, MatchContext, MatchEvent, NoModels, Openings, SearchPlayer, build_player_until, run_match,
 };
 use tengen_model::{ModelId, Weights};
-use tengen_network::TorchPredictor;
+use tengen_network::SharedNetwork;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
 use tengen_report::{counted, duration, elo, elo_interval};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
-use tengen_search::{EvaluationCache, Lockstep, Search, SearchConfig};
+use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig};
 use tengen_store::{sealed_json, unseal};
 
 use crate::ledger::Ledger;
@@ -310,8 +310,9 @@ impl Subject<'_> {
         Ok(info.fair_komi(self.size).unwrap_or(Komi::from_half_points(0)))
     }
 
-    fn predictor(&self) -> anyhow::Result<TorchPredictor> {
-        Ok(TorchPredictor::new(&self.weights, self.run.options)?.with_name(self.id.to_string()))
+    fn predictor(&self) -> anyhow::Result<Box<dyn Predictor>> {
+        let network = SharedNetwork::new(&self.id.to_string(), &self.weights, self.run.options)?;
+        Ok(network.predictor()?)
     }
 
     fn first_move(&self) -> anyhow::Result<FirstMove> {
@@ -385,7 +386,7 @@ impl Subject<'_> {
         games: usize,
         count: &(dyn Fn() + Sync),
     ) -> anyhow::Result<Option<Outcome>> {
-        let predictor = Box::new(self.predictor()?);
+        let predictor = self.predictor()?;
         let mut champion = SearchPlayer::new(self.id.to_string(), predictor, SearchConfig::for_play(VISITS))
             .with_stop(Arc::clone(&self.run.stop));
         let mut other = build_player_until(&opponent.parse()?, &mut NoModels, &self.run.stop)?;

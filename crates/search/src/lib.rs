@@ -1,16 +1,17 @@
 //! Finds good moves from the predictions of a network: Gumbel search for few visits, PUCT for many.
 //!
 //! The crate contains the [`Predictor`] trait, the interface to networks; the search of one position ([`Search`]); the
-//! driver that lets many searches share each call of the network ([`Lockstep`]); the search of a game with limits on
-//! time and memory ([`GameSearch`]); the evaluation cache; and predictors without a network.
+//! driver that lets many searches share each call of the network ([`Lockstep`]); the server that lets many threads share a
+//! device ([`PredictionServer`]); the search of a game with limits on time and memory ([`GameSearch`]); the evaluation
+//! cache; and predictors without a network.
 //!
 //! The default method is that of Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with
 //! Gumbel" (2022): root candidates from Gumbel top-k, sequential halving, and completed values for unvisited moves. The
 //! alternative is PUCT, which can be extended at any time. The tree below a move can be kept after it is played
 //! ([`Search::follow`]). A pass after a pass ends the game within the search and is scored exactly.
 //!
-//! Deliberately absent: file access, any network library, threads except in [`bench_search`], and clocks except there
-//! and in [`GameSearch`].
+//! Deliberately absent: file access, any network library, threads except in [`PredictionServer`] and [`bench_search`],
+//! and clocks except there, in [`GameSearch`], and in [`SimulatedDevice`].
 
 mod bench;
 mod cache;
@@ -25,6 +26,8 @@ mod ownership;
 mod predictor;
 mod result;
 mod search;
+mod server;
+mod simulated;
 mod stand_ins;
 mod tree;
 
@@ -35,7 +38,9 @@ pub use finish::{finishing_move, playout_ownership};
 pub use game_search::{GameSearch, PONDER_BYTES, Stop, TREE_BYTES};
 pub use lockstep::{Batch, Lockstep, LockstepStats, Round, canvas_of};
 pub use method::{RootMoves, SearchMethod};
-pub use predictor::{PredictError, Prediction, Predictions, Predictor};
+pub use predictor::{Job, PredictError, Prediction, Predictions, Predictor};
 pub use result::{Candidate, SearchResult};
 pub use search::{Request, Search, Step};
+pub use server::{Client, PredictionServer, ServedNetwork, ServerSetup, ServerStats};
+pub use simulated::SimulatedDevice;
 pub use stand_ins::{ScriptedPredictor, UniformPredictor};

@@ -1,13 +1,13 @@
 //! Running many searches that share each call of the network.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use tengen_encoding::{Features, InputBatch};
 use tengen_rules::Size;
 
 use crate::cache::{EvaluationCache, KeyHasher};
-use crate::predictor::{PredictError, Prediction, Predictions, Predictor};
+use crate::predictor::{Job, PredictError, Prediction, Predictions, Predictor};
 use crate::search::{Request, Search, Step};
 
 /// A batch of positions for the network and its predictions; reused for every round.
@@ -77,6 +77,28 @@ impl Batch {
         }
     }
 
+    /// Takes the positions out, to submit them to a predictor as a job with this ticket; `None` if there are none.
+    pub fn take(&mut self, ticket: usize) -> Option<Job> {
+        let inputs = self.inputs.take_if(|inputs| !inputs.is_empty())?;
+        let predictions = std::mem::take(&mut self.predictions);
+        Some(Job {
+            ticket,
+            inputs,
+            predictions,
+        })
+    }
+
+    /// Puts a job back that was taken out and is done now.
+    ///
+    /// # Errors
+    /// [`PredictError::WrongShape`] or [`PredictError::NotFinite`] for invalid predictions.
+    pub fn put_back(&mut self, job: Job) -> Result<(), PredictError> {
+        let checked = job.predictions.check(job.inputs.len(), job.inputs.canvas());
+        self.inputs = Some(job.inputs);
+        self.predictions = job.predictions;
+        checked
+    }
+
     /// The prediction in a row.
     ///
     /// # Panics
@@ -87,8 +109,8 @@ impl Batch {
     }
 }
 
-/// One round of many searches in lockstep: each requests at most one prediction, and one call of the network makes them
-/// all. Reused from round to round; both [`Lockstep`] and self-play are loops around it.
+/// One round of many searches in lockstep: each requests its predictions, one call of the network makes them all, and
+/// the searches absorb them. Reused from round to round; both [`Lockstep`] and self-play are loops around it.
 #[derive(Debug, Default)]
 pub struct Round {
     batch: Batch,
@@ -117,22 +139,23 @@ impl Round {
         self.waiting.push((number, row, request));
     }
 
-    /// Has the network make all requested predictions and passes them to the searches, found by their numbers. Does
-    /// nothing without requests.
+    /// Takes the positions out, to submit them to a predictor as a job with this ticket; `None` without requests.
+    pub fn take(&mut self, ticket: usize) -> Option<Job> {
+        self.batch.take(ticket)
+    }
+
+    /// Passes the predictions of the job that was taken out to the searches, found by their numbers.
     ///
     /// # Errors
-    /// The predictor's, or [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken output, with the
-    /// row of the batch that is broken.
-    pub fn answer<S: AsMut<Search>, P: Predictor + ?Sized>(
+    /// [`PredictError::WrongShape`] and [`PredictError::NotFinite`] for broken predictions, with the row of the batch
+    /// that is broken.
+    pub fn absorb<S: AsMut<Search>>(
         &mut self,
+        job: Job,
         searches: &mut [S],
-        predictor: &mut P,
         cache: &mut EvaluationCache,
     ) -> Result<LockstepStats, PredictError> {
-        if self.batch.is_empty() {
-            return Ok(LockstepStats::default());
-        }
-        self.batch.predict(predictor)?;
+        self.batch.put_back(job)?;
         let stats = LockstepStats {
             evaluations: self.batch.len() as u64,
             cache_hits: (self.waiting.len() - self.batch.len()) as u64,
@@ -151,10 +174,13 @@ impl Round {
 /// Runs many searches in lockstep: in every round, each unfinished search descends to one position, or several if
 /// [`Search::set_leaves`] allows it, and one call of the network evaluates them all.
 ///
-/// The results of the searches are independent of each other, unless the network's output depends on the batch.
+/// If the predictor computes elsewhere and there are searches enough, they form several parts, each in its own round,
+/// so that one part descends while the predictions of another are made. The results of the searches are independent of
+/// each other, unless the network's output depends on the batch.
 #[derive(Debug, Default)]
 pub struct Lockstep {
-    round: Round,
+    /// One round for each part.
+    rounds: Vec<Round>,
 }
 
 /// The cost of a lockstep run.
@@ -199,32 +225,87 @@ impl Lockstep {
         predictor: &mut P,
         cache: &mut EvaluationCache,
     ) -> Result<LockstepStats, PredictError> {
-        let mut stats = LockstepStats::default();
         let hits_before = cache.hits();
-        let Some(canvas) = canvas_of(searches.iter_mut().map(|search| search.as_mut().position().size())) else {
-            return Ok(stats);
+        let sizes = searches.iter_mut().map(|search| search.as_mut().position().size());
+        let Some(canvas) = canvas_of(sizes) else {
+            return Ok(LockstepStats::default());
         };
-        while goes_on() {
-            self.round.begin(canvas, predictor);
-            for (number, search) in searches.iter_mut().enumerate() {
-                let search = search.as_mut();
-                if let Step::Evaluate(request) = search.step(cache) {
-                    self.round.ask(number, search, request);
-                    while let Some(request) = search.more(cache) {
-                        self.round.ask(number, search, request);
-                    }
-                }
-            }
-            let round = self.round.answer(searches, predictor, cache)?;
-            if round.batches == 0 {
-                break;
-            }
-            stats.batches += round.batches;
-            stats.evaluations += round.evaluations;
-            stats.cache_hits += round.cache_hits;
+        let result = self.run_on(canvas, goes_on, searches, predictor, cache);
+        if result.is_err() {
+            // What is still away would otherwise be taken for an answer of the next run.
+            while !matches!(predictor.collect(), Ok(None)) {}
         }
+        let mut stats = result?;
         stats.cache_hits += cache.hits() - hits_before;
         Ok(stats)
+    }
+
+    fn run_on<S: AsMut<Search>, P: Predictor + ?Sized>(
+        &mut self,
+        canvas: Size,
+        goes_on: impl Fn() -> bool,
+        searches: &mut [S],
+        predictor: &mut P,
+        cache: &mut EvaluationCache,
+    ) -> Result<LockstepStats, PredictError> {
+        let mut stats = LockstepStats::default();
+        let parts = predictor
+            .depth()
+            .min(searches.len() / predictor.preferred_batch().max(1))
+            .max(1);
+        self.rounds.resize_with(parts, Round::new);
+        let mut descending: VecDeque<usize> = (0..parts).collect();
+        let mut away = 0;
+        loop {
+            let part = if goes_on() { descending.pop_front() } else { None };
+            let done = match part {
+                Some(part) => {
+                    let Some(job) = self.descend(part, canvas, searches, predictor, cache) else {
+                        continue;
+                    };
+                    let done = predictor.submit(job)?;
+                    away += usize::from(done.is_none());
+                    done
+                }
+                None if away == 0 => break,
+                None => {
+                    away -= 1;
+                    predictor.collect()?
+                }
+            };
+            if let Some(job) = done {
+                descending.push_back(job.ticket);
+                let round = self.rounds[job.ticket].absorb(job, searches, cache)?;
+                stats.batches += round.batches;
+                stats.evaluations += round.evaluations;
+                stats.cache_hits += round.cache_hits;
+            }
+        }
+        Ok(stats)
+    }
+
+    /// Advances the searches of a part to their next requests; `None` if all of them are finished.
+    fn descend<S: AsMut<Search>, P: Predictor + ?Sized>(
+        &mut self,
+        part: usize,
+        canvas: Size,
+        searches: &mut [S],
+        predictor: &P,
+        cache: &mut EvaluationCache,
+    ) -> Option<Job> {
+        let parts = self.rounds.len();
+        let round = &mut self.rounds[part];
+        round.begin(canvas, predictor);
+        for (number, search) in searches.iter_mut().enumerate().skip(part).step_by(parts) {
+            let search = search.as_mut();
+            if let Step::Evaluate(request) = search.step(cache) {
+                round.ask(number, search, request);
+                while let Some(request) = search.more(cache) {
+                    round.ask(number, search, request);
+                }
+            }
+        }
+        round.take(part)
     }
 }
 

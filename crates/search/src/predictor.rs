@@ -1,6 +1,8 @@
 //! The interface between search and network: a batch of encoded positions in, a batch of predictions out.
 
-use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension};
+use std::ops::Range;
+
+use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, IntoDimension, s};
 use thiserror::Error;
 
 use tengen_encoding::InputBatch;
@@ -29,6 +31,42 @@ pub trait Predictor {
     fn preferred_batch(&self) -> usize {
         64
     }
+
+    /// Hands over a batch. A predictor that computes on the calling thread returns it with its predictions; one that
+    /// computes elsewhere keeps it, so that the caller can prepare the next batch until it [collects](Self::collect)
+    /// this one.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict); the job is then lost.
+    fn submit(&mut self, mut job: Job) -> Result<Option<Job>, PredictError> {
+        self.predict(&job.inputs, &mut job.predictions)?;
+        Ok(Some(job))
+    }
+
+    /// Waits until one of the jobs that [`submit`](Self::submit) kept is done, in any order; `None` if it keeps none.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict); one of the jobs is then lost, but the others can still be collected.
+    fn collect(&mut self) -> Result<Option<Job>, PredictError> {
+        Ok(None)
+    }
+
+    /// How many jobs a caller should have submitted at a time, so that the predictor never waits for the next one: 1
+    /// if it computes on the calling thread.
+    fn depth(&self) -> usize {
+        1
+    }
+}
+
+/// A batch on its way through a predictor.
+#[derive(Debug)]
+pub struct Job {
+    /// The caller's number for this job.
+    pub ticket: usize,
+    /// The positions.
+    pub inputs: InputBatch,
+    /// One prediction per position once the job is done; before that, memory to reuse.
+    pub predictions: Predictions,
 }
 
 /// Predictors behind a pointer are predictors.
@@ -49,6 +87,18 @@ macro_rules! predict_through {
 
             fn preferred_batch(&self) -> usize {
                 (**self).preferred_batch()
+            }
+
+            fn submit(&mut self, job: Job) -> Result<Option<Job>, PredictError> {
+                (**self).submit(job)
+            }
+
+            fn collect(&mut self) -> Result<Option<Job>, PredictError> {
+                (**self).collect()
+            }
+
+            fn depth(&self) -> usize {
+                (**self).depth()
             }
         }
     };
@@ -88,6 +138,32 @@ impl Predictions {
     /// Makes room for the ownership of every position on `canvas`, after [`reset`](Self::reset): all 0.
     pub fn reset_ownership(&mut self, canvas: Size) {
         zero(&mut self.ownership, [self.win.len(), canvas.height(), canvas.width()]);
+    }
+
+    /// Replaces everything by a range of the predictions of another batch.
+    ///
+    /// # Panics
+    /// If the range exceeds the other batch.
+    pub fn copy_rows(&mut self, other: &Predictions, rows: Range<usize>) {
+        let (count, moves) = (rows.len(), other.policy_logits.ncols());
+        let (_, height, width) = other.ownership.dim();
+        resize(&mut self.policy_logits, [count, moves]);
+        self.policy_logits
+            .assign(&other.policy_logits.slice(s![rows.clone(), ..]));
+        let pairs = [
+            (&mut self.win, &other.win),
+            (&mut self.loss, &other.loss),
+            (&mut self.margin, &other.margin),
+        ];
+        for (own, others) in pairs {
+            resize(own, [count]);
+            own.assign(&others.slice(s![rows.clone()]));
+        }
+        if other.ownership.is_empty() {
+            return resize(&mut self.ownership, [0, 0, 0]);
+        }
+        resize(&mut self.ownership, [count, height, width]);
+        self.ownership.assign(&other.ownership.slice(s![rows, .., ..]));
     }
 
     /// The prediction of the position at `index` in a batch on `canvas`.
@@ -137,12 +213,19 @@ fn zero<const N: usize, D: Dimension>(array: &mut Array<f32, D>, shape: [usize; 
 where
     [usize; N]: IntoDimension<Dim = D>,
 {
+    resize(array, shape);
+    array.fill(0.0);
+}
+
+/// Gives an array this shape, with any values, reusing its memory.
+fn resize<const N: usize, D: Dimension>(array: &mut Array<f32, D>, shape: [usize; N])
+where
+    [usize; N]: IntoDimension<Dim = D>,
+{
     if array.shape() == shape {
-        array.fill(0.0);
         return;
     }
     let (mut values, _) = std::mem::take(array).into_raw_vec_and_offset();
-    values.clear();
     values.resize(shape.iter().product(), 0.0);
     *array = Array::from_shape_vec(shape, values).expect("the number of values follows from the shape");
 }
@@ -274,6 +357,31 @@ mod tests {
         assert_eq!(reset(&mut out, 2, small), first);
         assert_eq!(reset(&mut out, 8, large), first);
         assert!(out.policy_logits.iter().all(|&logit| logit == 0.0));
+    }
+
+    #[test]
+    fn copied_rows_are_those_of_the_other_batch() {
+        let canvas = Size::new(3, 2).unwrap();
+        let (mut all, mut part) = (Predictions::default(), Predictions::default());
+        all.reset(5, canvas);
+        all.policy_logits = Array2::from_shape_fn((5, 7), |(row, mv)| (10 * row + mv) as f32);
+        all.win = Array1::from_iter([0.1, 0.2, 0.3, 0.4, 0.5]);
+        all.loss = Array1::from_iter([0.5, 0.4, 0.3, 0.2, 0.1]);
+        all.margin = Array1::from_iter([1.0, 2.0, 3.0, 4.0, 5.0]);
+        for with_ownership in [true, false, true] {
+            all.ownership = match with_ownership {
+                true => Array3::from_shape_fn((5, 2, 3), |(row, y, x)| (10 * row + 3 * y + x) as f32),
+                false => Array3::zeros((0, 0, 0)),
+            };
+            for rows in [1..4, 0..5, 4..5] {
+                part.copy_rows(&all, rows.clone());
+                part.check(rows.len(), canvas).unwrap();
+                for (own, row) in rows.enumerate() {
+                    let (copied, original) = (part.row(own, canvas), all.row(row, canvas));
+                    assert_eq!(format!("{copied:?}"), format!("{original:?}"));
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Counters of self-play that can be read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// The counters of all groups and workers that share them; they only increase.
 #[derive(Debug, Default)]
@@ -13,6 +14,9 @@ pub struct Counters {
     pub(crate) evaluations: AtomicU64,
     pub(crate) cache_hits: AtomicU64,
     pub(crate) batches: AtomicU64,
+    pub(crate) descend_ns: AtomicU64,
+    pub(crate) predict_ns: AtomicU64,
+    pub(crate) absorb_ns: AtomicU64,
 }
 
 /// The values of the counters at one moment.
@@ -34,12 +38,37 @@ pub struct CounterValues {
     pub cache_hits: u64,
     /// Number of network calls, each with a batch of positions.
     pub batches: u64,
+    /// Time that all workers spent on descending to positions and encoding them, nanoseconds.
+    pub descend_ns: u64,
+    /// Time that all workers spent on predictions, or waited for them, nanoseconds.
+    pub predict_ns: u64,
+    /// Time that all workers spent on passing predictions to searches, nanoseconds.
+    pub absorb_ns: u64,
 }
 
 impl CounterValues {
     /// The mean number of positions per network call; 0 before the first call.
     pub fn mean_batch(&self) -> f64 {
         self.evaluations as f64 / self.batches.max(1) as f64
+    }
+}
+
+impl CounterValues {
+    /// What was counted after `before`.
+    pub fn since(&self, before: CounterValues) -> CounterValues {
+        CounterValues {
+            games: self.games - before.games,
+            unfinished: self.unfinished - before.unfinished,
+            positions: self.positions - before.positions,
+            plies: self.plies - before.plies,
+            visits: self.visits - before.visits,
+            evaluations: self.evaluations - before.evaluations,
+            cache_hits: self.cache_hits - before.cache_hits,
+            batches: self.batches - before.batches,
+            descend_ns: self.descend_ns - before.descend_ns,
+            predict_ns: self.predict_ns - before.predict_ns,
+            absorb_ns: self.absorb_ns - before.absorb_ns,
+        }
     }
 }
 
@@ -61,10 +90,18 @@ impl Counters {
             evaluations: read(&self.evaluations),
             cache_hits: read(&self.cache_hits),
             batches: read(&self.batches),
+            descend_ns: read(&self.descend_ns),
+            predict_ns: read(&self.predict_ns),
+            absorb_ns: read(&self.absorb_ns),
         }
     }
 
     pub(crate) fn add(counter: &AtomicU64, amount: u64) {
         counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Adds the time since `start` to a counter of nanoseconds.
+    pub(crate) fn add_time(counter: &AtomicU64, start: Instant) {
+        Self::add(counter, start.elapsed().as_nanos() as u64);
     }
 }

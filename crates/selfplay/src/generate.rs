@@ -16,6 +16,7 @@ use crate::game::{GameAddress, RunIdentity};
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::model::ModelUpdate;
 use crate::panic::catch_panic;
+use crate::rotation::Rotation;
 
 /// The settings of a call of [`generate`].
 #[derive(Clone, Debug)]
@@ -136,24 +137,32 @@ impl Job<'_> {
         result
     }
 
-    /// Plays one group after another until none is left.
+    /// Plays one set of groups after another until none is left: as many at a time as the predictor can work for.
     fn play_groups(&self, worker: usize, results: &Sender<(u64, Vec<GameRecord>)>) -> Result<(), PredictError> {
         let mut predictor = (self.model.predictor)(worker)?;
+        loop {
+            let next = (0..predictor.depth()).map_while(|_| self.next_group(results));
+            let groups: Vec<Group> = next.collect();
+            if groups.is_empty() {
+                return Ok(());
+            }
+            self.play(Rotation::new(groups), &mut predictor, results)?;
+        }
+    }
+
+    /// The next group that has games to play; passes over those of which all games exist.
+    fn next_group(&self, results: &Sender<(u64, Vec<GameRecord>)>) -> Option<Group> {
         loop {
             let number = self.next_group.fetch_add(1, Ordering::Relaxed);
             let begun = number.saturating_mul(self.games_per_group());
             if begun >= self.setup.games || self.stop.load(Ordering::Relaxed) {
-                return Ok(());
+                return None;
             }
             let quota = self.games_per_group().min(self.setup.games - begun);
-            if self.is_known(number, quota) {
-                drop(results.send((number, Vec::new())));
-                continue;
+            if !self.is_known(number, quota) {
+                return Some(self.group(number, quota));
             }
-            match self.play_group(number, quota, &mut predictor)? {
-                Some(games) => drop(results.send((number, games))),
-                None => return Ok(()),
-            }
+            drop(results.send((number, Vec::new())));
         }
     }
 
@@ -167,28 +176,38 @@ impl Job<'_> {
         ids.all(|id| self.setup.known.contains(&id))
     }
 
-    /// All games of one group in order of their indices; `None` if stopped.
-    fn play_group(
-        &self,
-        number: u64,
-        quota: u64,
-        predictor: &mut dyn Predictor,
-    ) -> Result<Option<Vec<GameRecord>>, PredictError> {
+    fn group(&self, number: u64, quota: u64) -> Group {
         let setup = GroupSetup {
             run: self.setup.run.clone(),
             session: self.setup.session,
             number,
             quota: Some(quota),
         };
-        let mut group = Group::with_settings(self.settings.clone(), setup, self.model.clone(), self.counters.clone());
-        let mut finished: Vec<FinishedGame> = Vec::new();
-        while !group.is_done() {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(None);
+        Group::with_settings(self.settings.clone(), setup, self.model.clone(), self.counters.clone())
+    }
+
+    /// Plays all games of these groups, unless stopped, and passes on those of each group that is done, in order of
+    /// their indices.
+    fn play(
+        &self,
+        mut rotation: Rotation,
+        predictor: &mut dyn Predictor,
+        results: &Sender<(u64, Vec<GameRecord>)>,
+    ) -> Result<(), PredictError> {
+        let numbers = rotation.groups().iter().map(Group::number);
+        let mut finished: BTreeMap<u64, Vec<FinishedGame>> = numbers.map(|number| (number, Vec::new())).collect();
+        while !rotation.is_done() && !self.stop.load(Ordering::Relaxed) {
+            for game in rotation.turn(predictor)? {
+                finished.entry(game.address.group).or_default().push(game);
             }
-            finished.extend(group.step(predictor)?);
+            for group in rotation.groups().iter().filter(|group| group.is_done()) {
+                if let Some(mut games) = finished.remove(&group.number()) {
+                    games.sort_unstable_by_key(|game| game.address);
+                    let records = games.into_iter().map(|game| game.record).collect();
+                    drop(results.send((group.number(), records)));
+                }
+            }
         }
-        finished.sort_unstable_by_key(|game| game.address);
-        Ok(Some(finished.into_iter().map(|game| game.record).collect()))
+        Ok(())
     }
 }

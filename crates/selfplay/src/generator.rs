@@ -12,6 +12,7 @@ use crate::game::RunIdentity;
 use crate::group::{FinishedGame, Group, GroupSetup};
 use crate::lead::Lead;
 use crate::model::ModelUpdate;
+use crate::rotation::Rotation;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::worker::{Shared, Worker, WorkerEnd};
 
@@ -25,8 +26,8 @@ pub struct GeneratorSetup {
     pub session: u64,
     /// The number of worker threads, each with its own predictor.
     pub threads: usize,
-    /// The number of groups per worker; more than one only helps if one group can be prepared while another is on a
-    /// device.
+    /// The number of groups per worker. With a predictor that computes elsewhere, two or more let the worker prepare
+    /// the batch of one while another is away.
     pub groups_per_thread: usize,
     /// The number of finished games that may wait to be received before workers have to wait.
     pub channel_capacity: usize,
@@ -95,7 +96,7 @@ impl Generator {
             let own = std::mem::replace(&mut groups, rest);
             let worker = Worker {
                 number,
-                groups: own,
+                rotation: Rotation::new(own),
                 shared: generator.shared.clone(),
                 games: sender.clone(),
             };

@@ -1,4 +1,4 @@
-//! Many games in lockstep: in every step each game needs one evaluation, and one call of the network provides them all.
+//! Many games in lockstep: in every round each game needs one evaluation, and one call of the network provides them all.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tengen_records::GameRecord;
 use tengen_rng as rng;
 use tengen_rules::{Komi, SettingError};
-use tengen_search::{EvaluationCache, PredictError, Predictor, Request, Round, Search, SearchConfig, Step, canvas_of};
+use tengen_search::{
+    EvaluationCache, Job, PredictError, Predictor, Request, Round, Search, SearchConfig, Step, canvas_of,
+};
 
 use crate::config::{SelfPlayConfig, Settings};
 use crate::counters::Counters;
@@ -150,29 +152,11 @@ impl Group {
         self.queue.len() + self.slots.iter().filter(|slot| slot.game.is_some()).count()
     }
 
-    /// Advances every game to its next position that needs the network, evaluates these positions in one call, and
-    /// returns the games that ended in the process.
-    ///
-    /// # Errors
-    /// An error of the predictor. The group remains valid and can take a step with another predictor.
-    pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
+    /// Advances every game to its next position that needs the network, and takes these positions out as a job with
+    /// this ticket; `None` if no game needs it. [`absorb`](Self::absorb) must follow before the next call, unless the
+    /// job failed: its positions are then collected again.
+    pub fn descend<P: Predictor + ?Sized>(&mut self, ticket: usize, predictor: &P) -> Option<Job> {
         let hits_before = self.cache.hits();
-        self.descend(predictor);
-        let round = self.round.answer(&mut self.slots, predictor, &mut self.cache)?;
-        Counters::add(&self.counters.batches, round.batches);
-        Counters::add(&self.counters.evaluations, round.evaluations);
-        let hits = round.cache_hits + self.cache.hits() - hits_before;
-        Counters::add(&self.counters.cache_hits, hits);
-        Ok(self.take_finished())
-    }
-
-    /// Games that ended in a step that then failed, so that it could not return them.
-    pub(crate) fn take_finished(&mut self) -> Vec<FinishedGame> {
-        std::mem::take(&mut self.finished)
-    }
-
-    /// Advances every game to its next request and collects the requests in the round.
-    fn descend<P: Predictor + ?Sized>(&mut self, predictor: &P) {
         self.fill_slots();
         self.requests.clear();
         for number in 0..self.slots.len() {
@@ -180,12 +164,53 @@ impl Group {
                 self.requests.push((number, request));
             }
         }
+        Counters::add(&self.counters.cache_hits, self.cache.hits() - hits_before);
         let searches = self.requests.iter().map(|&(number, _)| &self.slots[number].search);
         let canvas = canvas_of(searches.map(|search| search.position().size()));
         self.round.begin(canvas.unwrap_or(self.settings.sizes[0]), predictor);
         for (number, request) in self.requests.drain(..) {
             self.round.ask(number, &self.slots[number].search, request);
         }
+        self.round.take(ticket)
+    }
+
+    /// Passes the predictions of the job that [`descend`](Self::descend) returned to the games.
+    ///
+    /// # Errors
+    /// If the predictions are broken. The group remains valid.
+    pub fn absorb(&mut self, job: Job) -> Result<(), PredictError> {
+        let round = self.round.absorb(job, &mut self.slots, &mut self.cache)?;
+        Counters::add(&self.counters.batches, round.batches);
+        Counters::add(&self.counters.evaluations, round.evaluations);
+        Counters::add(&self.counters.cache_hits, round.cache_hits);
+        Ok(())
+    }
+
+    /// Descends, has the predictor make the predictions, absorbs them, and returns the games that ended in the process.
+    ///
+    /// # Errors
+    /// An error of the predictor. The group remains valid and can take a step with another predictor.
+    pub fn step<P: Predictor + ?Sized>(&mut self, predictor: &mut P) -> Result<Vec<FinishedGame>, PredictError> {
+        if let Some(mut job) = self.descend(0, predictor) {
+            predictor.predict(&job.inputs, &mut job.predictions)?;
+            self.absorb(job)?;
+        }
+        Ok(self.take_finished())
+    }
+
+    /// The games that ended since the last call.
+    pub fn take_finished(&mut self) -> Vec<FinishedGame> {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// The group's number in the addresses of new games.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The counters that this group adds to.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Creates the slots of a new group.

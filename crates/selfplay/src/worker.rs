@@ -14,6 +14,7 @@ use crate::group::{FinishedGame, Group};
 use crate::lead::Lead;
 use crate::model::ModelUpdate;
 use crate::panic::catch_panic;
+use crate::rotation::Rotation;
 use crate::snapshot::GroupSnapshot;
 
 /// The state shared by the workers and their owner.
@@ -77,7 +78,7 @@ impl Drop for StopOnDrop<'_> {
 
 pub(crate) struct Worker {
     pub(crate) number: usize,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) rotation: Rotation,
     pub(crate) shared: Arc<Shared>,
     pub(crate) games: Sender<FinishedGame>,
 }
@@ -102,11 +103,11 @@ impl Worker {
             Ok(played) => played.map_err(|error| GeneratorError::Predict { worker, error }),
             Err(message) => Err(GeneratorError::Panicked { worker, message }),
         };
-        for group in &mut self.groups {
+        for group in self.rotation.groups_mut() {
             unsent.extend(group.take_finished());
         }
         WorkerEnd {
-            groups: self.groups.iter().map(Group::snapshot).collect(),
+            groups: self.rotation.groups().iter().map(Group::snapshot).collect(),
             games: unsent,
             result,
         }
@@ -115,18 +116,16 @@ impl Worker {
     fn play(&mut self, unsent: &mut Vec<FinishedGame>) -> Result<(), PredictError> {
         let mut in_use = InUse::default();
         loop {
-            for number in 0..self.groups.len() {
-                let shared = &self.shared;
-                shared
-                    .lead
-                    .wait(|| shared.counters.values().positions, || shared.is_stopped());
-                if shared.is_stopped() {
-                    return Ok(());
-                }
-                let predictor = self.current_predictor(&mut in_use)?;
-                let finished = self.groups[number].step(predictor)?;
-                self.send(finished, unsent);
+            let shared = &self.shared;
+            shared
+                .lead
+                .wait(|| shared.counters.values().positions, || shared.is_stopped());
+            if shared.is_stopped() {
+                return Ok(());
             }
+            let predictor = self.current_predictor(&mut in_use)?;
+            let finished = self.rotation.turn(predictor)?;
+            self.send(finished, unsent);
         }
     }
 
@@ -136,10 +135,14 @@ impl Worker {
         if version != in_use.version {
             let model = self.shared.model();
             if in_use.predictor.is_none() || in_use.model_id != model.model_id {
+                if let Some(old) = &mut in_use.predictor {
+                    // Its last predictions must not reach caches that the new network fills.
+                    self.rotation.settle(old)?;
+                }
                 in_use.predictor = Some((model.predictor)(self.number)?);
                 in_use.model_id.clone_from(&model.model_id);
             }
-            for group in &mut self.groups {
+            for group in self.rotation.groups_mut() {
                 group.set_model(ModelUpdate::clone(&model));
             }
             in_use.version = version;

@@ -10,17 +10,21 @@ use std::time::Duration;
 use tengen_encoding::InputBatch;
 use tengen_records::{EndReason, GameRecord};
 use tengen_rules::Rules;
-use tengen_search::{PredictError, Predictions, Predictor, ScriptedPredictor};
+use tengen_search::{PredictError, PredictionServer, Predictions, Predictor, ScriptedPredictor, ServerSetup};
 use tengen_selfplay::{
     Counters, FairKomi, GenerateSetup, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity,
     SelfPlayConfig, Snapshot, generate,
 };
 
-use common::{config, run, scripted, uniform};
+use common::{config, run, scripted, served, uniform};
 
 const WAIT: Duration = Duration::from_secs(60);
 
 fn generated(games: u64, threads: usize) -> Vec<GameRecord> {
+    generated_by(&scripted(1), games, threads)
+}
+
+fn generated_by(model: &ModelUpdate, games: u64, threads: usize) -> Vec<GameRecord> {
     let setup = GenerateSetup {
         run: run(11),
         session: 0,
@@ -32,7 +36,7 @@ fn generated(games: u64, threads: usize) -> Vec<GameRecord> {
     let counters = Arc::new(Counters::new());
     let stop = AtomicBool::new(false);
     let sink = |games: Vec<GameRecord>| records.extend(games);
-    let handed = generate(&config(&["4x4", "3x3"]), &setup, &scripted(1), &counters, &stop, sink).unwrap();
+    let handed = generate(&config(&["4x4", "3x3"]), &setup, model, &counters, &stop, sink).unwrap();
     assert_eq!(handed, games);
     assert_eq!(counters.values().games + counters.values().unfinished, games);
     records
@@ -48,6 +52,24 @@ fn generated_games_are_byte_identical_for_any_number_of_threads() {
     let expected = bytes(&one);
     for threads in [2, 4] {
         assert!(bytes(&generated(50, threads)) == expected, "{threads} threads");
+    }
+}
+
+/// With a server, each worker plays several groups in turn, and batches of several groups are joined.
+#[test]
+fn generated_games_are_byte_identical_through_a_server() {
+    let bytes = |games: &[GameRecord]| tengen_store::encode(games);
+    let expected = bytes(&generated(50, 1));
+    for (lanes, threads) in [(1, 1), (1, 4), (2, 3)] {
+        let setup = ServerSetup {
+            lanes,
+            most_positions: 64,
+        };
+        let server = PredictionServer::start(setup).unwrap();
+        let games = generated_by(&served(&server, 1), 50, threads);
+        assert!(bytes(&games) == expected, "{lanes} lanes, {threads} threads");
+        let stats = server.stats();
+        assert!(0 < stats.batches && stats.batches <= stats.jobs, "{stats:?}");
     }
 }
 
@@ -167,17 +189,24 @@ fn the_lead_limits_the_number_of_positions() {
 
 #[test]
 fn new_models_arrive_without_losing_a_game() {
-    let generator = start(2, 0, scripted(1), u64::MAX, None);
+    new_models_arrive(scripted(1), scripted(2));
+    let setup = ServerSetup {
+        lanes: 2,
+        most_positions: 64,
+    };
+    let server = PredictionServer::start(setup).unwrap();
+    new_models_arrive(served(&server, 1), served(&server, 2));
+}
+
+fn new_models_arrive(first: ModelUpdate, second: ModelUpdate) {
+    let generator = start(2, 0, first, u64::MAX, None);
     let mut seen = HashSet::new();
     for _ in 0..10 {
         seen.insert(generator.games().recv_timeout(WAIT).unwrap().address);
     }
     let mut fair_komi = FairKomi::new();
     fair_komi.set("4x4".parse().unwrap(), 2.0);
-    generator.set_model(ModelUpdate {
-        fair_komi,
-        ..scripted(2)
-    });
+    generator.set_model(ModelUpdate { fair_komi, ..second });
     loop {
         let game = generator.games().recv_timeout(WAIT).unwrap();
         assert!(seen.insert(game.address), "no game is delivered twice");

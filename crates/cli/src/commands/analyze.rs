@@ -11,8 +11,9 @@ use tengen_evaluator::PlayerSpec;
 use tengen_gtp::json::{Defaults, Identity, QueryQueue, Viewpoint};
 use tengen_rules::{Komi, Rules};
 
+use crate::device::DeviceArgs;
 use crate::lines::read_lines;
-use crate::players::{DeviceArgs, Loader};
+use crate::players::Loader;
 use crate::{arguments, output};
 use katago::Config;
 use worker::Worker;

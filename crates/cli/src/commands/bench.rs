@@ -1,7 +1,6 @@
 //! `tengen bench`: measures Tengen's workloads, each in a loop of a few seconds.
 
 mod data;
-mod games;
 #[cfg(feature = "torch")]
 mod network;
 mod rules;
@@ -44,6 +43,9 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Data(args) => data::run(args),
     }
 }
+
+/// Visits per move of games without a network, enough for realistic policy targets.
+const GAME_VISITS: u32 = 8;
 
 /// Arguments of every benchmark.
 #[derive(clap::Args)]

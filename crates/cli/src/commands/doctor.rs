@@ -8,7 +8,8 @@ mod system;
 
 use serde_json::json;
 
-use crate::players::DeviceName;
+use tengen_model::Devices;
+
 use crate::{arguments, output};
 
 /// Check this machine: libtorch, GPU, bf16, allocator, cores, and measured evaluations per second
@@ -25,9 +26,9 @@ pub(crate) struct Args {
     /// How long to measure in total, in seconds
     #[arg(long, default_value = "4", value_parser = arguments::seconds)]
     seconds: f64,
-    /// The device to test: cuda compares the GPU with the CPU
-    #[arg(long, value_enum, default_value_t = DeviceName::Cpu)]
-    device: DeviceName,
+    /// The device to test: cuda compares the first GPU with the CPU, cuda:0,cuda:1 the first two
+    #[arg(long, value_name = "DEVICE", default_value_t)]
+    device: Devices,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

@@ -45,6 +45,7 @@ struct Done {
 /// Decides on the newest candidate, or with `--follow` on one after another.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
+    args.stage.on_one_device()?;
     let mut run = args.stage.open(&interrupt)?;
     run.be_patient();
     run.say_when_away();

@@ -16,9 +16,10 @@ use tengen_gtp::{Next, Pondered, Request, Session};
 use tengen_rules::{Komi, Rules, Size};
 
 use crate::arguments;
+use crate::device::DeviceArgs;
 use crate::lines::read_lines;
 use crate::output::usage;
-use crate::players::{DeviceArgs, Loader};
+use crate::players::Loader;
 use engine::{MoveSource, TengenEngine};
 use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
 use quit::Quit;

@@ -10,10 +10,11 @@ use tengen_store::{Create, Store};
 
 use crate::arguments;
 use crate::commands::tournament::TableArgs;
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{self, usage};
-use crate::players::{DeviceArgs, Loader, training_of};
+use crate::players::{Loader, training_of};
 use progress::Progress;
 use tengen_matches::Asked;
 
@@ -154,7 +155,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let spec = Spec::new(
         [&args.a.to_string(), &args.b.to_string()],
         &config,
-        args.device.device.name(),
+        &args.device.device.to_string(),
         &args.device.dtype_name(),
     );
     let folder = args.folder(&spec.id("match"))?;

@@ -15,10 +15,10 @@ use tengen_store::{Create, Store};
 
 use crate::arguments;
 use crate::commands::tournament::{Matches, TableArgs, table};
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{say, usage};
-use crate::players::DeviceArgs;
 
 /// Rate the models of a run on an absolute scale
 ///

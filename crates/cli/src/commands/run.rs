@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use tengen_run::{RunConfig, Setup};
 
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
-use crate::players::DeviceArgs;
 use crate::screen::Terminal;
 
 /// Train a network from zero: self-play, training and gating side by side until the budget is spent
@@ -57,6 +57,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let setup = Setup {
         predictor: args.device.predictor_options(),
+        selfplay_devices: args.device.selfplay_devices(),
         scratch: args.scratch,
         closing_games: args.closing_games,
         watch: Arc::new(Terminal::default()),

@@ -203,14 +203,14 @@ fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
         }
     }
     let progress = run.progress()?;
-    Ok(selfplay::update(
+    selfplay::update(
         run,
-        run.weights(&champion.model_id)?,
+        &run.weights(&champion.model_id)?,
         champion.generation,
         champion.model_id.to_string(),
         progress,
         komi,
-    ))
+    )
 }
 
 /// Publishes each finished group of games as a shard.

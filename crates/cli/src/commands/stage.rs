@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tengen_run::Opened;
 use tengen_run::{RunConfig, Setup};
 
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
-use crate::players::DeviceArgs;
 use crate::screen::Terminal;
 
 /// The run that a stage works for.
@@ -31,6 +31,14 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
+    /// Checks the device of a stage that computes on one.
+    ///
+    /// # Errors
+    /// If several devices are named, or the device cannot be used.
+    pub(crate) fn on_one_device(&self) -> anyhow::Result<()> {
+        self.device.announce_one()
+    }
+
     /// Opens the run, or starts one if there is none and a configuration is given.
     ///
     /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
@@ -38,6 +46,7 @@ impl StageArgs {
         self.device.announce()?;
         let setup = Setup {
             predictor: self.device.predictor_options(),
+            selfplay_devices: self.device.selfplay_devices(),
             scratch: self.scratch.clone(),
             watch: Arc::new(Terminal::default()),
             stop: interrupt.flag(),

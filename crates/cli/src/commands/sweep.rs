@@ -9,9 +9,9 @@ use tengen_store::{Create, Store};
 use tengen_sweep::{Field, Outcome, Plan, PlannedRun, Runs, meetings};
 
 use crate::commands::tournament::{Matches, TableArgs};
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{self, say, usage};
-use crate::players::DeviceArgs;
 
 /// Compare settings: which learns faster, and is that more than chance?
 ///
@@ -66,6 +66,7 @@ pub(crate) struct Args {
 
 /// Trains, rates and compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    args.device.announce_one()?;
     let plan = Plan::load(&args.file)?;
     let folder = args
         .out
@@ -137,8 +138,8 @@ fn reject_other_folders(folder: &Path) -> anyhow::Result<()> {
 /// Trains all runs. Returns false if the user stopped them.
 fn train(args: &Args, plan: &Plan, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<bool> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let device = args.device.device.name();
-    let arguments = ["--device", device, "--dtype", args.device.dtype.name()].map(str::to_owned);
+    let (device, dtype) = (args.device.device.to_string(), args.device.dtype.to_string());
+    let arguments = ["--device", &device, "--dtype", &dtype].map(str::to_owned);
     let bar = output::bar(
         plan.runs.len() as u64,
         "[{bar:16}] {human_pos}/{human_len} runs, {elapsed}, {wide_msg}",

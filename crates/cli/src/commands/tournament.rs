@@ -12,10 +12,11 @@ use tengen_rules::{Komi, Size};
 use tengen_store::{Create, Store};
 
 use crate::arguments;
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::match_args::GameArgs;
 use crate::output::{say, usage};
-use crate::players::{DeviceArgs, training_of};
+use crate::players::training_of;
 
 /// Rate many players on one scale by playing matches between them
 ///

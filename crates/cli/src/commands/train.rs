@@ -63,6 +63,7 @@ struct Done {
 /// Trains until the requested steps are done, the games are used up, or the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
+    args.stage.on_one_device()?;
     let mut run = args.stage.open(&interrupt)?;
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;

@@ -10,7 +10,8 @@ use serde_json::Value;
 use tengen_evaluator::PlayerSpec;
 use tengen_matches::{five_by_five, seven_by_seven};
 
-use crate::players::{DeviceArgs, Loader};
+use crate::device::DeviceArgs;
+use crate::players::Loader;
 use crate::{arguments, output};
 
 /// Check a model against what is known about a small board, or about positions

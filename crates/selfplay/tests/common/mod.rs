@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tengen_rules::Rules;
-use tengen_search::{Predictor, ScriptedPredictor, UniformPredictor};
+use tengen_search::{PredictError, PredictionServer, Predictor, ScriptedPredictor, UniformPredictor};
 use tengen_selfplay::{BoardShare, Clock, FairKomi, ModelUpdate, RunIdentity, SelfPlayConfig};
 
 /// A model whose predictions are a function of the seed.
@@ -15,6 +15,17 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
         positions: 0,
         fair_komi: FairKomi::new(),
         predictor: Arc::new(move |_| Ok(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor>)),
+    }
+}
+
+/// The same model on a server.
+#[allow(dead_code, reason = "every test file uses its own part")]
+pub(crate) fn served(server: &PredictionServer, seed: u64) -> ModelUpdate {
+    let predictor = || Ok::<_, PredictError>(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor + Send>);
+    let network = server.add(predictor).expect("a stand-in");
+    ModelUpdate {
+        predictor: Arc::new(move |_| Ok(Box::new(network.client()) as Box<dyn Predictor>)),
+        ..scripted(seed)
     }
 }
 

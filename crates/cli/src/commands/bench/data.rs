@@ -7,9 +7,10 @@ use anyhow::Context;
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_samples::{CachePlace, SampleConfig, SampleSource, SymmetryMode};
+use tengen_selfplay::games_without_network;
 use tengen_store::{decode, encode};
 
-use super::{Common, Figures, Watch, games};
+use super::{Common, Figures, GAME_VISITS, Watch};
 use crate::{arguments, output};
 
 /// Write games as shards, read them back, and draw training samples from them
@@ -52,7 +53,7 @@ const PARTS: f64 = 6.0;
 
 /// Measures the data path, with equal time for each part.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let games = games::play(args.size, args.games, args.common.seed)?;
+    let games = games_without_network(args.size, args.games, GAME_VISITS, args.common.seed)?;
     let positions: usize = games.iter().map(|game| game.plies.len()).sum();
     let length = Duration::from_secs_f64(args.common.seconds / PARTS);
     let bytes = encode(&games);

@@ -11,7 +11,7 @@ use tengen_network::{BatchSpeed, TorchPredictor, raw_inference};
 use tengen_rules::Size;
 
 use super::{Common, Figures};
-use crate::players::DeviceArgs;
+use crate::device::DeviceArgs;
 use crate::{arguments, output};
 
 /// Evaluate whole batches of positions with a network, without a search
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             .sum::<f64>()
     };
     let rates: Vec<f64> = (0..batches.len()).map(rate).collect();
-    let (device, dtype, threads) = (args.device.device.name(), args.device.dtype_name(), args.threads);
+    let (device, dtype, threads) = (args.device.device.to_string(), args.device.dtype_name(), args.threads);
     let threads = output::counted(u64::from(threads), "thread");
     let workload = format!("network {} {}, {device} {dtype}, {threads}", args.network, args.size);
     let mut figures = Figures::new(workload, start.elapsed().as_secs_f64());

@@ -1,31 +1,34 @@
 //! `tengen bench selfplay`: self-play as in a run, without files.
 
-use std::sync::Arc;
-use std::thread;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use anyhow::Context;
-
-use tengen_model::{NetworkConfig, Weights};
-use tengen_network::TorchPredictor;
+use tengen_model::{Devices, NetworkConfig, Weights};
+use tengen_network::gpu_servers;
 use tengen_rules::Size;
-use tengen_search::SearchConfig;
-use tengen_selfplay::{CounterValues, Counters, Group, GroupSetup, PredictorFactory};
+use tengen_search::{PredictionServer, ServerStats, SimulatedDevice};
+use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_selfplay};
 
-use super::{Common, Figures, Watch, games};
-use crate::players::DeviceArgs;
+use super::{Common, Figures};
+use crate::device::{DeviceArgs, Dtype};
 use crate::{arguments, output};
 
 /// Play self-play games with a network with random weights, as in a run
 ///
-/// Prints network evaluations, visits, moves and games per second, and the mean batch size. Each thread plays its own
-/// group of games in lockstep with its own network and one libtorch thread. All games start at the same time, so games
-/// per second are only meaningful after several game lengths.
+/// Prints network evaluations, visits, moves and games per second, the mean batch size, and how the threads spend their
+/// time. On a CPU, each thread has its own network. A GPU has a server that joins the batches of all threads. All games
+/// start at the same time, so games per second are only meaningful after several game lengths.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen bench selfplay --network b6c96 --size 9 --visits 32 --threads 2 \\
       --dtype bf16
-  tengen bench selfplay --network b10c128 --size 9 --device cuda --dtype bf16 \\
-      --games 1024 --json")]
+  tengen bench selfplay --network b10c128 --size 9 --device cuda --games 1024 \\
+      --threads 4 --groups 2 --json
+  tengen bench selfplay --size 9 --device simulated:2:50000 --groups 2
+                            a device that computes nothing takes 2 ms per batch
+                            and 1/50000 s per position: what would the CPU leave
+                            of its throughput?")]
 pub(crate) struct Args {
     /// Blocks and channels
     #[arg(long, default_value = "b6c96")]
@@ -36,98 +39,152 @@ pub(crate) struct Args {
     /// Visits per move
     #[arg(long, default_value_t = 32, value_parser = arguments::count, value_name = "V")]
     visits: u32,
-    /// Threads, each with a group of games
+    /// Threads, each with its own groups of games
     #[arg(long, default_value_t = 1, value_parser = arguments::count, value_name = "T")]
     threads: u32,
+    /// Groups that a thread plays in turn; with two, one descends while the other is on a GPU
+    #[arg(long, default_value_t = 1, value_parser = arguments::count)]
+    groups: u32,
     /// Games that a group plays in lockstep
     #[arg(long, default_value_t = 64, value_parser = arguments::count)]
     games: u32,
-    #[command(flatten)]
-    device: DeviceArgs,
+    /// Where networks run: cpu, cuda, several GPUs such as cuda:0,cuda:1, auto, or simulated:DELAY:RATE for a device
+    /// that takes DELAY milliseconds per batch and RATE positions per second; several are separated by commas
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: Place,
+    /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32
+    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
+    dtype: Dtype,
     #[command(flatten)]
     common: Common,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let weights = Weights::random(&args.network, args.common.seed)?;
-    let counters = Arc::new(Counters::new());
-    let mut players = Vec::new();
-    for number in 0..args.threads {
-        players.push(Worker::new(&args, &weights, number, Arc::clone(&counters))?);
+/// Where predictions are made.
+#[derive(Clone, Debug)]
+enum Place {
+    Networks(Devices),
+    Simulated(Vec<SimulatedDevice>),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        if !text.starts_with("simulated:") {
+            return text.parse().map(Place::Networks);
+        }
+        let device = |name: &str| name.strip_prefix("simulated:").unwrap_or(name).parse();
+        text.split(',')
+            .map(device)
+            .collect::<Result<_, _>>()
+            .map(Place::Simulated)
     }
-    let before = counters.values();
-    let watch = args.common.start();
-    thread::scope(|scope| {
-        let threads: Vec<_> = players
-            .iter_mut()
-            .map(|player| scope.spawn(|| player.play(watch, &counters)))
-            .collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("a playing thread does not panic");
-        threads.into_iter().try_for_each(join)
-    })?;
-    let seconds = watch.elapsed();
-    let after = counters.values();
-    let since = |count: fn(&CounterValues) -> u64| (count(&after) - count(&before)) as f64;
-    let evaluations = since(|counts| counts.evaluations);
-    let hits = since(|counts| counts.cache_hits);
-    let (device, dtype) = (args.device.device.name(), args.device.dtype_name());
+}
+
+/// The predictors of a benchmark, and what its devices have done.
+struct Predictors {
+    factory: PredictorFactory,
+    /// The name of the place and of the number format.
+    name: String,
+    servers: Vec<PredictionServer>,
+    simulated: Vec<SimulatedDevice>,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let predictors = match &args.device {
+        Place::Networks(devices) => Predictors::networks(&args, *devices)?,
+        Place::Simulated(devices) => Predictors::simulated(devices)?,
+    };
+    let bench = SelfPlayBench {
+        size: args.size,
+        visits: args.visits,
+        threads: args.threads as usize,
+        groups_per_thread: args.groups as usize,
+        games_per_group: args.games,
+        duration: Duration::from_secs_f64(args.common.seconds),
+        seed: args.common.seed,
+    };
+    let before = Mutex::new((ServerStats::default(), Duration::ZERO));
+    let now = || (predictors.stats(), predictors.busy());
+    let measured = || *before.lock().unwrap_or_else(PoisonError::into_inner) = now();
+    let report = bench_selfplay(&bench, &predictors.factory, measured)?;
+    let (stats_before, busy_before) = before.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (stats, busy) = now();
+    let counts = report.counts;
+    let (evaluations, hits) = (counts.evaluations as f64, counts.cache_hits as f64);
     let workload = format!(
-        "self-play {} {}, {}, {} of {}, {device} {dtype}",
+        "self-play {} {}, {}, {}, {} of {}, {}",
         args.network,
         args.size,
         output::counted(u64::from(args.visits), "visit"),
         output::counted(u64::from(args.threads), "thread"),
+        output::counted(u64::from(args.groups), "group"),
         output::counted(u64::from(args.games), "game"),
+        predictors.name,
     );
-    Figures::new(workload, seconds)
+    let mut figures = Figures::new(workload, report.seconds);
+    figures
         .rate("evaluations_per_second", evaluations)
-        .rate("visits_per_second", since(|counts| counts.visits))
-        .rate("moves_per_second", since(|counts| counts.plies))
-        .rate("games_per_second", since(|counts| counts.games + counts.unfinished))
-        .rate("positions_per_second", since(|counts| counts.plies))
-        .value("mean_batch", evaluations / since(|counts| counts.batches).max(1.0))
-        .value("cache_hits_share", hits / (hits + evaluations).max(1.0))
-        .print(args.common.json)
+        .rate("visits_per_second", counts.visits as f64)
+        .rate("moves_per_second", counts.plies as f64)
+        .rate("games_per_second", (counts.games + counts.unfinished) as f64)
+        .rate("positions_per_second", counts.plies as f64)
+        .value("mean_batch", counts.mean_batch())
+        .value("cache_hits_share", hits / (hits + evaluations).max(1.0));
+    let times = [counts.descend_ns, counts.predict_ns, counts.absorb_ns];
+    let all = times.iter().sum::<u64>().max(1) as f64;
+    for (name, time) in ["descending", "predictions", "absorbing"].into_iter().zip(times) {
+        figures.value(&format!("share_of_{name}"), time as f64 / all);
+    }
+    let batches = stats.batches - stats_before.batches;
+    if batches > 0 {
+        let positions = (stats.positions - stats_before.positions) as f64;
+        figures.value("mean_batch_on_device", positions / batches as f64);
+    }
+    if !predictors.simulated.is_empty() {
+        let time = report.seconds * predictors.simulated.len() as f64;
+        figures.value("share_of_device_throughput", (busy - busy_before).as_secs_f64() / time);
+    }
+    figures.print(args.common.json)
 }
 
-/// A thread's group of games and its network.
-struct Worker {
-    group: Group,
-    predictor: TorchPredictor,
-}
-
-impl Worker {
-    /// A worker whose first batch has gone through the network, so kernels are selected and memory is allocated.
-    fn new(args: &Args, weights: &Weights, number: u32, counters: Arc<Counters>) -> anyhow::Result<Worker> {
-        let predictor = TorchPredictor::new(weights, args.device.predictor_options())?;
-        let config = games::config(args.size, args.games, SearchConfig::default());
-        let run = games::identity(args.common.seed);
-        let setup = GroupSetup {
-            run,
-            session: 0,
-            number: u64::from(number),
-            quota: None,
-        };
-        let never_asked: PredictorFactory = Arc::new(|_| unreachable!("the group is stepped with its own predictor"));
-        let model = games::model("random weights", args.visits, never_asked);
-        let mut worker = Worker {
-            group: Group::new(&config, setup, model, counters)?,
-            predictor,
-        };
-        worker.step()?;
-        Ok(worker)
+impl Predictors {
+    /// Networks with random weights; the threads are bound to the devices in turn.
+    fn networks(args: &Args, devices: Devices) -> anyhow::Result<Predictors> {
+        let weights = Weights::random(&args.network, args.common.seed)?;
+        let dtype = args.dtype;
+        let device = DeviceArgs { device: devices, dtype };
+        let (options, devices_used) = (device.predictor_options(), device.selfplay_devices());
+        let factory = tengen_network::on_devices("random weights", &weights, options, &devices_used)?;
+        Ok(Predictors {
+            factory: Arc::new(factory),
+            name: format!("{devices} {}", device.dtype_name()),
+            servers: Vec::new(),
+            simulated: Vec::new(),
+        })
     }
 
-    fn step(&mut self) -> anyhow::Result<()> {
-        self.group.step(&mut self.predictor).context("the network failed")?;
-        Ok(())
+    /// A server for each simulated device, as for GPUs.
+    fn simulated(devices: &[SimulatedDevice]) -> anyhow::Result<Predictors> {
+        let started = devices.iter().map(SimulatedDevice::serve);
+        let (servers, networks): (Vec<_>, Vec<_>) = started.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        Ok(Predictors {
+            factory: Arc::new(move |thread| Ok(Box::new(networks[thread % networks.len()].client()))),
+            name: output::counted(devices.len() as u64, "simulated device"),
+            servers,
+            simulated: devices.to_vec(),
+        })
     }
 
-    /// Plays until the time is over, but at least until one search has finished on any thread.
-    fn play(&mut self, watch: Watch, counters: &Counters) -> anyhow::Result<()> {
-        while !watch.over() || counters.values().plies == 0 {
-            self.step()?;
-        }
-        Ok(())
+    /// What all servers have done.
+    fn stats(&self) -> ServerStats {
+        let gpus = gpu_servers().into_iter().map(|(_, stats)| stats);
+        let own = self.servers.iter().map(PredictionServer::stats);
+        gpus.chain(own).fold(ServerStats::default(), ServerStats::and)
+    }
+
+    /// How long the simulated devices have computed.
+    fn busy(&self) -> Duration {
+        self.simulated.iter().map(SimulatedDevice::busy).sum()
     }
 }

@@ -6,10 +6,11 @@ use tengen_encoding::TrainingBatch;
 use tengen_model::NetworkConfig;
 use tengen_rules::Size;
 use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
+use tengen_selfplay::games_without_network;
 use tengen_trainer::{Trainer, TrainerConfig};
 
-use super::{Common, Figures, games};
-use crate::players::DeviceArgs;
+use super::{Common, Figures, GAME_VISITS};
+use crate::device::DeviceArgs;
 use crate::{arguments, output};
 
 /// Train a network on sample games, as in a run
@@ -64,7 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         losses = trainer.step(&batches[steps % batches.len()])?;
         steps += 1;
     }
-    let (device, dtype) = (args.device.device.name(), args.device.dtype_name());
+    let (device, dtype) = (args.device.device.to_string(), args.device.dtype_name());
     let workload = format!(
         "training {} {}, batch {}, {}, {device} {dtype}",
         args.network,
@@ -82,7 +83,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 /// Batches of sample games.
 fn batches(args: &Args) -> anyhow::Result<Vec<TrainingBatch>> {
-    let games = games::play(args.size, GAMES, args.common.seed)?;
+    let games = games_without_network(args.size, GAMES, GAME_VISITS, args.common.seed)?;
     let mut source = SampleSource::new(SampleConfig::default());
     source.add_games("bench", &games)?;
     let draw = |number| source.draw(args.batch as usize, args.common.seed + number, SymmetryMode::Canonical);

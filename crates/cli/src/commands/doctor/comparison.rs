@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use tengen_network::SelfTest;
+use tengen_model::Devices;
+use tengen_network::{DeviceChoice, SelfTest};
 
 use crate::output;
-use crate::players::DeviceName;
 
 /// Comparisons of a GPU with the CPU; none if the CPU is the device.
 #[derive(Serialize)]
@@ -14,15 +14,16 @@ pub(super) struct Comparison(Vec<SelfTest>);
 
 impl Comparison {
     /// Makes all comparisons.
-    pub(super) fn of(device: DeviceName) -> Comparison {
-        let choice = device.choice();
-        let has_gpu = choice.resolve().is_ok_and(|device| device.is_cuda());
-        let mut tests = match has_gpu || device == DeviceName::Cuda {
-            true => tengen_network::self_test(choice),
-            false => Vec::new(),
-        };
-        if has_gpu {
-            tests.push(tengen_trainer::self_test(choice));
+    pub(super) fn of(devices: Devices) -> Comparison {
+        let mut tests = Vec::new();
+        for choice in DeviceChoice::all_of(devices) {
+            let has_gpu = choice.resolve().is_ok_and(|device| device.is_cuda());
+            if has_gpu || matches!(choice, DeviceChoice::Cuda(_)) {
+                tests.extend(tengen_network::self_test(choice));
+            }
+            if has_gpu {
+                tests.push(tengen_trainer::self_test(choice));
+            }
         }
         Comparison(tests)
     }

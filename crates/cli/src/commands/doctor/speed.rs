@@ -51,7 +51,7 @@ impl Torch {
         let devices: &[_] = match info.cuda_available {
             true => &[
                 (DeviceChoice::Cpu, "cpu", CPU_BATCHES),
-                (DeviceChoice::Cuda, "cuda", CUDA_BATCHES),
+                (DeviceChoice::Cuda(0), "cuda", CUDA_BATCHES),
             ],
             false => &[(DeviceChoice::Cpu, "cpu", CPU_BATCHES)],
         };

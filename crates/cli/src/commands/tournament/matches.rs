@@ -6,9 +6,10 @@ use tengen_evaluator::{MatchConfig, PlayerSpec};
 use tengen_matches::{Entrant, Pairing, Tournament};
 use tengen_store::Store;
 
+use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{self, say};
-use crate::players::{DeviceArgs, Loader};
+use crate::players::Loader;
 
 /// The players and settings of all matches.
 pub(crate) struct Matches<'a> {
@@ -37,7 +38,7 @@ impl Matches<'_> {
             entrants: self.entrants,
             store: self.store,
             player: &player,
-            device: [self.device.device.name(), &dtype],
+            device: [&self.device.device.to_string(), &dtype],
             stop: &|| self.interrupt.requested(),
             say: &|line| say(line),
         };

@@ -1,0 +1,103 @@
+//! How do many threads use one network? Each has its own predictor on the CPU; a GPU has a server that all share.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{Mutex, PoisonError};
+
+use tch::Device;
+
+use tengen_model::Weights;
+use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats};
+
+use crate::device::DeviceChoice;
+use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
+
+/// The servers of the GPUs that this process uses, by the GPU's number. They live as long as the process.
+static SERVERS: Mutex<BTreeMap<usize, PredictionServer>> = Mutex::new(BTreeMap::new());
+
+/// A network for any number of threads.
+///
+/// On a GPU, the predictors of all threads and networks send their batches to the GPU's server, which joins those that
+/// wait for the same network.
+#[derive(Clone, Debug)]
+pub struct SharedNetwork(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Cpu {
+        name: String,
+        weights: Box<Weights>,
+        options: PredictorOptions,
+    },
+    Gpu(ServedNetwork),
+}
+
+impl SharedNetwork {
+    /// A network with this name for its predictors. On a GPU, its weights are there when this returns.
+    ///
+    /// # Errors
+    /// As [`TorchPredictor::new`] on a GPU.
+    pub fn new(name: &str, weights: &Weights, options: PredictorOptions) -> Result<SharedNetwork, PredictorError> {
+        let place = match options.device.resolve()? {
+            Device::Cuda(number) => Place::Gpu(served(number, name, weights, options)?),
+            _ => Place::Cpu {
+                name: name.to_owned(),
+                weights: Box::new(weights.clone()),
+                options,
+            },
+        };
+        Ok(SharedNetwork(place))
+    }
+
+    /// A predictor for the calling thread.
+    ///
+    /// # Errors
+    /// As [`TorchPredictor::new`] on the CPU.
+    pub fn predictor(&self) -> Result<Box<dyn Predictor>, PredictorError> {
+        Ok(match &self.0 {
+            Place::Cpu { name, weights, options } => {
+                Box::new(TorchPredictor::new(weights, *options)?.with_name(name.clone()))
+            }
+            Place::Gpu(served) => Box::new(served.client()),
+        })
+    }
+}
+
+fn served(
+    gpu: usize,
+    name: &str,
+    weights: &Weights,
+    options: PredictorOptions,
+) -> Result<ServedNetwork, PredictorError> {
+    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = match servers.entry(gpu) {
+        Entry::Occupied(started) => started.into_mut(),
+        Entry::Vacant(none) => none.insert(PredictionServer::start(ServerSetup::GPU)?),
+    };
+    server.add(|| {
+        let predictor = TorchPredictor::new(weights, options)?.with_name(name);
+        Ok(Box::new(predictor) as Box<dyn Predictor + Send>)
+    })
+}
+
+/// Makes the predictors of any number of workers, which are bound to these devices in turn, at least one.
+///
+/// # Errors
+/// As [`SharedNetwork::new`].
+pub fn on_devices(
+    name: &str,
+    weights: &Weights,
+    options: PredictorOptions,
+    devices: &[DeviceChoice],
+) -> Result<impl Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync + use<>, PredictorError> {
+    let network = |&device| SharedNetwork::new(name, weights, PredictorOptions { device, ..options });
+    let networks = devices.iter().map(network).collect::<Result<Vec<_>, _>>()?;
+    let failed = |error: PredictorError| PredictError::Failed(error.to_string());
+    Ok(move |worker: usize| networks[worker % networks.len()].predictor().map_err(failed))
+}
+
+/// What the servers of this process's GPUs have done so far, by the GPU's number.
+pub fn gpu_servers() -> Vec<(usize, ServerStats)> {
+    let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    servers.iter().map(|(&gpu, server)| (gpu, server.stats())).collect()
+}

@@ -1,0 +1,166 @@
+//! How do many threads share one device? A server alone uses it: it joins the batches that wait for the same network.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use tengen_rules::Size;
+
+use crate::predictor::{PredictError, Predictor};
+
+mod client;
+mod lane;
+mod line;
+mod network;
+
+pub use client::Client;
+use lane::Lane;
+use line::Shared;
+use network::Network;
+
+/// The settings of a [`PredictionServer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSetup {
+    /// Threads of the server, 1 or more. With two, the batch of one is copied and prepared while the device computes
+    /// that of the other.
+    pub lanes: usize,
+    /// The most positions of waiting jobs that are joined. A larger job is predicted alone.
+    pub most_positions: usize,
+}
+
+impl ServerSetup {
+    /// For a GPU: two threads, and batches large enough to keep it busy.
+    pub const GPU: ServerSetup = ServerSetup {
+        lanes: 2,
+        most_positions: 2048,
+    };
+}
+
+/// Threads that alone use a device, for any number of networks and clients. While they compute, the jobs of all clients
+/// wait in one line; those of the same network and canvas are then predicted together.
+///
+/// Dropping the server ends its threads; its clients then fail.
+#[derive(Debug)]
+pub struct PredictionServer {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A network on a server. The server keeps it until all handles and clients are gone.
+#[derive(Clone, Debug)]
+pub struct ServedNetwork {
+    shared: Arc<Shared>,
+    network: Arc<Network>,
+}
+
+/// What a server has done since its start, and what waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Batches predicted.
+    pub batches: u64,
+    /// Jobs that made up these batches.
+    pub jobs: u64,
+    /// Positions predicted.
+    pub positions: u64,
+    /// Time in which the server's threads predicted, in nanoseconds, summed over the threads.
+    pub busy_ns: u64,
+    /// Jobs that wait at the moment.
+    pub waiting: u64,
+}
+
+impl PredictionServer {
+    /// Starts the threads. If the system starts fewer than `setup` asks for, those do the work.
+    ///
+    /// # Errors
+    /// [`PredictError::Failed`] if the system starts none.
+    pub fn start(setup: ServerSetup) -> Result<PredictionServer, PredictError> {
+        let shared = Arc::new(Shared::new(setup));
+        let start = |number: usize| {
+            let shared = shared.clone();
+            let thread = std::thread::Builder::new().name(format!("predictor-{number}"));
+            thread.spawn(move || Lane::new(number, shared).work())
+        };
+        let mut threads = Vec::new();
+        for number in 0..setup.lanes.max(1) {
+            match start(number) {
+                Ok(thread) => threads.push(thread),
+                Err(error) if number == 0 => {
+                    return Err(PredictError::Failed(format!("no thread for a network: {error}")));
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(PredictionServer { shared, threads })
+    }
+
+    /// Adds a network; `predictor` is called once for each of the server's threads, on the calling thread.
+    ///
+    /// # Errors
+    /// Those of `predictor`.
+    pub fn add<E>(
+        &self,
+        mut predictor: impl FnMut() -> Result<Box<dyn Predictor + Send>, E>,
+    ) -> Result<ServedNetwork, E> {
+        let lanes = (0..self.threads.len()).map(|_| predictor());
+        let lanes = lanes.collect::<Result<Vec<_>, E>>()?;
+        let smallest = Size::new(1, 1).expect("1x1 is a board");
+        let first = &lanes[0];
+        let network = Network {
+            name: first.name(),
+            plane_set: first.new_batch(smallest).plane_set(),
+            preferred_batch: first.preferred_batch(),
+            lanes: lanes.into_iter().map(Mutex::new).collect(),
+        };
+        Ok(ServedNetwork {
+            shared: self.shared.clone(),
+            network: Arc::new(network),
+        })
+    }
+
+    /// What the server has done so far.
+    pub fn stats(&self) -> ServerStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ServerStats {
+            batches: read(&self.shared.batches),
+            jobs: read(&self.shared.jobs),
+            positions: read(&self.shared.positions),
+            busy_ns: read(&self.shared.busy_ns),
+            waiting: self.shared.line().waiting.len() as u64,
+        }
+    }
+}
+
+impl ServerStats {
+    /// The sums of two servers.
+    pub fn and(self, other: ServerStats) -> ServerStats {
+        ServerStats {
+            batches: self.batches + other.batches,
+            jobs: self.jobs + other.jobs,
+            positions: self.positions + other.positions,
+            busy_ns: self.busy_ns + other.busy_ns,
+            waiting: self.waiting + other.waiting,
+        }
+    }
+}
+
+impl Drop for PredictionServer {
+    fn drop(&mut self) {
+        self.shared.close();
+        for thread in self.threads.drain(..) {
+            // A lane catches the panics of its predictors.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl ServedNetwork {
+    /// A predictor for the calling thread.
+    pub fn client(&self) -> Client {
+        Client::new(self.clone())
+    }
+}
+
+/// The error if the server's threads have ended.
+fn ended() -> PredictError {
+    PredictError::Failed("the prediction server has ended".to_owned())
+}

@@ -1,0 +1,128 @@
+//! Which jobs does a server predict next? The oldest that waits, and those that can be joined with it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tengen_encoding::InputBatch;
+
+use super::network::Network;
+use super::{ServerSetup, ended};
+use crate::predictor::{Job, PredictError};
+
+/// A job with its predictions, or why it has none.
+pub(super) type Answer = Result<Job, PredictError>;
+
+/// What a server's threads and clients share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) line: Mutex<Line>,
+    pub(super) changed: Condvar,
+    pub(super) setup: ServerSetup,
+    pub(super) batches: AtomicU64,
+    pub(super) jobs: AtomicU64,
+    pub(super) positions: AtomicU64,
+    pub(super) busy_ns: AtomicU64,
+}
+
+/// The jobs that wait, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) closed: bool,
+}
+
+/// A job that waits for its predictions. Dropping it without an answer is an error for its client.
+pub(super) struct Waiting {
+    pub(super) network: Arc<Network>,
+    pub(super) job: Option<Job>,
+    pub(super) answer: Sender<Answer>,
+}
+
+impl Shared {
+    pub(super) fn new(setup: ServerSetup) -> Shared {
+        Shared {
+            line: Mutex::default(),
+            changed: Condvar::new(),
+            setup,
+            batches: AtomicU64::new(0),
+            jobs: AtomicU64::new(0),
+            positions: AtomicU64::new(0),
+            busy_ns: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn close(&self) {
+        let mut line = self.line();
+        line.closed = true;
+        line.waiting.clear();
+        drop(line);
+        self.changed.notify_all();
+    }
+
+    /// Waits for jobs, and takes the oldest with all others that can be joined with it; none once the server is closed.
+    pub(super) fn next(&self, taken: &mut Vec<Waiting>) {
+        let mut line = self.line();
+        while line.waiting.is_empty() && !line.closed {
+            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
+        }
+        let Some(first) = line.waiting.pop_front() else { return };
+        let mut positions = first.positions();
+        taken.push(first);
+        let mut number = 0;
+        while number < line.waiting.len() && positions < self.setup.most_positions {
+            let next = &line.waiting[number];
+            let fits = positions + next.positions() <= self.setup.most_positions;
+            if fits && next.can_join(&taken[0]) {
+                positions += next.positions();
+                taken.extend(line.waiting.remove(number));
+            } else {
+                number += 1;
+            }
+        }
+        if !line.waiting.is_empty() {
+            self.changed.notify_one();
+        }
+    }
+}
+
+impl Waiting {
+    fn inputs(&self) -> Option<&InputBatch> {
+        self.job.as_ref().map(|job| &job.inputs)
+    }
+
+    pub(super) fn positions(&self) -> usize {
+        self.inputs().map_or(0, InputBatch::len)
+    }
+
+    fn can_join(&self, other: &Waiting) -> bool {
+        let alike = self.inputs().zip(other.inputs()).is_some_and(|(a, b)| a.is_like(b));
+        alike && Arc::ptr_eq(&self.network, &other.network)
+    }
+
+    pub(super) fn finish(mut self, result: Result<(), PredictError>) {
+        if let Some(job) = self.job.take() {
+            // A client that is gone needs no answer.
+            let _ = self.answer.send(result.map(|()| job));
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.job.take().is_some() {
+            let _ = self.answer.send(Err(ended()));
+        }
+    }
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} positions for {}", self.positions(), self.network.name)
+    }
+}
