@@ -359,6 +359,18 @@ impl<'a> Curves<'a> {
                 vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
             ),
             self.over_time(
+                "Time of self-play",
+                "What the threads of self-play do. The rest is waiting for the trainer.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                vec![
+                    self.selfplay_curve("predictions, or waiting for them", Tone::Orange, |games| {
+                        games.predict_share * 100.0
+                    }),
+                    self.selfplay_curve("descending", Tone::Blue, |games| games.descend_share * 100.0),
+                    self.selfplay_curve("absorbing", Tone::Teal, |games| games.absorb_share * 100.0),
+                ],
+            ),
+            self.over_time(
                 "Evaluation cache",
                 "Share of the requested positions that were answered from the cache.",
                 Axis::showing("share, %", &[0.0, 100.0]),

@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
+use tengen_network::gpu_servers;
 use tengen_records::GameRecord;
 use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
+use tengen_search::ServerStats;
 use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_trainer::{Losses, Validation};
 
@@ -13,6 +15,7 @@ use crate::config::Progress;
 use crate::health::Health;
 use crate::ledger::Ledger;
 use crate::opened::Opened;
+use crate::selfplay;
 use crate::training::Training;
 use crate::watch::View;
 
@@ -60,6 +63,7 @@ pub(crate) struct Status {
 struct Mark {
     at: Instant,
     counters: CounterValues,
+    gpus: ServerStats,
     samples: u64,
 }
 
@@ -132,6 +136,7 @@ impl Status {
             since: Mark {
                 at: now,
                 counters: CounterValues::default(),
+                gpus: gpus(),
                 samples: training.trained(),
             },
         };
@@ -270,11 +275,13 @@ impl Status {
         let mark = Mark {
             at: Instant::now(),
             counters: self.counters,
+            gpus: gpus(),
             samples: self.samples,
         };
+        let gpus_now = mark.gpus;
         let before = std::mem::replace(&mut self.since, mark);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
-        let mut events = vec![Measured::Selfplay(self.selfplay_event(run, &before, seconds))];
+        let mut events = vec![Measured::Selfplay(self.selfplay_event(run, &before, gpus_now, seconds))];
         self.recent = GameSums::default();
         let losses = std::mem::take(&mut self.losses);
         if let (Some(last), 1..) = (self.last_losses, losses.steps) {
@@ -296,7 +303,7 @@ impl Status {
         events
     }
 
-    fn selfplay_event(&self, run: &Opened, before: &Mark, seconds: f64) -> Selfplay {
+    fn selfplay_event(&self, run: &Opened, before: &Mark, gpus_now: ServerStats, seconds: f64) -> Selfplay {
         let (now, then) = (&self.counters, &before.counters);
         let sums = &self.recent;
         let games = sums.games.max(1) as f64;
@@ -304,7 +311,13 @@ impl Status {
         let asked = (now.evaluations - then.evaluations) + (now.cache_hits - then.cache_hits);
         let signs = self.health.signs();
         let board = run.config.sizes().ok().and_then(|sizes| sizes.first().copied());
+        let [descend_share, predict_share, absorb_share] = shares_of_time(run, &now.since(*then), seconds);
         Selfplay {
+            mean_batch: now.since(*then).mean_batch(),
+            mean_gpu_batch: gpus_now.mean_batch_since(before.gpus),
+            descend_share,
+            predict_share,
+            absorb_share,
             games: self.games,
             positions: self.positions,
             evaluations: self.ledger.evaluations,
@@ -324,4 +337,16 @@ impl Status {
             distinct_opening_share: signs.openings,
         }
     }
+}
+
+/// What the servers of all GPUs have done.
+fn gpus() -> ServerStats {
+    let servers = gpu_servers().into_iter().map(|(_, stats)| stats);
+    servers.fold(ServerStats::default(), ServerStats::and)
+}
+
+/// Shares of the time of all workers in which they descended, predicted, and absorbed.
+fn shares_of_time(run: &Opened, counts: &CounterValues, seconds: f64) -> [f64; 3] {
+    let all = selfplay::threads(run) as f64 * seconds * 1e9;
+    [counts.descend_ns, counts.predict_ns, counts.absorb_ns].map(|ns| ns as f64 / all)
 }

@@ -131,6 +131,11 @@ impl PredictionServer {
 }
 
 impl ServerStats {
+    /// The mean number of positions per batch after `before`; NaN if there was none.
+    pub fn mean_batch_since(self, before: ServerStats) -> f64 {
+        (self.positions - before.positions) as f64 / (self.batches - before.batches) as f64
+    }
+
     /// The sums of two servers.
     pub fn and(self, other: ServerStats) -> ServerStats {
         ServerStats {

@@ -214,6 +214,16 @@ figures! {
         fair_komi: f64,
         /// Share of the evaluations answered from the caches, 0 to 1.
         cache_hit_share: f64,
+        /// Mean positions of a worker's batch.
+        mean_batch: f64,
+        /// Mean positions of a batch on the GPUs, which join the batches of workers; NaN on the CPU.
+        mean_gpu_batch: f64,
+        /// Share of the workers' time in which searches descended and encoded positions, 0 to 1.
+        descend_share: f64,
+        /// Share of the workers' time in which they predicted or waited for a GPU's predictions, 0 to 1.
+        predict_share: f64,
+        /// Share of the workers' time in which searches absorbed predictions, 0 to 1.
+        absorb_share: f64,
         /// Visits per full search.
         visits: u64,
         /// Positions in the training window.

@@ -136,10 +136,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     for (name, time) in ["descending", "predictions", "absorbing"].into_iter().zip(times) {
         figures.value(&format!("share_of_{name}"), time as f64 / all);
     }
-    let batches = stats.batches - stats_before.batches;
-    if batches > 0 {
-        let positions = (stats.positions - stats_before.positions) as f64;
-        figures.value("mean_batch_on_device", positions / batches as f64);
+    if stats.batches > stats_before.batches {
+        figures.value("mean_batch_on_device", stats.mean_batch_since(stats_before));
     }
     if !predictors.simulated.is_empty() {
         let time = report.seconds * predictors.simulated.len() as f64;
