@@ -9,8 +9,8 @@ use crate::output;
 /// The device and the number format that networks run with.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceArgs {
-    /// Where networks run: cpu, cuda for the first GPU, cuda:1 for the second, or auto for the first GPU if there is one.
-    /// A run plays on several GPUs, such as cuda:0,cuda:1, and trains on the first of them
+    /// Where networks run: cpu, cuda for the first GPU, cuda:1 for the second, or auto for the first GPU if there is
+    /// one. A run plays on several GPUs, such as cuda:0,cuda:1, and trains on the first of them
     #[arg(long, value_name = "DEVICE", default_value_t)]
     pub(crate) device: Devices,
     /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32

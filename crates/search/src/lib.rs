@@ -1,9 +1,9 @@
 //! Finds good moves from the predictions of a network: Gumbel search for few visits, PUCT for many.
 //!
 //! The crate contains the [`Predictor`] trait, the interface to networks; the search of one position ([`Search`]); the
-//! driver that lets many searches share each call of the network ([`Lockstep`]); the server that lets many threads share a
-//! device ([`PredictionServer`]); the search of a game with limits on time and memory ([`GameSearch`]); the evaluation
-//! cache; and predictors without a network.
+//! driver that lets many searches share each call of the network ([`Lockstep`]); the server that lets many threads
+//! share a device ([`PredictionServer`]); the search of a game with limits on time and memory ([`GameSearch`]); the
+//! evaluation cache; and predictors without a network.
 //!
 //! The default method is that of Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with
 //! Gumbel" (2022): root candidates from Gumbel top-k, sequential halving, and completed values for unvisited moves. The

@@ -1,4 +1,4 @@
-//! Many games in lockstep: in every round each game needs one evaluation, and one call of the network provides them all.
+//! Many games in lockstep: in every round each game needs one evaluation, and one call of the network provides all.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
