@@ -7,10 +7,11 @@ use tch::{Device, Tensor};
 use tengen_encoding::{InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, Weights};
 use tengen_network::{
-    Engine, Mode, Network, NetworkInputs, Precision, PredictorOptions, TorchPredictor, Value, limit_threads,
+    Engine, Mode, Network, NetworkInputs, Precision, PredictorError, PredictorOptions, TorchPredictor, Value,
+    limit_threads,
 };
 use tengen_rules::Size;
-use tengen_search::{Predictions, Predictor};
+use tengen_search::{PredictionServer, Predictions, Predictor, ServerSetup};
 
 use common::{assert_close, batch, batch_of, lively_weights, random_features, size};
 
@@ -408,5 +409,38 @@ fn half_a_point_of_komi_makes_a_difference() {
         assert_close(&out.win, &[1.0, 0.0, 0.0], 1e-4, "win");
         assert_close(&out.loss, &[0.0, 0.0, 1.0], 1e-4, "loss");
         assert_close(&out.margin, &[0.5, 0.0, -0.5], 1e-3, "margin");
+    }
+}
+
+/// A server with this network plays as the network itself does, whatever is joined: a position's prediction on a CPU
+/// does not depend on its batch.
+#[test]
+fn predictions_through_a_server_are_those_of_the_network() {
+    limit_threads();
+    let weights = lively_weights(&NetworkConfig::new(4, 32), 8);
+    for precision in [Precision::Fp32, Precision::Bf16] {
+        let options = PredictorOptions {
+            precision,
+            ..PredictorOptions::default()
+        };
+        let server = PredictionServer::start(ServerSetup::GPU).expect("threads");
+        let lane = || Ok::<_, PredictorError>(Box::new(TorchPredictor::new(&weights, options)?) as Box<_>);
+        let network = server.add(lane).expect("the CPU");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (network, weights) = (network.clone(), &weights);
+                scope.spawn(move || {
+                    let mut client = network.client();
+                    for round in 0..12 {
+                        let inputs = batch(size("7x7"), &vec![size("7x7"); 4 + (5 * round + 3 * thread) % 17]);
+                        let mut found = Predictions::default();
+                        client.predict(&inputs, &mut found).expect("a good batch");
+                        assert_eq!(found, predict(weights, &inputs, precision, Engine::Auto));
+                    }
+                });
+            }
+        });
+        let stats = server.stats();
+        assert!(stats.jobs == 48 && stats.batches <= 48, "{stats:?}");
     }
 }
