@@ -8,6 +8,7 @@ use anyhow::Context;
 use tengen_evaluator::Book;
 use tengen_model::Weights;
 use tengen_records::now_ms;
+use tengen_report::counted;
 use tengen_rules::{Move, Rules, Size};
 use tengen_selfplay::{
     Clock, FairKomi, Generator, GeneratorError, GeneratorSetup, ModelUpdate, RunIdentity, SelfPlayConfig, Snapshot,
@@ -47,8 +48,24 @@ pub fn update(
     })
 }
 
+/// Checks that every device of self-play has one of so many threads.
+///
+/// # Errors
+/// If there are fewer threads than devices.
+pub fn check_threads(run: &Opened, threads: usize) -> anyhow::Result<()> {
+    let devices = run.selfplay_devices.len();
+    anyhow::ensure!(
+        threads >= devices,
+        "self-play has {}, so that some of the {devices} devices would have nothing to do: name fewer devices, or set \
+         loop.workers (--threads of tengen selfplay) to {devices} or more",
+        counted(threads as u64, "thread")
+    );
+    Ok(())
+}
+
 /// Starts the workers, with the games in progress at the last clean stop if there are any.
 pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Result<Generator> {
+    check_threads(run, threads(run))?;
     let setup = GeneratorSetup {
         run: identity(run),
         // Later than every earlier start, because one process at a time holds the store's lock and starting takes

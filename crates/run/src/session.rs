@@ -496,6 +496,7 @@ mod tests {
             "selfplay.boards=[{size=\"3x3\"}]",
             "selfplay.games_per_group=8",
             "training.batch=32",
+            "training.schedule=constant",
             "loop.workers=2",
             "loop.start_positions=100",
             "loop.lead_positions=500",

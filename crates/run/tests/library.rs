@@ -44,6 +44,7 @@ fn config(settings: &[&str]) -> RunConfig {
         "selfplay.boards=[{size=\"3x3\"}]",
         "selfplay.games_per_group=8",
         "training.batch=32",
+        "training.schedule=constant",
         "loop.workers=1",
         "loop.start_positions=100",
         "loop.lead_positions=500",

@@ -94,6 +94,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             None => BTreeSet::new(),
         },
     };
+    selfplay::check_threads(&run, setup.threads)?;
     let mut sink = Sink {
         interrupt: &interrupt,
         outbox,

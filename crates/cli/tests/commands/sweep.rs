@@ -20,7 +20,7 @@ seeds = {seeds}
 network = {{ blocks = 1, channels = 8 }}
 selfplay.boards = [{{ size = "3x3" }}]
 selfplay.games_per_group = 8
-training.batch = 32
+training = {{ batch = 32, schedule = "constant" }}
 gate.always_promote = true
 budget = {{ steps = {steps}, minutes = 0 }}
 loop = {{ workers = 1, start_positions = 100, shard_seconds = 0.1, candidate_every_steps = 10 }}

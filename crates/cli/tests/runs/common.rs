@@ -15,6 +15,7 @@ const TINY: &[&str] = &[
     "selfplay.boards=[{size=\"3x3\"}]",
     "selfplay.games_per_group=8",
     "training.batch=32",
+    "training.schedule=constant",
 ];
 
 /// Settings for a run that begins to train at once and publishes shards and candidates often.
