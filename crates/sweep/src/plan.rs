@@ -256,6 +256,7 @@ mod tests {
         name = "Few visits"
         base = ""
         seeds = [1, 2]
+        set.training.schedule = "constant"
         set.budget.cpu_seconds = 60
         [[arms]]
         name = "8"
