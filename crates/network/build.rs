@@ -18,6 +18,7 @@ fn main() {
         .files([
             "shim/fused.cpp",
             "shim/heads.cpp",
+            "shim/linear.cpp",
             "shim/norm.cpp",
             "shim/pool.cpp",
             "shim/stream.cpp",

@@ -1,8 +1,8 @@
 //! Which device and number format do networks run with? `--device` and `--dtype`.
 
-use tengen_model::Devices;
+use tengen_model::{Devices, PrecisionChoice};
 #[cfg(feature = "torch")]
-use tengen_network::{DeviceChoice, PrecisionChoice, PredictorOptions};
+use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
 
 use crate::output;
 
@@ -10,92 +10,83 @@ use crate::output;
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceArgs {
     /// Where networks run: cpu, cuda for the first GPU, cuda:1 for the second, or auto for the first GPU if there is
-    /// one. A run plays on several GPUs, such as cuda:0,cuda:1, and trains on the first of them
-    #[arg(long, value_name = "DEVICE", default_value_t)]
-    pub(crate) device: Devices,
-    /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32
-    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
-    pub(crate) dtype: Dtype,
+    /// one. A run plays on several GPUs, such as cuda:0,cuda:1, and trains on the first of them [default: cpu; for a
+    /// run, its inference.device]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<Devices>,
+    /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest: bf16 on GPUs and CPUs with bf16
+    /// instructions, fp16 on older GPUs, otherwise fp32 [default: auto; for a run, its inference.dtype]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) dtype: Option<PrecisionChoice>,
 }
 
-/// A number format, by its command-line name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Dtype {
-    /// The fastest format on the device
-    #[default]
-    Auto,
-    /// 32-bit floats
-    Fp32,
-    /// 16-bit floats with the range of 32-bit floats
-    Bf16,
-}
-
-impl std::fmt::Display for Dtype {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&format!("{self:?}").to_lowercase())
+impl DeviceArgs {
+    /// The devices that the user names, or the CPU.
+    pub(crate) fn devices(self) -> Devices {
+        self.device.unwrap_or_default()
     }
 }
 
 #[cfg(feature = "torch")]
 impl DeviceArgs {
-    /// The devices of a run's self-play.
-    pub(crate) fn selfplay_devices(self) -> Vec<DeviceChoice> {
-        DeviceChoice::all_of(self.device)
+    /// Predictor options for the first device and this number format, with one thread.
+    ///
+    /// # Errors
+    /// If the device cannot be used, or cannot compute in this format.
+    pub(crate) fn predictor_options(self) -> anyhow::Result<PredictorOptions> {
+        let device = DeviceChoice::first_of(self.devices());
+        Ok(PredictorOptions {
+            device,
+            precision: Precision::for_prediction(self.dtype.unwrap_or_default(), device)?,
+            ..PredictorOptions::default()
+        })
     }
 
-    /// Predictor options for the first device and this number format, with one thread.
-    pub(crate) fn predictor_options(self) -> PredictorOptions {
-        let dtype = match self.dtype {
-            Dtype::Auto => PrecisionChoice::Auto,
-            Dtype::Fp32 => PrecisionChoice::Fp32,
-            Dtype::Bf16 => PrecisionChoice::Bf16,
-        };
-        let device = DeviceChoice::first_of(self.device);
-        PredictorOptions {
-            device,
-            precision: dtype.for_prediction(device),
-            ..PredictorOptions::default()
-        }
+    /// What networks run on, for people: `cuda:0 NVIDIA H100 · bf16`.
+    ///
+    /// # Errors
+    /// As [`DeviceArgs::predictor_options`].
+    pub(crate) fn in_words(self) -> anyhow::Result<String> {
+        let devices = DeviceChoice::all_of(self.devices());
+        Ok(in_words(&devices, self.predictor_options()?.precision))
     }
 }
 
 impl DeviceArgs {
-    /// Checks the device of a command that computes on one and, if the program has chosen it, says which one it is.
+    /// Checks that a command that computes on one device gets no more.
     ///
     /// # Errors
-    /// If several devices are named, or the device cannot be used.
-    pub(crate) fn announce_one(self) -> anyhow::Result<()> {
-        if self.device.gpus().count() > 1 {
-            let several = self.device;
+    /// If several devices are named.
+    pub(crate) fn check_one(self) -> anyhow::Result<()> {
+        let several = self.devices();
+        if several.gpus().count() > 1 {
             return Err(output::usage(format!(
                 "this command computes on one device, not on {several}; only tengen run, selfplay, doctor, and bench \
                  selfplay use several"
             )));
         }
-        self.announce()
+        Ok(())
     }
 
-    /// Checks the first device and, if the program has chosen it, says which one it is.
+    /// Checks the one device of a command, and says what networks run on.
     ///
     /// # Errors
-    /// If the device cannot be used.
-    pub(crate) fn announce(self) -> anyhow::Result<()> {
+    /// If several devices are named, the device cannot be used, or it cannot compute in this format.
+    pub(crate) fn announce_one(self) -> anyhow::Result<()> {
+        self.check_one()?;
         #[cfg(feature = "torch")]
-        {
-            let device = DeviceChoice::first_of(self.device).resolve()?;
-            if self.device == Devices::Auto {
-                let name = if device.is_cuda() { "GPU" } else { "CPU" };
-                output::say(format!("computing on the {name}, in {}", self.dtype_name()));
-            }
-        }
+        output::say(format!("device {}", self.in_words()?));
         Ok(())
     }
 
     /// The name of the number format that networks run in on this machine.
-    pub(crate) fn dtype_name(self) -> String {
+    ///
+    /// # Errors
+    /// As [`DeviceArgs::announce_one`].
+    pub(crate) fn dtype_name(self) -> anyhow::Result<String> {
         #[cfg(feature = "torch")]
-        return self.predictor_options().precision.to_string();
+        return Ok(self.predictor_options()?.precision.to_string());
         #[cfg(not(feature = "torch"))]
-        return self.dtype.to_string();
+        return Ok(self.dtype.unwrap_or_default().to_string());
     }
 }

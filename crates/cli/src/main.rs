@@ -43,6 +43,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
     output::start_logging(cli.verbose);
     let outcome = cli.command.run();
+    #[cfg(feature = "torch")]
+    tengen_network::end_gpu_servers();
     output::restore_terminal();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

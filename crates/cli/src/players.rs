@@ -94,7 +94,7 @@ impl Loader {
 
     #[cfg(feature = "torch")]
     fn build(&self, name: &str, model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
-        let options = self.device.predictor_options();
+        let options = self.device.predictor_options()?;
         Ok(tengen_network::on_all_cores(name, &model.weights, options)?)
     }
 

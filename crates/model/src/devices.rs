@@ -1,10 +1,13 @@
-//! Where do networks run? The devices that a user names, whether or not this machine has them.
+//! Where do networks run, and in which number format? What a user asks for, whether or not this machine has it.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The CPU or GPUs, by their names: `cpu`, `cuda`, `cuda:0,cuda:1`, or `auto`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Devices {
     /// The CPU.
     #[default]
@@ -71,6 +74,66 @@ impl fmt::Display for Devices {
     }
 }
 
+impl TryFrom<String> for Devices {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Devices, String> {
+        text.parse()
+    }
+}
+
+impl From<Devices> for String {
+    fn from(devices: Devices) -> String {
+        devices.to_string()
+    }
+}
+
+/// Which number format the user requests for networks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrecisionChoice {
+    /// The fastest one on the device.
+    #[default]
+    Auto,
+    /// Always 32-bit floats.
+    Fp32,
+    /// Always bf16, which is slow on a CPU without instructions for it.
+    Bf16,
+    /// Always fp16, on a GPU. Networks are trained in the format that `Auto` stands for: without a scale for the loss,
+    /// small gradients would become zero in fp16.
+    Fp16,
+}
+
+impl PrecisionChoice {
+    const ALL: [PrecisionChoice; 4] = [
+        PrecisionChoice::Auto,
+        PrecisionChoice::Fp32,
+        PrecisionChoice::Bf16,
+        PrecisionChoice::Fp16,
+    ];
+}
+
+impl FromStr for PrecisionChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PrecisionChoice, String> {
+        let mut all = PrecisionChoice::ALL.into_iter();
+        all.find(|choice| choice.to_string() == text)
+            .ok_or_else(|| "expected auto, fp32, bf16, or fp16".to_owned())
+    }
+}
+
+impl fmt::Display for PrecisionChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PrecisionChoice::Auto => "auto",
+            PrecisionChoice::Fp32 => "fp32",
+            PrecisionChoice::Bf16 => "bf16",
+            PrecisionChoice::Fp16 => "fp16",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +157,14 @@ mod tests {
         ] {
             assert!(wrong.parse::<Devices>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn names_of_number_formats_round_trip() {
+        for choice in PrecisionChoice::ALL {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        assert_eq!("bf16".parse(), Ok(PrecisionChoice::Bf16));
+        assert!("half".parse::<PrecisionChoice>().is_err());
     }
 }

@@ -19,7 +19,7 @@ mod versions;
 mod weights;
 
 pub use config::{ConfigError, NetworkConfig};
-pub use devices::Devices;
+pub use devices::{Devices, PrecisionChoice};
 pub use growth::GrowthError;
 pub use id::{ModelId, ParseModelIdError};
 pub use layout::{

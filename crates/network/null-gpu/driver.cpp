@@ -1,9 +1,26 @@
-// The CUDA driver, libcuda.so.1: libtorch asks it only whether a device has a context. It always has one.
+// The CUDA driver, libcuda.so.1: libtorch asks it only whether a device has a context, which it always has, and tengen
+// for names and compute capabilities.
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 extern "C" {
 
 int cuInit(unsigned) { return 0; }
+int cuDeviceGet(int *device, int number) {
+    *device = number;
+    return 0;
+}
+int cuDeviceGetName(char *name, int length, int) {
+    strncpy(name, "Null", length);
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+    const int capability_major = 75;
+    const char *capability = getenv("TENGEN_NULL_GPU_CAPABILITY");
+    *value = attribute == capability_major ? (capability ? atoi(capability) : 9) : 0;
+    return 0;
+}
 int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
     *flags = 0;
     *active = 1;

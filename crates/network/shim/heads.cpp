@@ -6,6 +6,7 @@
 
 #include "guarded.h"
 #include "pooling.h"
+#include "product.h"
 
 extern "C" {
 
@@ -59,9 +60,6 @@ TENGEN_INLINE float sum(Lanes x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
 }
 
-// Columns of a table whose sums fit the processor's registers. Rows of tables continue for as many zeros.
-constexpr int64_t kColumns = 64;
-
 // e^x to fp32 accuracy; arguments beyond fp32's range count as its ends, and NaN stays NaN.
 TENGEN_INLINE float exponential(float x) {
   x = x < -87.0f ? -87.0f : x;
@@ -85,21 +83,6 @@ TENGEN_INLINE float exponential(float x) {
 }
 
 TENGEN_INLINE float hyperbolic_tangent(float x) { return 1.0f - 2.0f / (exponential(2.0f * x) + 1.0f); }
-
-// out += x * table, where the table is [inputs, width] with rows that are `stride` apart; computes up to kColumns - 1
-// columns more than `width`.
-TENGEN_INLINE void add_product(const float *x, int64_t inputs, const float *table, int64_t width, int64_t stride,
-                               float *out) {
-  for (int64_t first = 0; first < width; first += kColumns) {
-    float sums[kColumns];  // stays in registers
-    std::copy_n(out + first, kColumns, sums);
-    for (int64_t i = 0; i < inputs; ++i) {
-      const float factor = x[i], *row = table + i * stride + first;
-      for (int64_t j = 0; j < kColumns; ++j) sums[j] += factor * row[j];
-    }
-    std::copy_n(sums, kColumns, out + first);
-  }
-}
 
 // The policy logit and the ownership before tanh of each point.
 template <class T>

@@ -64,7 +64,7 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
 }
 
 /// Fills an empty batch with positions after random numbers of random legal plays.
-fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
+pub(crate) fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
     let size = inputs.canvas();
     for sample in 0..batch {
         let mut rng = rng::stream(seed, &[sample as u64]);

@@ -6,7 +6,7 @@ use std::sync::{Once, OnceLock};
 use std::thread::{self, ThreadId};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tch::Device;
 
 use tengen_model::Devices;
@@ -80,6 +80,15 @@ fn load_cuda() -> Result<(), DeviceError> {
     loaded.clone().map_err(DeviceError::NoCudaLibrary)
 }
 
+impl From<Device> for DeviceChoice {
+    fn from(device: Device) -> DeviceChoice {
+        match device {
+            Device::Cuda(number) => DeviceChoice::Cuda(number),
+            _ => DeviceChoice::Cpu,
+        }
+    }
+}
+
 impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -105,98 +114,6 @@ impl FromStr for DeviceChoice {
                     .map(DeviceChoice::Cuda)
                     .ok_or_else(|| DeviceError::Name(text.to_owned()))
             }
-        }
-    }
-}
-
-/// The number format of the tower. The last layers and everything after them always use fp32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 32-bit floats, as fast as bf16 on small networks. On a GPU, convolutions may round their inputs to TF32, with 10
-    /// bits of mantissa.
-    #[default]
-    Fp32,
-    /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
-    /// recommended on a GPU. Policy logits differ by about 1%.
-    Bf16,
-}
-
-impl Precision {
-    /// The element type of the tower's tensors.
-    pub fn kind(self) -> tch::Kind {
-        match self {
-            Precision::Fp32 => tch::Kind::Float,
-            Precision::Bf16 => tch::Kind::BFloat16,
-        }
-    }
-}
-
-/// Which number format the user requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PrecisionChoice {
-    /// The fastest one on the device.
-    #[default]
-    Auto,
-    /// Always [`Precision::Fp32`].
-    Fp32,
-    /// Always [`Precision::Bf16`], which is slow on a CPU without instructions for it.
-    Bf16,
-}
-
-impl PrecisionChoice {
-    /// The format in which a network predicts on a device: if the choice is automatic, bf16 on a GPU and on CPUs with
-    /// bf16 instructions, fp32 on others. It depends on the machine alone, so that a match or a gate that resumes there
-    /// continues in the same format. A device that cannot be used counts as a CPU.
-    pub fn for_prediction(self, device: DeviceChoice) -> Precision {
-        let is_gpu = || device.resolve().is_ok_and(|device| device.is_cuda());
-        self.or_else(|| libtorch::fast_bf16() || is_gpu())
-    }
-
-    /// The format in which a network with this many channels is trained on a device. If the choice is automatic, it is
-    /// that for prediction, except that networks of up to 32 channels are trained in fp32 on a CPU, which is as fast.
-    pub fn for_training(self, device: Device, channels: usize) -> Precision {
-        self.or_else(|| device.is_cuda() || (libtorch::fast_bf16() && channels > 32))
-    }
-
-    /// The requested format; `bf16_is_faster` decides an automatic choice.
-    fn or_else(self, bf16_is_faster: impl FnOnce() -> bool) -> Precision {
-        match self {
-            PrecisionChoice::Fp32 => Precision::Fp32,
-            PrecisionChoice::Bf16 => Precision::Bf16,
-            PrecisionChoice::Auto if bf16_is_faster() => Precision::Bf16,
-            PrecisionChoice::Auto => Precision::Fp32,
-        }
-    }
-}
-
-impl From<Precision> for PrecisionChoice {
-    fn from(precision: Precision) -> PrecisionChoice {
-        match precision {
-            Precision::Fp32 => PrecisionChoice::Fp32,
-            Precision::Bf16 => PrecisionChoice::Bf16,
-        }
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Precision::Fp32 => "fp32",
-            Precision::Bf16 => "bf16",
-        })
-    }
-}
-
-impl FromStr for Precision {
-    type Err = DeviceError;
-
-    fn from_str(text: &str) -> Result<Precision, DeviceError> {
-        match text {
-            "fp32" => Ok(Precision::Fp32),
-            "bf16" => Ok(Precision::Bf16),
-            _ => Err(DeviceError::Precision(text.to_owned())),
         }
     }
 }
@@ -318,8 +235,11 @@ pub enum DeviceError {
     #[error("`{0}` is not a device: expected cpu, cuda, cuda:1 for the second GPU, or auto")]
     Name(String),
     /// The text is not the name of a number format.
-    #[error("`{0}` is not a precision: expected fp32 or bf16")]
+    #[error("`{0}` is not a precision: expected fp32, bf16, or fp16")]
     Precision(String),
+    /// The CPU computes fp16 in software.
+    #[error("fp16 is a format for GPUs: use auto, bf16, or fp32 on a CPU, or `--device cuda`")]
+    Fp16OnCpu,
 }
 
 #[cfg(test)]
@@ -332,32 +252,9 @@ mod tests {
         for choice in [DeviceChoice::Cpu, DeviceChoice::Auto].into_iter().chain(gpus) {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
-        for precision in [Precision::Fp32, Precision::Bf16] {
-            assert_eq!(precision.to_string().parse(), Ok(precision));
-        }
         assert_eq!("cuda:0".parse(), Ok(DeviceChoice::Cuda(0)));
         for wrong in ["gpu", "cuda:", "cuda:-1", "cuda:x"] {
             assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
-        }
-        assert!("fp16".parse::<Precision>().is_err());
-    }
-
-    #[test]
-    fn automatic_formats_are_those_that_the_device_is_fast_at() {
-        let auto = PrecisionChoice::Auto;
-        let cpu = if libtorch::fast_bf16() {
-            Precision::Bf16
-        } else {
-            Precision::Fp32
-        };
-        assert_eq!(auto.for_prediction(DeviceChoice::Cpu), cpu);
-        assert_eq!(auto.for_training(Device::Cpu, 48), cpu);
-        assert_eq!(auto.for_training(Device::Cpu, 32), Precision::Fp32);
-        assert_eq!(auto.for_training(Device::Cuda(0), 8), Precision::Bf16);
-        for precision in [Precision::Fp32, Precision::Bf16] {
-            let choice = PrecisionChoice::from(precision);
-            assert_eq!(choice.for_prediction(DeviceChoice::Cpu), precision);
-            assert_eq!(choice.for_training(Device::Cpu, 32), precision);
         }
     }
 

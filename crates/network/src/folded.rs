@@ -51,7 +51,13 @@ pub(crate) fn fold(weights: &Weights, device: Device, kind: Kind, method: Method
             method,
         )
     };
-    let linear = |tensors: &LinearTensors| Ok(Linear::new(tensors, |index| moved(&tensor(weights, index), device)));
+    let linear = |tensors: &LinearTensors| {
+        let linear = Linear::new(tensors, |index| moved(&tensor(weights, index), device));
+        Ok(match method {
+            Method::Plain => linear,
+            Method::Fused(_) => linear.packed(),
+        })
+    };
     weights.layout().layers().try_map(conv, linear)
 }
 

@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
-use tch::Tensor;
+use tch::{Device, Kind, Tensor};
 
 use crate::layers::After;
 use crate::libtorch::text;
@@ -31,6 +31,13 @@ unsafe extern "C" {
         weight: *const c_void,
         bias: *const c_void,
         padding: i64,
+    ) -> *mut c_void;
+    fn tengen_linear(
+        x: *const c_void,
+        table: *const c_void,
+        bias: *const c_void,
+        first: i64,
+        outputs: i64,
     ) -> *mut c_void;
     fn tengen_pool(activations: *const c_void, sided: f64) -> *mut c_void;
     fn tengen_norm_add_relu(
@@ -178,6 +185,53 @@ impl Norm {
 pub(crate) fn pooled(activations: &Tensor, sided: f64) -> Result<Tensor, FusedError> {
     // SAFETY: the tensor outlives the call, which keeps no reference to it.
     taken(unsafe { tengen_pool(activations.as_ptr().cast(), sided) })
+}
+
+/// A linear layer in fp32 on the CPU with its outputs innermost in memory. Unlike with BLAS libraries, a row's result
+/// does not depend on the number of rows.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    /// `[inputs, stride]`.
+    table: Tensor,
+    /// `[stride]`.
+    bias: Tensor,
+    /// The column of the first output.
+    first: i64,
+    outputs: i64,
+}
+
+/// How many outputs the shim computes together (`kColumns`). It reads as many columns more than there are outputs.
+const COLUMNS: i64 = 64;
+
+impl Columns {
+    /// The layer with this weight, `[outputs, inputs]`, and bias, `[outputs]` or none.
+    pub(crate) fn new(weight: &Tensor, bias: Option<&Tensor>) -> Columns {
+        let (outputs, options) = (weight.size()[0], (Kind::Float, Device::Cpu));
+        let bias = bias.map_or_else(|| Tensor::zeros(outputs, options), Tensor::shallow_clone);
+        Columns {
+            table: weight.tr().constant_pad_nd([0, COLUMNS]).contiguous(),
+            bias: bias.constant_pad_nd([0, COLUMNS]).contiguous(),
+            first: 0,
+            outputs,
+        }
+    }
+
+    /// The layer that computes only `count` of the outputs, from `first` on.
+    pub(crate) fn outputs(&self, first: i64, count: i64) -> Columns {
+        Columns {
+            table: self.table.shallow_clone(),
+            bias: self.bias.shallow_clone(),
+            first: self.first + first,
+            outputs: count,
+        }
+    }
+
+    /// `[B, outputs]` from `[B, inputs]`.
+    pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor, FusedError> {
+        let [x, table, bias] = [x, &self.table, &self.bias].map(|tensor| tensor.as_ptr().cast::<c_void>());
+        // SAFETY: the tensors outlive the call, which keeps no reference to them.
+        taken(unsafe { tengen_linear(x, table, bias, self.first, self.outputs) })
+    }
 }
 
 /// Takes ownership of a tensor from the shim, or returns the error if there is none.

@@ -6,7 +6,7 @@ use tch::{Device, Kind, Tensor};
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
-use crate::device::Precision;
+use crate::precision::Precision;
 
 /// A batch of `B` encoded positions as tensors, on a canvas of `H` rows and `W` columns.
 #[derive(Debug)]

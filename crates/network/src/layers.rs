@@ -3,6 +3,7 @@
 use tch::Tensor;
 use tengen_model::{LinearTensors, TensorIndex};
 
+use crate::fused::Columns;
 use crate::inputs::Boards;
 
 /// A 1x1 or 3x3 convolution with its normalization. The form of the network says how it is computed: with the batch's
@@ -42,13 +43,19 @@ pub(crate) enum After {
 pub(crate) struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
+    /// The same for prediction on the CPU.
+    columns: Option<Columns>,
 }
 
 impl Linear {
     /// A layer without bias.
     #[cfg(test)]
     pub(crate) fn of(weight: Tensor) -> Linear {
-        Linear { weight, bias: None }
+        Linear {
+            weight,
+            bias: None,
+            columns: None,
+        }
     }
 
     /// The layer of these tensors.
@@ -56,6 +63,15 @@ impl Linear {
         Linear {
             weight: tensor(tensors.weight),
             bias: tensors.bias.map(tensor),
+            columns: None,
+        }
+    }
+
+    /// The layer for prediction on the CPU, where a row's result does not depend on the other rows.
+    pub(crate) fn packed(self) -> Linear {
+        Linear {
+            columns: Some(Columns::new(&self.weight, self.bias.as_ref())),
+            ..self
         }
     }
 
@@ -66,7 +82,10 @@ impl Linear {
 
     /// `[…, outputs]` from `[…, inputs]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Tensor {
-        x.linear(&self.weight, self.bias.as_ref())
+        match &self.columns {
+            Some(columns) if x.dim() == 2 => columns.apply(x).unwrap_or_else(|error| panic!("{error}")),
+            _ => x.linear(&self.weight, self.bias.as_ref()),
+        }
     }
 
     /// The layer that computes only `count` of the outputs, from `first` on.
@@ -75,6 +94,7 @@ impl Linear {
         Linear {
             weight: rows(&self.weight),
             bias: self.bias.as_ref().map(rows),
+            columns: self.columns.as_ref().map(|columns| columns.outputs(first, count)),
         }
     }
 }

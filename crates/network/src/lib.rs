@@ -24,6 +24,7 @@ mod device;
 mod folded;
 mod fused;
 mod fused_heads;
+mod gpu;
 mod heads;
 mod inputs;
 mod layers;
@@ -31,6 +32,7 @@ mod libtorch;
 mod network;
 mod parallel;
 mod pool;
+mod precision;
 mod predictor;
 mod self_test;
 mod shared;
@@ -40,15 +42,15 @@ mod value;
 
 pub use bench::{BatchSpeed, raw_inference};
 pub use catching::{LibtorchError, catching};
-pub use device::{
-    DeviceChoice, DeviceError, LibtorchInfo, Precision, PrecisionChoice, ThreadLimit, limit_threads, set_threads,
-};
+pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};
+pub use gpu::{cpu, in_words};
 pub use heads::Outputs;
 pub use inputs::{NetworkInputs, on_device};
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
+pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};
-pub use shared::{SharedNetwork, gpu_servers, on_devices};
+pub use shared::{SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
 pub use stream::{Work, read_back};
 pub use value::{Value, log_results};

@@ -10,11 +10,11 @@ use tengen_model::{
     Weights, WeightsError,
 };
 
-use crate::device::Precision;
 use crate::fused::Norm;
 use crate::heads::{Outputs, last_layers_in_training};
 use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
+use crate::precision::Precision;
 use crate::tower::tower;
 
 /// How far each training batch moves the running statistics of batch normalization.

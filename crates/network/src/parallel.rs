@@ -11,18 +11,12 @@ use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
-use crate::device::Precision;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 use crate::shared::SharedNetwork;
 
-/// The fewest positions for a thread with which libtorch computes each of them on a CPU in the same way as in a larger
-/// batch, so that the number of threads does not change predictions.
-fn fewest(precision: Precision) -> usize {
-    match precision {
-        Precision::Fp32 => 4,
-        Precision::Bf16 => 1,
-    }
-}
+/// The fewest positions that are worth a thread. A position's prediction does not depend on the others in its batch, so
+/// that the number of threads does not change it.
+const FEWEST: usize = 1;
 
 /// The most threads for one batch. Each has its own copy of the weights, and batches are small.
 const MOST_THREADS: usize = 16;
@@ -58,11 +52,7 @@ pub fn on_all_cores(
     let first = predictor()?;
     let other = |_| Ok(Box::new(predictor()?) as Box<dyn Predictor + Send>);
     let others = (1..cores).map(other).collect::<Result<_, PredictorError>>()?;
-    Ok(Box::new(ParallelPredictor::new(
-        Box::new(first),
-        others,
-        fewest(options.precision),
-    )))
+    Ok(Box::new(ParallelPredictor::new(Box::new(first), others, FEWEST)))
 }
 
 /// A predictor on another thread.

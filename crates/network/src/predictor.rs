@@ -9,12 +9,13 @@ use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::catching::{LibtorchError, catching};
-use crate::device::{DeviceChoice, DeviceError, Precision, ThreadLimit};
+use crate::device::{DeviceChoice, DeviceError, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
 use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
+use crate::precision::Precision;
 use crate::stream::{self, Work, read_back};
 use crate::tower::{forward, tower};
 use crate::value::Value;

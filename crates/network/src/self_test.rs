@@ -11,8 +11,9 @@ use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{Predictions, Predictor};
 
 use crate::catching::catching;
-use crate::device::{DeviceChoice, Precision};
+use crate::device::DeviceChoice;
 use crate::inputs::{NetworkInputs, on_device};
+use crate::precision::Precision;
 use crate::predictor::{Engine, PredictorOptions, TorchPredictor};
 use crate::stream::read_back;
 
@@ -72,7 +73,11 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
     let weights = perturbed(&NetworkConfig::new(4, 32));
     let reference = predict(&weights, &inputs, DeviceChoice::Cpu, Precision::Fp32);
     // The bound of fp32 allows for TF32.
-    for (precision, bound) in [(Precision::Fp32, 5e-3), (Precision::Bf16, 5e-2)] {
+    for (precision, bound) in [
+        (Precision::Fp32, 5e-3),
+        (Precision::Bf16, 5e-2),
+        (Precision::Fp16, 1e-2),
+    ] {
         let found = predict(&weights, &inputs, device, precision);
         let difference = || Ok(distance(reference.as_ref()?, found.as_ref()?));
         let difference = difference().map_err(|error: &String| error.clone());

@@ -12,7 +12,7 @@ use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, Se
 use crate::device::DeviceChoice;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 
-/// The servers of the GPUs that this process uses, by the GPU's number. They live as long as the process.
+/// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, PredictionServer>> = Mutex::new(BTreeMap::new());
 
 /// A network for any number of threads.
@@ -94,6 +94,13 @@ pub fn on_devices(
     let networks = devices.iter().map(network).collect::<Result<Vec<_>, _>>()?;
     let failed = |error: PredictorError| PredictError::Failed(error.to_string());
     Ok(move |worker: usize| networks[worker % networks.len()].predictor().map_err(failed))
+}
+
+/// Ends the servers of this process's GPUs, at its end: a thread that still gave memory back to a GPU while libtorch is
+/// unloaded would abort the process.
+pub fn end_gpu_servers() {
+    let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(servers);
 }
 
 /// What the servers of this process's GPUs have done so far, by the GPU's number.

@@ -289,13 +289,13 @@ fn grows_without_change(small: &Weights, larger: &NetworkConfig) {
 }
 
 #[test]
-fn bf16_stays_near_fp32() {
+fn short_formats_stay_near_fp32() {
     for network in NETWORKS {
-        bf16_stays_near_fp32_with(network);
+        short_formats_stay_near_fp32_with(network);
     }
 }
 
-fn bf16_stays_near_fp32_with(network: &str) {
+fn short_formats_stay_near_fp32_with(network: &str) {
     limit_threads();
     let weights = lively_weights(&network.parse().expect("a network"), 3);
     let inputs = batch(size("5x5"), &[size("5x5"); 8]);
@@ -304,10 +304,15 @@ fn bf16_stays_near_fp32_with(network: &str) {
         .policy_logits
         .iter()
         .fold(0.0f32, |largest, logit| largest.max(logit.abs()));
-    for engine in [Engine::Plain, Engine::Fused] {
-        let rough = predict(&weights, &inputs, Precision::Bf16, engine);
-        assert_close(&rough.policy_logits, &exact.policy_logits, 0.05 * scale, "policy");
-        assert_close(&rough.win, &exact.win, 0.05, "win");
+    // GPUs compute fp16 with the plain engine, too.
+    for (precision, engine, bound) in [
+        (Precision::Bf16, Engine::Plain, 0.05),
+        (Precision::Bf16, Engine::Fused, 0.05),
+        (Precision::Fp16, Engine::Plain, 0.01),
+    ] {
+        let rough = predict(&weights, &inputs, precision, engine);
+        assert_close(&rough.policy_logits, &exact.policy_logits, bound * scale, "policy");
+        assert_close(&rough.win, &exact.win, bound, "win");
     }
 }
 
@@ -442,5 +447,36 @@ fn predictions_through_a_server_are_those_of_the_network() {
         });
         let stats = server.stats();
         assert!(stats.jobs == 48 && stats.batches <= 48, "{stats:?}");
+    }
+}
+
+/// On the CPU, a position's prediction does not depend on how many others are in its batch, to the last bit, so that
+/// neither batching nor the number of threads changes games.
+#[test]
+fn a_position_is_predicted_alike_in_any_batch() {
+    limit_threads();
+    for network in ["b4c32", "b2c64", "b2c96", "b2c64a2"] {
+        let weights = lively_weights(&network.parse().expect("a network"), 8);
+        for (boards, precision) in [
+            (["7x7", "7x7"], Precision::Fp32),
+            (["7x7", "7x7"], Precision::Bf16),
+            (["7x7", "5x6"], Precision::Fp32),
+        ] {
+            let rows = |count: usize| {
+                let boards: Vec<Size> = (0..count).map(|row| size(boards[row % 2])).collect();
+                let out = predict(&weights, &batch(size("7x7"), &boards), precision, Engine::Auto);
+                (out.policy_logits.row(0).to_vec(), out.win[0], out.margin[0])
+            };
+            let expected = rows(2);
+            // A lone position has no smaller neighbor, so its board fills the canvas.
+            let smallest = if boards[0] == boards[1] { 1 } else { 3 };
+            for count in [smallest, 3, 4, 5, 8, 9, 12, 13, 16, 33, 64, 80] {
+                assert_eq!(
+                    rows(count),
+                    expected,
+                    "{network} {boards:?} {precision} in a batch of {count}"
+                );
+            }
+        }
     }
 }

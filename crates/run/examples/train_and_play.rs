@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use tengen_evaluator::{MatchConfig, MatchContext, MatchEvent, RandomPlayer, SearchPlayer, run_match};
-use tengen_network::TorchPredictor;
+use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_run::{RunConfig, Setup};
 use tengen_search::SearchConfig;
 use tengen_store::{Create, Store};
@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
     let store = Store::open(&location, Create::Never)?;
     let (_, champion) = store.models().champion()?.context("a finished run has a champion")?;
     let weights = store.models().load(&champion.model_id)?.weights;
-    let predictor = Box::new(TorchPredictor::new(&weights, setup.predictor)?);
+    let predictor = Box::new(TorchPredictor::new(&weights, PredictorOptions::default())?);
     let mut champion = SearchPlayer::new("champion", predictor, SearchConfig::for_play(64));
     let games = MatchConfig {
         size: "5x5".parse()?,

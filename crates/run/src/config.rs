@@ -2,6 +2,7 @@
 
 mod budget;
 mod fault;
+mod inference;
 pub mod keys;
 mod load;
 mod loop_config;
@@ -23,6 +24,7 @@ use fault::Fault;
 use loop_config::grown;
 
 pub use budget::BudgetConfig;
+pub use inference::InferenceConfig;
 pub use loop_config::LoopConfig;
 
 /// Everything that defines a run. Unknown keys are rejected. `configs/all-keys.toml` explains every key.
@@ -38,6 +40,9 @@ pub struct RunConfig {
     pub rules: Rules,
     /// The architecture of the network.
     pub network: NetworkConfig,
+    /// What networks compute on.
+    #[serde(default)]
+    pub inference: InferenceConfig,
     /// How self-play games are set up, searched and kept finite.
     #[serde(default)]
     pub selfplay: SelfPlayConfig,

@@ -31,7 +31,7 @@ mod training;
 mod validation;
 mod watch;
 
-pub use config::{BudgetConfig, LoopConfig, Progress, RunConfig, keys};
+pub use config::{BudgetConfig, InferenceConfig, LoopConfig, Progress, RunConfig, keys};
 pub use failures::Failures;
 pub use finish::finish;
 pub use gating::{Candidate, Gating, Settled, left_over};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use tengen_model::{Model, ModelId, NetworkConfig, Weights};
-use tengen_network::{DeviceChoice, PredictorOptions};
+use tengen_model::{Devices, Model, ModelId, NetworkConfig, PrecisionChoice, Weights};
+use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_samples::CachePlace;
@@ -22,10 +22,11 @@ use crate::watch::{Silent, Watch};
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]
 pub struct Setup {
-    /// The device and number format that networks run with.
-    pub predictor: PredictorOptions,
-    /// The devices of self-play, to which its threads are bound in turn; none means that of `predictor`.
-    pub selfplay_devices: Vec<DeviceChoice>,
+    /// Where networks run: the trainer on the first of these devices, self-play on all. `None` means those of the
+    /// configuration.
+    pub devices: Option<Devices>,
+    /// The number format in which networks predict; `None` means that of the configuration.
+    pub dtype: Option<PrecisionChoice>,
     /// This machine's folder for what is not in the store; `None` means a separate folder for each store below
     /// `~/.local/state/tengen`.
     pub scratch: Option<PathBuf>,
@@ -41,8 +42,8 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         Setup {
-            predictor: PredictorOptions::default(),
-            selfplay_devices: Vec::new(),
+            devices: None,
+            dtype: None,
             scratch: None,
             closing_games: None,
             watch: Arc::new(Silent),
@@ -82,14 +83,20 @@ impl Opened {
     /// # Errors
     /// If the store belongs to a run with another board, rule set or network, or cannot be used.
     pub fn open(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<Opened> {
-        let options = setup.predictor;
-        let mut selfplay_devices = setup.selfplay_devices.clone();
-        if selfplay_devices.is_empty() {
-            selfplay_devices.push(options.device);
-        }
-        for device in selfplay_devices.iter().chain([&options.device]) {
+        let devices = setup.devices.unwrap_or(config.inference.device);
+        let selfplay_devices = DeviceChoice::all_of(devices);
+        for device in &selfplay_devices {
             device.resolve()?;
         }
+        let device = DeviceChoice::first_of(devices);
+        let options = PredictorOptions {
+            device,
+            precision: Precision::for_prediction(setup.dtype.unwrap_or(config.inference.dtype), device)?,
+            ..PredictorOptions::default()
+        };
+        setup
+            .watch
+            .say(&format!("device {}", in_words(&selfplay_devices, options.precision)));
         let store = Store::open(location, Create::Always)?;
         let config_id = config.id()?;
         let sizes = config.sizes()?.iter().map(ToString::to_string).collect();

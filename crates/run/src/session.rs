@@ -188,23 +188,13 @@ fn training_lead(run: &Opened, training: &Training) -> u64 {
     (used.max(loop_config.start_positions) + loop_config.lead_positions).saturating_sub(training.positions())
 }
 
-/// What the run computes with, on one line.
+/// What the run trains and how, on one line.
 fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
-    let options = run.options;
-    let device = match (options.device.resolve()?.is_cuda(), run.selfplay_devices.len()) {
-        (true, 1) => "the GPU".to_owned(),
-        (true, several) => format!("{several} GPUs"),
-        (false, _) => "the CPU".to_owned(),
-    };
-    let (playing, learning) = (options.precision, training.precision());
-    let precision = match playing == learning {
-        true => playing.to_string(),
-        false => format!("{playing}, trained in {learning}"),
-    };
     let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
     Ok(format!(
-        "{} on {device} in {precision}; {} of {games} games; report: {}",
+        "{}, trained in {}; {} of {games} games; report: {}",
         training.network().name(),
+        training.precision(),
         counted(selfplay::threads(run) as u64, "worker"),
         run.folder()?.join("report.html").display()
     ))

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use tengen_evaluator::{MatchConfig, MatchContext, RandomPlayer, SearchPlayer, run_match};
-use tengen_network::TorchPredictor;
+use tengen_network::{PredictorOptions, TorchPredictor};
 use tengen_run::{RunConfig, Setup, View, Watch};
 use tengen_search::SearchConfig;
 use tengen_store::{Create, GamesOf, Store};
@@ -89,7 +89,7 @@ fn a_run_trains_a_champion_that_plays_a_match() {
     assert!(number > 0, "a trained model was promoted");
     let model = store.models().load(&champion.model_id).unwrap();
     assert!(model.info.provenance.step > 0 && model.info.cost.games > 0);
-    let predictor = TorchPredictor::new(&model.weights, setup.predictor).unwrap();
+    let predictor = TorchPredictor::new(&model.weights, PredictorOptions::default()).unwrap();
     let mut champion = SearchPlayer::new("champion".to_owned(), Box::new(predictor), SearchConfig::for_play(8));
     let games = MatchConfig {
         size: "3x3".parse().unwrap(),

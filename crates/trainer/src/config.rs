@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_network::PrecisionChoice;
+use tengen_model::PrecisionChoice;
 use tengen_rules::{SettingError, above, check_setting};
 
 /// Settings of a trainer. The defaults solve 5x5 in under a minute on two cores.
@@ -49,7 +49,7 @@ pub struct TrainerConfig {
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
-    /// Number format of the tower's convolutions (usual `auto`, see [`PrecisionChoice::for_training`]). Weights,
+    /// Number format of the tower's convolutions (usual `auto`, see [`Precision::for_training`](tengen_network::Precision::for_training)). Weights,
     /// normalization, heads, and losses are always fp32.
     pub precision: PrecisionChoice,
     /// Threads of one libtorch operation on the CPU (usual 1 while self-play runs; all cores when training alone).

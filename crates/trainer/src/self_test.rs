@@ -3,8 +3,8 @@
 use ndarray::{Array1, Array2, Array3};
 
 use tengen_encoding::{Features, HORIZONS, InputBatch, TrainingBatch};
-use tengen_model::NetworkConfig;
-use tengen_network::{DeviceChoice, PrecisionChoice, SelfTest};
+use tengen_model::{NetworkConfig, PrecisionChoice};
+use tengen_network::{DeviceChoice, SelfTest};
 use tengen_rules::{Komi, Move, Position, Size};
 
 use crate::config::TrainerConfig;

@@ -63,7 +63,7 @@ impl Trainer {
         config.validate()?;
         let device = device.resolve()?;
         let threads = ThreadLimit::new(config.threads, device, Work::Training);
-        let precision = config.precision.for_training(device, weights.config().channels);
+        let precision = Precision::for_training(config.precision, device, weights.config().channels);
         let (network, optimizer, average) = catching(|| {
             let network = Network::new(weights, device, precision);
             let optimizer = OptimizerState::new(config.optimizer, &network);

@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2, Array3, Axis};
 use tch::Device;
 
 use tengen_encoding::{Features, HORIZONS, InputBatch, PlaneSet, Sample, TrainingBatch, canvas_index};
-use tengen_model::NetworkConfig;
-use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision, PrecisionChoice};
+use tengen_model::{NetworkConfig, PrecisionChoice};
+use tengen_network::{DeviceChoice, Mode, Network, NetworkInputs, Precision};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_trainer::{CheckpointError, METADATA_FILE, OPTIMIZER_FILE, Optimizer, Trainer, TrainerConfig, TrainerError};

@@ -1,13 +1,8 @@
 //! `tengen doctor`: measures this machine and gives advice.
 
-#[cfg(feature = "torch")]
-mod comparison;
-#[cfg(feature = "torch")]
-mod speed;
-mod system;
-
 use serde_json::json;
 
+use tengen_doctor::{Comparison, Machine, Torch};
 use tengen_model::Devices;
 
 use crate::{arguments, output};
@@ -36,20 +31,11 @@ pub(crate) struct Args {
 
 /// Inspects and measures the machine.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let system = system::System::look();
-    let mut advice = system.advice();
-    let mut report = json!({ "version": env!("CARGO_PKG_VERSION"), "system": system });
-    #[cfg(feature = "torch")]
-    let (torch, comparison) = {
-        let torch = speed::Torch::measure(args.seconds)?;
-        let comparison = comparison::Comparison::of(args.device);
-        advice.extend(torch.advice(comparison.failed() == 0));
-        report["torch"] = serde_json::to_value(&torch)?;
-        report["comparison"] = serde_json::to_value(&comparison)?;
-        (torch, comparison)
-    };
-    #[cfg(not(feature = "torch"))]
-    advice.push("This tengen was built without libtorch: it can neither train nor run networks.".to_owned());
+    let machine = Machine::look();
+    let torch = Torch::measure(args.seconds)?;
+    let comparison = Comparison::of(args.device);
+    let mut advice = machine.advice();
+    advice.extend(torch.advice(comparison.failed() == 0));
     advice.extend(tengen_store::orphaned_scratch_folders().iter().map(|orphan| {
         format!(
             "{} holds {} for the store {}, which is not there: if you moved the store, move it back once to publish \
@@ -59,20 +45,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             orphan.store
         )
     }));
-    report["advice"] = json!(advice);
     if args.json {
-        output::json(&report)?;
+        output::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "system": machine,
+            "torch": torch,
+            "comparison": comparison,
+            "advice": advice,
+        }))?;
     } else {
-        system.print();
-        #[cfg(feature = "torch")]
-        {
-            torch.print();
-            comparison.print();
-        }
-        output::result("");
-        advice.iter().for_each(output::result);
+        let lines = [machine.lines(), torch.lines(), comparison.lines()]
+            .into_iter()
+            .flatten();
+        lines.chain([String::new()]).chain(advice).for_each(output::result);
     }
-    #[cfg(feature = "torch")]
-    comparison.judge()?;
-    Ok(())
+    comparison.judge()
 }

@@ -155,8 +155,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let spec = Spec::new(
         [&args.a.to_string(), &args.b.to_string()],
         &config,
-        &args.device.device.to_string(),
-        &args.device.dtype_name(),
+        &args.device.devices().to_string(),
+        &args.device.dtype_name()?,
     );
     let folder = args.folder(&spec.id("match"))?;
     let loader = Loader::new(&args.device, config.rules)?;

@@ -5,6 +5,7 @@ mod bench;
 #[cfg(feature = "torch")]
 mod config;
 mod data;
+#[cfg(feature = "torch")]
 mod doctor;
 #[cfg(feature = "torch")]
 mod gate;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Rules(rules::Rules),
     Report(report::Args),
     Verify(verify::Args),
+    #[cfg(feature = "torch")]
     Doctor(doctor::Args),
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -84,6 +86,7 @@ impl Command {
             Command::Rules(command) => rules::run(command),
             Command::Report(args) => report::run(args),
             Command::Verify(args) => verify::run(args),
+            #[cfg(feature = "torch")]
             Command::Doctor(args) => doctor::run(args),
             Command::Bench(command) => bench::run(command),
         }

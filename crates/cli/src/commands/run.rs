@@ -56,8 +56,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         end_with(parent)?;
     }
     let setup = Setup {
-        predictor: args.device.predictor_options(),
-        selfplay_devices: args.device.selfplay_devices(),
+        devices: args.device.device,
+        dtype: args.device.dtype,
         scratch: args.scratch,
         closing_games: args.closing_games,
         watch: Arc::new(Terminal::default()),

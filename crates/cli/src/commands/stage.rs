@@ -31,22 +31,21 @@ pub(crate) struct StageArgs {
 }
 
 impl StageArgs {
-    /// Checks the device of a stage that computes on one.
+    /// Checks that a stage that computes on one device gets no more.
     ///
     /// # Errors
-    /// If several devices are named, or the device cannot be used.
+    /// If several devices are named.
     pub(crate) fn on_one_device(&self) -> anyhow::Result<()> {
-        self.device.announce_one()
+        self.device.check_one()
     }
 
     /// Opens the run, or starts one if there is none and a configuration is given.
     ///
     /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
     pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
-        self.device.announce()?;
         let setup = Setup {
-            predictor: self.device.predictor_options(),
-            selfplay_devices: self.device.selfplay_devices(),
+            devices: self.device.device,
+            dtype: self.device.dtype,
             scratch: self.scratch.clone(),
             watch: Arc::new(Terminal::default()),
             stop: interrupt.flag(),

@@ -138,8 +138,12 @@ fn reject_other_folders(folder: &Path) -> anyhow::Result<()> {
 /// Trains all runs. Returns false if the user stopped them.
 fn train(args: &Args, plan: &Plan, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<bool> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let (device, dtype) = (args.device.device.to_string(), args.device.dtype.to_string());
-    let arguments = ["--device", &device, "--dtype", &dtype].map(str::to_owned);
+    let device = args
+        .device
+        .device
+        .map(|device| ["--device".to_owned(), device.to_string()]);
+    let dtype = args.device.dtype.map(|dtype| ["--dtype".to_owned(), dtype.to_string()]);
+    let arguments: Vec<String> = device.into_iter().chain(dtype).flatten().collect();
     let bar = output::bar(
         plan.runs.len() as u64,
         "[{bar:16}] {human_pos}/{human_len} runs, {elapsed}, {wide_msg}",

@@ -105,5 +105,7 @@ fn usage_errors_are_one_sentence() {
     {
         tengen(&["bench", "network", "--network", "big"]).refuses(2, "b4c32");
         tengen(&["bench", "network", "--batch", "1,x"]).refuses(2, "whole number");
+        tengen(&["bench", "network", "--dtype", "half"]).refuses(2, "fp16");
+        tengen(&["bench", "network", "--dtype", "fp16"]).refuses(1, "fp16 is a format for GPUs");
     }
 }

@@ -47,8 +47,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let seconds = args.common.seconds / batches.len() as f64;
     let start = Instant::now();
     let weights = Weights::random(&args.network, args.common.seed)?;
+    let options = args.device.predictor_options()?;
     let measure = || -> anyhow::Result<Vec<BatchSpeed>> {
-        let mut predictor = TorchPredictor::new(&weights, args.device.predictor_options())?;
+        let mut predictor = TorchPredictor::new(&weights, options)?;
         raw_inference(&mut predictor, args.size, &batches, seconds, args.common.seed).context("the network failed")
     };
     let speeds: Vec<Vec<BatchSpeed>> = thread::scope(|scope| {
@@ -63,9 +64,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             .sum::<f64>()
     };
     let rates: Vec<f64> = (0..batches.len()).map(rate).collect();
-    let (device, dtype, threads) = (args.device.device.to_string(), args.device.dtype_name(), args.threads);
-    let threads = output::counted(u64::from(threads), "thread");
-    let workload = format!("network {} {}, {device} {dtype}, {threads}", args.network, args.size);
+    let threads = output::counted(u64::from(args.threads), "thread");
+    let workload = format!(
+        "network {} {}, {threads}, {}",
+        args.network,
+        args.size,
+        args.device.in_words()?
+    );
     let mut figures = Figures::new(workload, start.elapsed().as_secs_f64());
     for (batch, rate) in batches.iter().zip(&rates) {
         figures.shown(&format!("positions per second, batch {batch}"), *rate);

@@ -4,14 +4,14 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tengen_model::{Devices, NetworkConfig, Weights};
-use tengen_network::gpu_servers;
+use tengen_model::{Devices, NetworkConfig, PrecisionChoice, Weights};
+use tengen_network::{DeviceChoice, gpu_servers};
 use tengen_rules::Size;
 use tengen_search::{PredictionServer, ServerStats, SimulatedDevice};
 use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_selfplay};
 
 use super::{Common, Figures};
-use crate::device::{DeviceArgs, Dtype};
+use crate::device::DeviceArgs;
 use crate::{arguments, output};
 
 /// Play self-play games with a network with random weights, as in a run
@@ -52,9 +52,9 @@ pub(crate) struct Args {
     /// that takes DELAY milliseconds per batch and RATE positions per second; several are separated by commas
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: Place,
-    /// Number format of networks; auto is bf16 on a GPU and on CPUs with bf16 instructions, otherwise fp32
-    #[arg(long, value_enum, default_value_t = Dtype::Auto)]
-    dtype: Dtype,
+    /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    dtype: PrecisionChoice,
     #[command(flatten)]
     common: Common,
 }
@@ -150,13 +150,15 @@ impl Predictors {
     /// Networks with random weights; the threads are bound to the devices in turn.
     fn networks(args: &Args, devices: Devices) -> anyhow::Result<Predictors> {
         let weights = Weights::random(&args.network, args.common.seed)?;
-        let dtype = args.dtype;
-        let device = DeviceArgs { device: devices, dtype };
-        let (options, devices_used) = (device.predictor_options(), device.selfplay_devices());
-        let factory = tengen_network::on_devices("random weights", &weights, options, &devices_used)?;
+        let device = DeviceArgs {
+            device: Some(devices),
+            dtype: Some(args.dtype),
+        };
+        let (options, used) = (device.predictor_options()?, DeviceChoice::all_of(devices));
+        let factory = tengen_network::on_devices("random weights", &weights, options, &used)?;
         Ok(Predictors {
             factory: Arc::new(factory),
-            name: format!("{devices} {}", device.dtype_name()),
+            name: device.in_words()?,
             servers: Vec::new(),
             simulated: Vec::new(),
         })

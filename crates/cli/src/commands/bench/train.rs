@@ -48,7 +48,7 @@ const BATCHES: u64 = 8;
 const GAMES: u32 = 32;
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let options = args.device.predictor_options();
+    let options = args.device.predictor_options()?;
     let batches = batches(&args)?;
     let config = TrainerConfig {
         batch: args.batch as usize,
@@ -65,13 +65,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         losses = trainer.step(&batches[steps % batches.len()])?;
         steps += 1;
     }
-    let (device, dtype) = (args.device.device.to_string(), args.device.dtype_name());
     let workload = format!(
-        "training {} {}, batch {}, {}, {device} {dtype}",
+        "training {} {}, batch {}, {}, {}",
         args.network,
         args.size,
         args.batch,
         output::counted(u64::from(args.threads), "thread"),
+        tengen_network::in_words(&[options.device], trainer.precision()),
     );
     Figures::new(workload, watch.elapsed())
         .rate("positions_per_second", steps as f64 * f64::from(args.batch))

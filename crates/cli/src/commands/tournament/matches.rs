@@ -32,13 +32,13 @@ impl Matches<'_> {
         let loader = Loader::new(&self.device, self.config.rules)?;
         let flag = self.interrupt.flag();
         let player = |spec: &PlayerSpec| loader.player_until(spec, &flag);
-        let dtype = self.device.dtype_name();
+        let dtype = self.device.dtype_name()?;
         let tournament = Tournament {
             config: self.config,
             entrants: self.entrants,
             store: self.store,
             player: &player,
-            device: [&self.device.device.to_string(), &dtype],
+            device: [&self.device.devices().to_string(), &dtype],
             stop: &|| self.interrupt.requested(),
             say: &|line| say(line),
         };

@@ -1,14 +1,14 @@
-//! The machine and the process, apart from libtorch.
+//! What is this machine, apart from libtorch?
 
 use std::fs;
 
 use serde::Serialize;
 
-use crate::output;
+use tengen_report::counted;
 
 /// The machine and the process.
 #[derive(Serialize)]
-pub(super) struct System {
+pub struct Machine {
     /// The CPU's name; `unknown` if the system does not report it.
     cpu: String,
     /// Number of threads that can run at the same time.
@@ -34,11 +34,12 @@ enum Allocator {
     Unknown,
 }
 
-impl System {
-    pub(super) fn look() -> System {
-        let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
+impl Machine {
+    /// Looks at this machine and process.
+    pub fn look() -> Machine {
+        let cpu = tengen_network::cpu();
         let memory = field("/proc/meminfo", "MemTotal").and_then(|text| text.strip_suffix("kB")?.trim().parse().ok());
-        System {
+        Machine {
             cpu,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_bytes: memory.unwrap_or(0_u64) * 1024,
@@ -48,7 +49,7 @@ impl System {
     }
 
     /// Advice that follows from the findings.
-    pub(super) fn advice(&self) -> Vec<String> {
+    pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         if !self.optimized {
             advice.push("This is a debug build: use a release build for anything but tests.".to_owned());
@@ -66,23 +67,18 @@ impl System {
         advice
     }
 
-    /// Prints the findings as text.
-    pub(super) fn print(&self) {
-        output::result(format!("tengen      {}", env!("CARGO_PKG_VERSION")));
-        output::result(format!(
-            "CPU         {}, {}",
-            self.cpu,
-            output::counted(self.cores as u64, "core")
-        ));
-        output::result(format!(
-            "memory      {:.1} GiB",
-            self.memory_bytes as f64 / f64::from(1 << 30)
-        ));
-        output::result(match &self.allocator {
-            Allocator::Mimalloc => "allocator   mimalloc, for libtorch too".to_owned(),
-            Allocator::Library(path) => format!("allocator   {path}"),
-            Allocator::Unknown => "allocator   unknown".to_owned(),
-        });
+    /// The findings as lines of text.
+    pub fn lines(&self) -> Vec<String> {
+        vec![
+            format!("tengen      {}", env!("CARGO_PKG_VERSION")),
+            format!("CPU         {}, {}", self.cpu, counted(self.cores as u64, "core")),
+            format!("memory      {:.1} GiB", self.memory_bytes as f64 / f64::from(1 << 30)),
+            match &self.allocator {
+                Allocator::Mimalloc => "allocator   mimalloc, for libtorch too".to_owned(),
+                Allocator::Library(path) => format!("allocator   {path}"),
+                Allocator::Unknown => "allocator   unknown".to_owned(),
+            },
+        ]
     }
 }
 
@@ -131,8 +127,7 @@ fn file_at(address: usize) -> Option<String> {
 }
 
 /// The file of a loaded library, found by the start of its name.
-#[cfg(feature = "torch")]
-pub(super) fn loaded_library(name: &str) -> Option<String> {
+pub(crate) fn loaded_library(name: &str) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let path_of = |line: &str| line.get(line.find('/')?..).map(str::to_owned);
     maps.lines()
@@ -145,13 +140,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_programs_own_allocator_is_in_use() {
-        assert_eq!(allocator(), Allocator::Mimalloc);
-    }
-
-    #[test]
     fn the_machine_is_described() {
-        let system = System::look();
+        let system = Machine::look();
         assert!(system.cores >= 1 && system.memory_bytes > 1 << 20);
         assert!(system.advice().iter().any(|line| line.contains("workers")));
     }

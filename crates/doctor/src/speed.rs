@@ -1,20 +1,19 @@
-//! The libtorch build in use and its speed on this machine.
+//! How fast are networks on this machine?
 
 use anyhow::Context;
 use serde::Serialize;
 
-use tengen_model::{NetworkConfig, Weights};
-use tengen_network::{
-    DeviceChoice, LibtorchInfo, Precision, PrecisionChoice, PredictorOptions, TorchPredictor, raw_inference,
-};
+use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
+use tengen_network::{DeviceChoice, LibtorchInfo, Precision, PredictorOptions, TorchPredictor, raw_inference};
 use tengen_rules::Size;
 
-use super::system::loaded_library;
-use crate::output;
+use tengen_report::{counted, thousands};
+
+use crate::machine::loaded_library;
 
 /// libtorch and its measured speed.
 #[derive(Serialize)]
-pub(super) struct Torch {
+pub struct Torch {
     /// Version and capabilities, as libtorch reports them.
     #[serde(flatten)]
     info: LibtorchInfo,
@@ -46,7 +45,7 @@ const CUDA_BATCHES: [usize; 4] = [1, 64, 1024, 4096];
 
 impl Torch {
     /// Inspects libtorch and measures for about this many seconds.
-    pub(super) fn measure(seconds: f64) -> anyhow::Result<Torch> {
+    pub fn measure(seconds: f64) -> anyhow::Result<Torch> {
         let info = LibtorchInfo::collect();
         let devices: &[_] = match info.cuda_available {
             true => &[
@@ -75,7 +74,7 @@ impl Torch {
     }
 
     /// Advice that follows from the measurements.
-    pub(super) fn advice(&self, gpu_is_right: bool) -> Vec<String> {
+    pub fn advice(&self, gpu_is_right: bool) -> Vec<String> {
         let mut advice = Vec::new();
         for (network, _) in NETWORKS {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
@@ -87,7 +86,7 @@ impl Torch {
             };
             let measured = format!("bf16 is {factor:.2} times as fast as fp32 for {network}");
             advice.push(
-                match PrecisionChoice::Auto.for_prediction(DeviceChoice::Cpu) == faster {
+                match Precision::for_prediction(PrecisionChoice::Auto, DeviceChoice::Cpu) == Ok(faster) {
                     true => format!("{measured}; it runs in {faster} by itself."),
                     false => format!("{measured}; use --dtype {faster} for it."),
                 },
@@ -116,36 +115,41 @@ impl Torch {
         rows.map(|speed| speed.evaluations_per_second).fold(0.0, f64::max)
     }
 
-    /// Prints the findings as text.
-    pub(super) fn print(&self) {
+    /// The findings as lines of text.
+    pub fn lines(&self) -> Vec<String> {
         let info = &self.info;
-        output::result(format!("libtorch    {} at {}", info.version, self.path));
         let onednn = if info.onednn { "with" } else { "without" };
         let bf16 = if info.fast_bf16 {
             "computes bf16 natively"
         } else {
             "emulates bf16"
         };
-        output::result(format!(
-            "kernels     {} {onednn} oneDNN; the CPU {bf16}",
-            info.cpu_capability
-        ));
-        match &info.cuda_problem {
-            None => output::result(format!("CUDA        {}", output::counted(info.gpus as u64, "GPU"))),
-            Some(problem) => output::result(format!("CUDA        none: {problem}")),
-        }
-        output::result("\nevaluations per second (CPU: one thread)");
-        output::result(format!(
-            "{:<8} {:<6} {:<6} {:<6} {:>7} {:>14}",
-            "network", "board", "device", "dtype", "batch", "per second"
-        ));
-        for speed in &self.measured {
-            let rate = output::thousands(speed.evaluations_per_second.round() as u64);
-            output::result(format!(
-                "{:<8} {:<6} {:<6} {:<6} {:>7} {rate:>14}",
-                speed.network, speed.size, speed.device, speed.dtype, speed.batch
-            ));
-        }
+        let cuda = match &info.cuda_problem {
+            None => counted(info.gpus as u64, "GPU"),
+            Some(problem) => format!("none: {problem}"),
+        };
+        let mut lines = vec![
+            format!("libtorch    {} at {}", info.version, self.path),
+            format!("kernels     {} {onednn} oneDNN; the CPU {bf16}", info.cpu_capability),
+            format!("CUDA        {cuda}"),
+            "\nevaluations per second (CPU: one thread)".to_owned(),
+            format!(
+                "{:<8} {:<6} {:<6} {:<6} {:>7} {:>14}",
+                "network", "board", "device", "dtype", "batch", "per second"
+            ),
+        ];
+        lines.extend(self.measured.iter().map(Speed::line));
+        lines
+    }
+}
+
+impl Speed {
+    fn line(&self) -> String {
+        let rate = thousands(self.evaluations_per_second.round() as u64);
+        format!(
+            "{:<8} {:<6} {:<6} {:<6} {:>7} {rate:>14}",
+            self.network, self.size, self.device, self.dtype, self.batch
+        )
     }
 }
 

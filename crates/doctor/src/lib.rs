@@ -1,0 +1,10 @@
+//! What can this machine do? Its hardware and libraries, the speed of networks on it, and whether a GPU computes what the
+//! CPU does.
+
+mod comparison;
+mod machine;
+mod speed;
+
+pub use comparison::Comparison;
+pub use machine::Machine;
+pub use speed::Torch;

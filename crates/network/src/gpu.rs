@@ -1,0 +1,105 @@
+//! What is a GPU called, and what can it do? Asks the driver, which libtorch's CUDA part has loaded.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::sync::OnceLock;
+
+use libloading::os::unix::Library;
+use tch::Device;
+
+use crate::device::DeviceChoice;
+use crate::precision::Precision;
+
+/// A GPU as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gpu {
+    name: String,
+    /// The major number of its compute capability.
+    capability: c_int,
+}
+
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` of cuda.h.
+const CAPABILITY_MAJOR: c_int = 75;
+
+/// The largest name that is read, with the zero at its end.
+const NAME_BYTES: usize = 256;
+
+impl Gpu {
+    /// The GPU with this number, from 0; `None` if the driver does not describe it.
+    pub(crate) fn look(number: usize) -> Option<Gpu> {
+        static DRIVER: OnceLock<Option<Library>> = OnceLock::new();
+        // SAFETY: the driver's initializers have no requirements, and it stays loaded.
+        let driver = DRIVER.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok());
+        ask(driver.as_ref()?, c_int::try_from(number).ok()?)
+    }
+
+    /// Whether it has instructions for bf16: from compute capability 8.0 on.
+    pub(crate) fn computes_bf16(&self) -> bool {
+        self.capability >= 8
+    }
+}
+
+fn ask(driver: &Library, number: c_int) -> Option<Gpu> {
+    type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type GetName = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+    type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+    let (mut device, mut capability): (c_int, c_int) = (0, 0);
+    let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
+    // SAFETY: the signatures are those of cuda.h, and every pointer is to a variable that outlives the call.
+    let succeeded = unsafe {
+        driver.get::<Init>(b"cuInit\0").ok()?(0) == 0
+            && driver.get::<Get>(b"cuDeviceGet\0").ok()?(&mut device, number) == 0
+            && driver.get::<GetName>(b"cuDeviceGetName\0").ok()?(name.as_mut_ptr(), NAME_BYTES as c_int, device) == 0
+            && driver.get::<GetAttribute>(b"cuDeviceGetAttribute\0").ok()?(&mut capability, CAPABILITY_MAJOR, device)
+                == 0
+    };
+    let bytes = name.map(|c| c as u8);
+    let name = CStr::from_bytes_until_nul(&bytes).ok()?.to_string_lossy().into_owned();
+    succeeded.then_some(Gpu { name, capability })
+}
+
+/// What networks run on, for people: `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
+pub fn in_words(devices: &[DeviceChoice], precision: Precision) -> String {
+    let names: Vec<String> = devices.iter().map(|device| named(*device)).collect();
+    format!("{} · {precision}", names.join(", "))
+}
+
+fn named(choice: DeviceChoice) -> String {
+    match choice.resolve() {
+        Ok(Device::Cuda(number)) => {
+            let name = Gpu::look(number).map_or_else(|| "GPU".to_owned(), |gpu| gpu.name);
+            format!("cuda:{number} {name}")
+        }
+        Ok(_) => format!("cpu {}", cpu()),
+        Err(_) => choice.to_string(),
+    }
+}
+
+/// The CPU's name; `unknown` if the system does not report it.
+pub fn cpu() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut fields = info.lines().filter_map(|line| line.split_once(':'));
+    let found = fields.find(|(key, _)| key.trim() == "model name");
+    found.map_or("unknown", |(_, name)| name.trim()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_is_named_with_the_format() {
+        let words = in_words(&[DeviceChoice::Cpu], Precision::Bf16);
+        assert_eq!(words, format!("cpu {} · bf16", cpu()));
+    }
+
+    #[test]
+    fn gpus_before_ampere_have_no_bf16() {
+        let gpu = |capability| Gpu {
+            name: "T4".to_owned(),
+            capability,
+        };
+        assert!(!gpu(7).computes_bf16() && gpu(8).computes_bf16() && gpu(9).computes_bf16());
+    }
+}

@@ -1,0 +1,212 @@
+//! In which number format does a network compute?
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tch::Device;
+
+use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
+use tengen_rules::Size;
+use tengen_search::{Predictions, Predictor};
+
+use crate::bench::random_inputs;
+use crate::device::{DeviceChoice, DeviceError};
+use crate::gpu::Gpu;
+use crate::libtorch;
+use crate::predictor::{PredictorOptions, TorchPredictor};
+
+/// The number format of the tower. The last layers and everything after them always use fp32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 32-bit floats, as fast as bf16 on small networks. On a GPU, convolutions may round their inputs to TF32, with 10
+    /// bits of mantissa.
+    #[default]
+    Fp32,
+    /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
+    /// recommended on a GPU. Policy logits differ by about 1%.
+    Bf16,
+    /// 16-bit floats with 11 bits of mantissa, up to 65,504: for GPUs that cannot compute bf16.
+    Fp16,
+}
+
+impl Precision {
+    /// The element type of the tower's tensors.
+    pub fn kind(self) -> tch::Kind {
+        match self {
+            Precision::Fp32 => tch::Kind::Float,
+            Precision::Bf16 => tch::Kind::BFloat16,
+            Precision::Fp16 => tch::Kind::Half,
+        }
+    }
+
+    /// The format in which networks predict on a device. An automatic choice is bf16 on GPUs and CPUs that have
+    /// instructions for it, otherwise fp16 on a GPU and fp32 on a CPU. A measurement of a fraction of a second, once
+    /// per process, replaces it by fp32 if that is clearly faster. The choice depends on the machine alone, so that a
+    /// match or a gate that resumes there continues in the same format.
+    ///
+    /// # Errors
+    /// If the device cannot be used, or cannot compute in the requested format.
+    pub fn for_prediction(choice: PrecisionChoice, device: DeviceChoice) -> Result<Precision, DeviceError> {
+        let resolved = device.resolve()?;
+        match choice {
+            PrecisionChoice::Auto => Ok(confirmed(proposed(resolved), resolved)),
+            PrecisionChoice::Fp32 => Ok(Precision::Fp32),
+            PrecisionChoice::Bf16 => Ok(Precision::Bf16),
+            PrecisionChoice::Fp16 if resolved == Device::Cpu => Err(DeviceError::Fp16OnCpu),
+            PrecisionChoice::Fp16 => Ok(Precision::Fp16),
+        }
+    }
+
+    /// The format in which a network with this many channels is trained on a device. An automatic choice is bf16 where
+    /// there are instructions for it, except for networks of up to 32 channels on a CPU, where fp32 is as fast.
+    /// Requested fp16 counts as automatic; see [`PrecisionChoice::Fp16`].
+    pub fn for_training(choice: PrecisionChoice, device: Device, channels: usize) -> Precision {
+        match choice {
+            PrecisionChoice::Fp32 => Precision::Fp32,
+            PrecisionChoice::Bf16 => Precision::Bf16,
+            PrecisionChoice::Auto | PrecisionChoice::Fp16 => match proposed(device) {
+                Precision::Bf16 if device.is_cuda() || channels > 32 => Precision::Bf16,
+                _ => Precision::Fp32,
+            },
+        }
+    }
+}
+
+impl From<Precision> for PrecisionChoice {
+    fn from(precision: Precision) -> PrecisionChoice {
+        match precision {
+            Precision::Fp32 => PrecisionChoice::Fp32,
+            Precision::Bf16 => PrecisionChoice::Bf16,
+            Precision::Fp16 => PrecisionChoice::Fp16,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        PrecisionChoice::from(*self).fmt(f)
+    }
+}
+
+impl FromStr for Precision {
+    type Err = DeviceError;
+
+    fn from_str(text: &str) -> Result<Precision, DeviceError> {
+        match text.parse() {
+            Ok(PrecisionChoice::Fp32) => Ok(Precision::Fp32),
+            Ok(PrecisionChoice::Bf16) => Ok(Precision::Bf16),
+            Ok(PrecisionChoice::Fp16) => Ok(Precision::Fp16),
+            Ok(PrecisionChoice::Auto) | Err(_) => Err(DeviceError::Precision(text.to_owned())),
+        }
+    }
+}
+
+/// The fastest format according to the instructions of a device.
+fn proposed(device: Device) -> Precision {
+    match device {
+        Device::Cuda(number) => match Gpu::look(number) {
+            Some(gpu) if !gpu.computes_bf16() => Precision::Fp16,
+            _ => Precision::Bf16,
+        },
+        _ if libtorch::fast_bf16() => Precision::Bf16,
+        _ => Precision::Fp32,
+    }
+}
+
+/// The proposed format, unless a measurement shows that fp32 is clearly faster: then there are instructions, but they
+/// are emulated. A measurement that fails changes nothing; what is wrong shows when the network is used.
+fn confirmed(proposed: Precision, device: Device) -> Precision {
+    const CLEARLY: f64 = 1.25;
+    static SLOW_ON_CPU: OnceLock<bool> = OnceLock::new();
+    static SLOW_ON_GPU: OnceLock<bool> = OnceLock::new();
+    if proposed == Precision::Fp32 {
+        return proposed;
+    }
+    let is_slow = || {
+        let [exact, half] = [Precision::Fp32, proposed].map(|precision| batch_time(device, precision));
+        matches!((exact, half), (Some(exact), Some(half)) if half.as_secs_f64() > CLEARLY * exact.as_secs_f64())
+    };
+    let known = if device.is_cuda() { &SLOW_ON_GPU } else { &SLOW_ON_CPU };
+    if *known.get_or_init(is_slow) {
+        Precision::Fp32
+    } else {
+        proposed
+    }
+}
+
+/// The shortest of a few calls of a middle-sized network.
+fn batch_time(device: Device, precision: Precision) -> Option<Duration> {
+    const CALLS: usize = 4;
+    let options = PredictorOptions {
+        device: DeviceChoice::from(device),
+        precision,
+        ..PredictorOptions::default()
+    };
+    let weights = Weights::random(&NetworkConfig::new(4, 64), 1).ok()?;
+    let mut predictor = TorchPredictor::new(&weights, options).ok()?;
+    let inputs = random_inputs(predictor.new_batch(Size::square(9).ok()?), 8, 1);
+    let mut out = Predictions::default();
+    let mut call = || {
+        let start = Instant::now();
+        predictor.predict(&inputs, &mut out).ok()?;
+        Some(start.elapsed())
+    };
+    call()?;
+    (0..CALLS).filter_map(|_| call()).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for precision in [Precision::Fp32, Precision::Bf16, Precision::Fp16] {
+            assert_eq!(precision.to_string().parse(), Ok(precision));
+        }
+        for wrong in ["auto", "float", ""] {
+            assert!(wrong.parse::<Precision>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn automatic_formats_are_those_that_the_device_is_fast_at() {
+        let (auto, cpu) = (PrecisionChoice::Auto, DeviceChoice::Cpu);
+        let expected = if libtorch::fast_bf16() {
+            Precision::Bf16
+        } else {
+            Precision::Fp32
+        };
+        assert_eq!(Precision::for_prediction(auto, cpu), Ok(expected));
+        assert_eq!(Precision::for_training(auto, Device::Cpu, 48), expected);
+        assert_eq!(Precision::for_training(auto, Device::Cpu, 32), Precision::Fp32);
+        assert_eq!(Precision::for_training(auto, Device::Cuda(0), 8), Precision::Bf16);
+        for precision in [Precision::Fp32, Precision::Bf16] {
+            let choice = PrecisionChoice::from(precision);
+            assert_eq!(Precision::for_prediction(choice, cpu), Ok(precision));
+            assert_eq!(Precision::for_training(choice, Device::Cpu, 32), precision);
+        }
+    }
+
+    #[test]
+    fn fp16_is_refused_on_a_cpu_and_never_trained_in() {
+        let fp16 = PrecisionChoice::Fp16;
+        let refused = Precision::for_prediction(fp16, DeviceChoice::Cpu);
+        assert_eq!(refused, Err(DeviceError::Fp16OnCpu));
+        for device in [Device::Cpu, Device::Cuda(0)] {
+            assert_ne!(Precision::for_training(fp16, device, 96), Precision::Fp16);
+        }
+    }
+
+    #[test]
+    fn both_formats_can_be_measured() {
+        crate::limit_threads();
+        for precision in [Precision::Fp32, Precision::Bf16] {
+            assert!(batch_time(Device::Cpu, precision) > Some(Duration::ZERO), "{precision}");
+        }
+    }
+}
