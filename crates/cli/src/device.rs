@@ -1,5 +1,8 @@
 //! Which device and number format do networks run with? `--device` and `--dtype`.
 
+#[cfg(feature = "torch")]
+use std::sync::Once;
+
 use tengen_model::{Devices, PrecisionChoice};
 #[cfg(feature = "torch")]
 use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
@@ -42,6 +45,17 @@ impl DeviceArgs {
         })
     }
 
+    /// Says what networks run on, unless that has been said.
+    ///
+    /// # Errors
+    /// As [`DeviceArgs::predictor_options`].
+    pub(crate) fn announce(self) -> anyhow::Result<()> {
+        static SAID: Once = Once::new();
+        let words = self.in_words()?;
+        SAID.call_once(|| output::say(format!("device {words}")));
+        Ok(())
+    }
+
     /// What networks run on, for people: `cuda:0 NVIDIA H100 · bf16`.
     ///
     /// # Errors
@@ -68,21 +82,23 @@ impl DeviceArgs {
         Ok(())
     }
 
-    /// Checks the one device of a command, and says what networks run on.
+    /// Checks the one device of a command.
     ///
     /// # Errors
     /// If several devices are named, the device cannot be used, or it cannot compute in this format.
-    pub(crate) fn announce_one(self) -> anyhow::Result<()> {
+    pub(crate) fn check(self) -> anyhow::Result<()> {
         self.check_one()?;
         #[cfg(feature = "torch")]
-        output::say(format!("device {}", self.in_words()?));
+        if self.device.is_some() || self.dtype.is_some() {
+            self.predictor_options()?;
+        }
         Ok(())
     }
 
     /// The name of the number format that networks run in on this machine.
     ///
     /// # Errors
-    /// As [`DeviceArgs::announce_one`].
+    /// As [`DeviceArgs::check`].
     pub(crate) fn dtype_name(self) -> anyhow::Result<String> {
         #[cfg(feature = "torch")]
         return Ok(self.predictor_options()?.precision.to_string());

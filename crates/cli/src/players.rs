@@ -29,7 +29,7 @@ impl Loader {
     /// # Errors
     /// If that device cannot be used, before any other work is done.
     pub(crate) fn new(device: &DeviceArgs, rules: Rules) -> anyhow::Result<Loader> {
-        device.announce_one()?;
+        device.check()?;
         Ok(Loader { device: *device, rules })
     }
 
@@ -94,6 +94,7 @@ impl Loader {
 
     #[cfg(feature = "torch")]
     fn build(&self, name: &str, model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
+        self.device.announce()?;
         let options = self.device.predictor_options()?;
         Ok(tengen_network::on_all_cores(name, &model.weights, options)?)
     }

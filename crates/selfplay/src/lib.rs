@@ -35,7 +35,7 @@ mod setup;
 mod snapshot;
 mod worker;
 
-pub use bench::{SelfPlayBench, SelfPlayBenchReport, bench_selfplay, games_without_network};
+pub use bench::{SelfPlayBench, SelfPlayBenchReport, bench_config, bench_selfplay, games_without_network};
 pub use config::{BoardShare, BookShare, KomiConfig, OpeningConfig, SelfPlayConfig};
 pub use counters::{CounterValues, Counters};
 pub use error::GeneratorError;

@@ -1,9 +1,13 @@
 //! `tengen doctor`: measures this machine and gives advice.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use serde_json::json;
 
-use tengen_doctor::{Comparison, Machine, Torch};
+use tengen_doctor::{Comparison, Machine, Torch, Tuning};
 use tengen_model::Devices;
+use tengen_run::RunConfig;
 
 use crate::{arguments, output};
 
@@ -12,28 +16,58 @@ use crate::{arguments, output};
 /// Prints what it found, a table of network evaluations per second for two networks by batch size, and advice. Takes a
 /// few seconds. With --device cuda, it also compares the GPU with the CPU: copies, input planes, predictions in each
 /// number format, and training. If anything differs by more than rounding, it says so and exits with 1.
+///
+/// With --tune CONFIG, it looks for the settings of that run that suit this machine instead: number format, workers,
+/// groups, and games of a group, by playing with the run's network. It prints what it measured and the settings as TOML.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen doctor
   tengen doctor --device cuda
+  tengen doctor --tune configs/9x9.toml
   tengen doctor --seconds 20 --json")]
 pub(crate) struct Args {
-    /// How long to measure in total, in seconds
-    #[arg(long, default_value = "4", value_parser = arguments::seconds)]
-    seconds: f64,
-    /// The device to test: cuda compares the first GPU with the CPU, cuda:0,cuda:1 the first two
-    #[arg(long, value_name = "DEVICE", default_value_t)]
-    device: Devices,
+    /// How long to measure in total, in seconds [default: 4; with --tune 30]
+    #[arg(long, value_parser = arguments::seconds)]
+    seconds: Option<f64>,
+    /// The device to test: cuda compares the first GPU with the CPU, cuda:0,cuda:1 the first two [default: cpu; with
+    /// --tune inference.device of the configuration]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Devices>,
+    /// Find settings for the run with this configuration
+    #[arg(long, value_name = "CONFIG")]
+    tune: Option<PathBuf>,
+    /// Override a value of that configuration; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "tune")]
+    overrides: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Inspects and measures the machine.
+/// Finds settings for a run.
+fn tune(args: &Args, path: &Path) -> anyhow::Result<()> {
+    let config = RunConfig::load(path, &args.overrides)?;
+    let devices = args.device.unwrap_or(config.inference.device);
+    let line = output::spinner("{spinner} measuring {wide_msg}");
+    line.enable_steady_tick(Duration::from_millis(200));
+    let progress = |what: &str| line.set_message(what.to_owned());
+    let tuning = Tuning::find(&config, devices, args.seconds.unwrap_or(30.0), &progress)?;
+    line.finish_and_clear();
+    if args.json {
+        return output::json(&tuning);
+    }
+    tuning.lines().into_iter().for_each(output::result);
+    Ok(())
+}
+
+/// Inspects and measures the machine, or finds settings for a run.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(path) = &args.tune {
+        return tune(&args, path);
+    }
     let machine = Machine::look();
-    let torch = Torch::measure(args.seconds)?;
-    let comparison = Comparison::of(args.device);
+    let torch = Torch::measure(args.seconds.unwrap_or(4.0))?;
+    let comparison = Comparison::of(args.device.unwrap_or_default());
     let mut advice = machine.advice();
     advice.extend(torch.advice(comparison.failed() == 0));
     advice.extend(tengen_store::orphaned_scratch_folders().iter().map(|orphan| {

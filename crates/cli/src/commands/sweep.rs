@@ -66,7 +66,7 @@ pub(crate) struct Args {
 
 /// Trains, rates and compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    args.device.announce_one()?;
+    args.device.check()?;
     let plan = Plan::load(&args.file)?;
     let folder = args
         .out

@@ -1,5 +1,8 @@
 //! Runs `tengen bench` and `tengen doctor` and checks that they measure something, but not how much.
 
+#[cfg(feature = "torch")]
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::common::tengen;
@@ -94,6 +97,32 @@ fn doctor_describes_the_machine() {
         assert!(report["torch"]["path"].as_str().unwrap().contains("libtorch_cpu"));
         positive(&report["torch"]["measured"][0], &["evaluations_per_second", "batch"]);
     }
+}
+
+#[cfg(feature = "torch")]
+#[test]
+fn doctor_finds_settings_for_a_run() {
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let config = config.to_str().unwrap();
+    let tune = [
+        "doctor",
+        "--tune",
+        config,
+        "--set",
+        "network.blocks=1",
+        "--seconds",
+        "0.2",
+    ];
+    let report = tengen(&[&tune[..], &["--json"]].concat()).json();
+    positive(
+        &report["chosen"],
+        &["workers", "groups", "games", "evaluations_per_second"],
+    );
+    positive(&report, &["steps_per_second", "steps_wanted"]);
+    let text = tengen(&tune).stdout;
+    assert!(text.contains("[loop]\nworkers = "), "{text}");
+    tengen(&["doctor", "--tune", "no/such.toml"]).refuses(1, "no/such.toml");
+    tengen(&["doctor", "--set", "network.blocks=1"]).refuses(2, "--tune");
 }
 
 #[test]

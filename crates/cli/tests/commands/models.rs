@@ -88,7 +88,9 @@ fn a_model_trained_under_other_rules_plays_with_a_warning() {
     let lines = "kata-set-rules aga\ntengen-warnings\nboardsize 4\nkomi 20\nkomi 17\ntengen-warnings\nshowboard\n";
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let answer = crate::common::answer(child.wait_with_output().unwrap());
-    let said: Vec<&str> = answer.stderr.lines().collect();
+    let mut lines = answer.stderr.lines();
+    assert!(lines.next().is_some_and(|line| line.starts_with("device cpu ")));
+    let said: Vec<&str> = lines.collect();
     assert!(
         said[0].contains("trained under aga but plays under tromp_taylor here"),
         "{said:?}"

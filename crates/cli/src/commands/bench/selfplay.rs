@@ -8,7 +8,7 @@ use tengen_model::{Devices, NetworkConfig, PrecisionChoice, Weights};
 use tengen_network::{DeviceChoice, gpu_servers};
 use tengen_rules::Size;
 use tengen_search::{PredictionServer, ServerStats, SimulatedDevice};
-use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_selfplay};
+use tengen_selfplay::{PredictorFactory, SelfPlayBench, bench_config, bench_selfplay};
 
 use super::{Common, Figures};
 use crate::device::DeviceArgs;
@@ -96,11 +96,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         Place::Simulated(devices) => Predictors::simulated(devices)?,
     };
     let bench = SelfPlayBench {
-        size: args.size,
+        config: bench_config(args.size, args.games),
         visits: args.visits,
         threads: args.threads as usize,
         groups_per_thread: args.groups as usize,
-        games_per_group: args.games,
         duration: Duration::from_secs_f64(args.common.seconds),
         seed: args.common.seed,
     };

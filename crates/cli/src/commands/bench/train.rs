@@ -1,15 +1,13 @@
 //! `tengen bench train`: training steps on games played without a network.
 
-use anyhow::Context;
+use std::time::Duration;
 
-use tengen_encoding::TrainingBatch;
+use tengen_doctor::TrainingSpeed;
 use tengen_model::NetworkConfig;
 use tengen_rules::Size;
-use tengen_samples::{SampleConfig, SampleSource, SymmetryMode};
-use tengen_selfplay::games_without_network;
-use tengen_trainer::{Trainer, TrainerConfig};
+use tengen_trainer::TrainerConfig;
 
-use super::{Common, Figures, GAME_VISITS};
+use super::{Common, Figures};
 use crate::device::DeviceArgs;
 use crate::{arguments, output};
 
@@ -41,54 +39,28 @@ pub(crate) struct Args {
     common: Common,
 }
 
-/// Batches drawn beforehand and used in turn.
-const BATCHES: u64 = 8;
-
-/// Number of games that the batches are drawn from.
-const GAMES: u32 = 32;
-
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.device.predictor_options()?;
-    let batches = batches(&args)?;
     let config = TrainerConfig {
         batch: args.batch as usize,
         precision: options.precision.into(),
         threads: args.threads as usize,
         ..TrainerConfig::default()
     };
-    let mut trainer = Trainer::new(&args.network, config, options.device, args.common.seed)?;
-    // The first step selects kernels and allocates memory.
-    let mut losses = trainer.step(&batches[0])?;
-    let watch = args.common.start();
-    let mut steps = 0;
-    while !watch.over() {
-        losses = trainer.step(&batches[steps % batches.len()])?;
-        steps += 1;
-    }
+    let (device, duration) = (options.device, Duration::from_secs_f64(args.common.seconds));
+    let speed = TrainingSpeed::measure(&args.network, &config, device, args.size, duration, args.common.seed)?;
     let workload = format!(
         "training {} {}, batch {}, {}, {}",
         args.network,
         args.size,
         args.batch,
         output::counted(u64::from(args.threads), "thread"),
-        tengen_network::in_words(&[options.device], trainer.precision()),
+        tengen_network::in_words(&[device], speed.precision),
     );
-    Figures::new(workload, watch.elapsed())
-        .rate("positions_per_second", steps as f64 * f64::from(args.batch))
-        .rate("steps_per_second", steps as f64)
+    Figures::new(workload, speed.seconds)
+        .rate("positions_per_second", speed.steps as f64 * f64::from(args.batch))
+        .rate("steps_per_second", speed.steps as f64)
         .value("mean_batch", f64::from(args.batch))
-        .value("last_loss", losses.total)
+        .value("last_loss", speed.last_loss)
         .print(args.common.json)
-}
-
-/// Batches of sample games.
-fn batches(args: &Args) -> anyhow::Result<Vec<TrainingBatch>> {
-    let games = games_without_network(args.size, GAMES, GAME_VISITS, args.common.seed)?;
-    let mut source = SampleSource::new(SampleConfig::default());
-    source.add_games("bench", &games)?;
-    let draw = |number| source.draw(args.batch as usize, args.common.seed + number, SymmetryMode::Canonical);
-    (0..BATCHES)
-        .map(draw)
-        .collect::<Option<_>>()
-        .context("the sample games have no positions to train on")
 }

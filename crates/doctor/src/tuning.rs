@@ -1,0 +1,363 @@
+//! Which settings of a run suit this machine? Measures self-play and training with the run's own network.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use tengen_model::{Devices, PrecisionChoice, Weights};
+use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words, on_devices};
+use tengen_report::thousands;
+use tengen_rules::Size;
+use tengen_run::RunConfig;
+use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay};
+
+use crate::training::TrainingSpeed;
+
+/// Fewer games at a time, or fewer threads, are chosen if they cost no more than this share of the best rate: their
+/// games are fresher, and they need less memory.
+const AS_GOOD: f64 = 0.95;
+
+/// Settings of self-play that were tried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// Number format of the predictions.
+    pub precision: Precision,
+    /// `loop.workers`.
+    pub workers: usize,
+    /// `loop.groups_per_worker`.
+    pub groups: usize,
+    /// `selfplay.games_per_group`.
+    pub games: u32,
+    /// Evaluations of the network per second, all workers together.
+    pub evaluations_per_second: f64,
+    /// Positions played per second, in all searches.
+    pub positions_per_second: f64,
+}
+
+impl Trial {
+    /// Games at a time.
+    fn in_flight(&self) -> u64 {
+        (self.workers * self.groups) as u64 * u64::from(self.games)
+    }
+
+    fn row(&self) -> String {
+        format!(
+            "{:<6} {:>7} {:>6} {:>6} {:>14} {:>14}",
+            self.precision,
+            self.workers,
+            self.groups,
+            self.games,
+            thousands(self.evaluations_per_second.round() as u64),
+            thousands(self.positions_per_second.round() as u64),
+        )
+    }
+}
+
+/// The settings found for a run, and what they were found by.
+#[derive(Debug, Serialize)]
+pub struct Tuning {
+    /// What networks were computed on.
+    device: String,
+    /// The network and the board: the largest of the run.
+    workload: String,
+    /// Everything that was tried, in the order in which it was.
+    trials: Vec<Trial>,
+    /// The settings to use.
+    chosen: Trial,
+    /// Training steps per second with nothing else running.
+    steps_per_second: f64,
+    /// Training steps that each second of self-play asks for (`loop.reuse`).
+    steps_wanted: f64,
+    /// MiB of memory that the evaluation caches take when they are full.
+    cache_mib: u64,
+    /// Whether networks run on GPUs, beside which the trainer's thread costs little.
+    on_gpu: bool,
+}
+
+/// Measures one setting after another.
+struct Bench<'a> {
+    config: &'a RunConfig,
+    weights: Weights,
+    size: Size,
+    devices: Vec<DeviceChoice>,
+    duration: Duration,
+    trials: Vec<Trial>,
+    progress: &'a dyn Fn(&str),
+}
+
+impl Tuning {
+    /// Looks for settings of a run on these devices for about this many seconds. `progress` hears what is measured.
+    ///
+    /// # Errors
+    /// If a device cannot be used, or a network fails on it.
+    pub fn find(config: &RunConfig, devices: Devices, seconds: f64, progress: &dyn Fn(&str)) -> anyhow::Result<Tuning> {
+        let devices = DeviceChoice::all_of(devices);
+        let on_gpu = devices[0].resolve()?.is_cuda();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let plan = Plan::new(on_gpu, cores, devices.len());
+        let size = largest(config)?;
+        let mut bench = Bench {
+            config,
+            weights: Weights::random(&config.network, config.seed)?,
+            size,
+            devices,
+            duration: Duration::from_secs_f64(seconds / (plan.most_trials() + 1) as f64),
+            trials: Vec::new(),
+            progress,
+        };
+        let chosen = bench.search(&plan)?;
+        progress("training");
+        let (network, device) = (&config.network, bench.devices[0]);
+        let training = TrainingSpeed::measure(network, &config.training, device, size, bench.duration, config.seed)?;
+        let samples = chosen.positions_per_second * config.loop_config.reuse;
+        Ok(Tuning {
+            device: in_words(&bench.devices, chosen.precision),
+            workload: format!("{} on {size}, {} visits", network.name(), config.selfplay.search.visits),
+            trials: bench.trials,
+            chosen,
+            steps_per_second: training.steps_per_second(),
+            steps_wanted: samples / config.training.batch as f64,
+            cache_mib: (chosen.workers * chosen.groups) as u64 * u64::from(config.selfplay.cache_mib),
+            on_gpu,
+        })
+    }
+
+    /// The findings as lines of text, the settings as TOML.
+    pub fn lines(&self) -> Vec<String> {
+        let chosen = &self.chosen;
+        let head = format!(
+            "{:<6} {:>7} {:>6} {:>6} {:>14} {:>14}",
+            "dtype", "workers", "groups", "games", "evaluations/s", "positions/s"
+        );
+        let mut lines = vec![
+            format!("device {}", self.device),
+            self.workload.clone(),
+            String::new(),
+            head,
+        ];
+        lines.extend(self.trials.iter().map(Trial::row));
+        lines.extend([
+            String::new(),
+            "# The fastest settings; of those within 5% of them, the ones with the fewest games at a time, which are \
+             fresher."
+                .to_owned(),
+            format!("# {} games are played at a time.", thousands(chosen.in_flight())),
+            format!("# Full evaluation caches take {} MiB.", thousands(self.cache_mib)),
+            "[inference]".to_owned(),
+            format!("dtype = \"{}\"", chosen.precision),
+            "[selfplay]".to_owned(),
+            format!("games_per_group = {}", chosen.games),
+            "[loop]".to_owned(),
+            format!("workers = {}", chosen.workers),
+            format!("groups_per_worker = {}", chosen.groups),
+            String::new(),
+            self.about_training(),
+        ]);
+        lines
+    }
+
+    /// Whether the trainer keeps up with self-play.
+    fn about_training(&self) -> String {
+        let (able, wanted) = (self.steps_per_second, self.steps_wanted);
+        let rates =
+            format!("Training makes {able:.1} steps/s alone; this self-play asks for {wanted:.1} (loop.reuse).");
+        let share = wanted / able;
+        if self.on_gpu && share > 1.0 {
+            return format!("{rates} Self-play waits for it: lower loop.reuse or raise training.batch.");
+        }
+        if self.on_gpu {
+            return format!("{rates} It keeps up.");
+        }
+        // One core trains at `able`, while all cores play at the measured rate.
+        let cores = self.chosen.workers as f64;
+        let training = share / (share + cores) * 100.0;
+        format!("{rates} About {training:.0}% of the processor time of a run is training.")
+    }
+}
+
+impl Bench<'_> {
+    /// Tries the number formats, then games per group, then groups, then workers, each with the best found so far.
+    fn search(&mut self, plan: &Plan) -> anyhow::Result<Trial> {
+        let mut formats = vec![Precision::for_prediction(PrecisionChoice::Auto, self.devices[0])?];
+        if formats[0] != Precision::Fp32 {
+            formats.push(Precision::Fp32);
+        }
+        let start = (plan.workers[0], plan.groups[0], self.config.selfplay.games_per_group);
+        let (workers, groups, games) = start;
+        let mut best = self.best(formats.into_iter().map(|precision| (precision, workers, groups, games)))?;
+        let format = best.precision;
+        best = self.best(plan.games.iter().map(|&games| (format, workers, groups, games)))?;
+        let games = best.games;
+        best = self.best(plan.groups.iter().map(|&groups| (format, workers, groups, games)))?;
+        let groups = best.groups;
+        self.best(plan.workers.iter().map(|&workers| (format, workers, groups, games)))
+    }
+
+    /// The best of some settings, of which those tried before are not tried again.
+    fn best(&mut self, settings: impl Iterator<Item = (Precision, usize, usize, u32)>) -> anyhow::Result<Trial> {
+        let mut found = Vec::new();
+        for (precision, workers, groups, games) in settings {
+            let same = |trial: &&Trial| {
+                (trial.precision, trial.workers, trial.groups, trial.games) == (precision, workers, groups, games)
+            };
+            let known = self.trials.iter().find(same).copied();
+            found.push(match known {
+                Some(trial) => trial,
+                None => self.measure(precision, workers, groups, games)?,
+            });
+        }
+        fastest(&found).context("nothing was measured")
+    }
+
+    fn measure(&mut self, precision: Precision, workers: usize, groups: usize, games: u32) -> anyhow::Result<Trial> {
+        (self.progress)(&format!(
+            "self-play in {precision}, {workers} workers of {groups} groups of {games} games"
+        ));
+        let options = PredictorOptions {
+            device: self.devices[0],
+            precision,
+            ..PredictorOptions::default()
+        };
+        let factory = on_devices("random weights", &self.weights, options, &self.devices)?;
+        let bench = SelfPlayBench {
+            config: SelfPlayConfig {
+                boards: vec![BoardShare::always(self.size.to_string(), 1.0)],
+                games_per_group: games,
+                ..self.config.selfplay.clone()
+            },
+            visits: self.config.selfplay.search.visits,
+            threads: workers,
+            groups_per_thread: groups,
+            duration: self.duration,
+            seed: self.config.seed,
+        };
+        let report = bench_selfplay(&bench, &(Arc::new(factory) as _), || ())?;
+        let trial = Trial {
+            precision,
+            workers,
+            groups,
+            games,
+            evaluations_per_second: report.counts.evaluations as f64 / report.seconds,
+            positions_per_second: report.counts.plies as f64 / report.seconds,
+        };
+        self.trials.push(trial);
+        Ok(trial)
+    }
+}
+
+/// What is tried.
+struct Plan {
+    workers: Vec<usize>,
+    groups: Vec<usize>,
+    games: Vec<u32>,
+}
+
+impl Plan {
+    /// On a CPU, a worker for each core; on GPUs, a few for each, which share it.
+    fn new(on_gpu: bool, cores: usize, gpus: usize) -> Plan {
+        if !on_gpu {
+            return Plan {
+                workers: vec![cores],
+                groups: vec![1],
+                games: vec![16, 32, 64, 128, 256],
+            };
+        }
+        let mut workers: Vec<usize> = [4, 2, 8, 16]
+            .iter()
+            .map(|each| (each * gpus).min(cores.max(gpus)))
+            .collect();
+        workers.dedup();
+        Plan {
+            workers,
+            groups: vec![2, 1, 3],
+            games: vec![64, 128, 256, 512, 1024],
+        }
+    }
+
+    /// The number of trials: two formats for one of the settings of the first kind, the others once.
+    fn most_trials(&self) -> usize {
+        2 + self.games.len() + self.groups.len() - 1 + self.workers.len() - 1
+    }
+}
+
+/// Of the trials that are about as fast as the fastest one, that with the fewest games at a time.
+fn fastest(trials: &[Trial]) -> Option<Trial> {
+    let most = trials
+        .iter()
+        .map(|trial| trial.positions_per_second)
+        .fold(0.0, f64::max);
+    let good = trials
+        .iter()
+        .filter(|trial| trial.positions_per_second >= AS_GOOD * most);
+    good.min_by_key(|trial| trial.in_flight()).copied()
+}
+
+/// The largest board of a run.
+fn largest(config: &RunConfig) -> anyhow::Result<Size> {
+    let sizes = config.sizes()?;
+    sizes
+        .into_iter()
+        .max_by_key(|size| size.area())
+        .context("the configuration has no board")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(games: u32, rate: f64) -> Trial {
+        Trial {
+            precision: Precision::Bf16,
+            workers: 2,
+            groups: 1,
+            games,
+            evaluations_per_second: 8.0 * rate,
+            positions_per_second: rate,
+        }
+    }
+
+    #[test]
+    fn fewer_games_win_unless_they_are_clearly_slower() {
+        let trials = [trial(16, 800.0), trial(32, 960.0), trial(64, 1000.0), trial(128, 990.0)];
+        assert_eq!(fastest(&trials).map(|trial| trial.games), Some(32));
+        assert_eq!(
+            fastest(&[trial(16, 100.0), trial(64, 1000.0)]).map(|trial| trial.games),
+            Some(64)
+        );
+        assert_eq!(fastest(&[]), None);
+    }
+
+    #[test]
+    fn every_gpu_has_a_worker_and_no_core_two() {
+        for (cores, gpus) in [(1, 1), (2, 1), (4, 2), (16, 1), (2, 4)] {
+            let plan = Plan::new(true, cores, gpus);
+            assert!(
+                plan.workers
+                    .iter()
+                    .all(|&workers| workers >= gpus && workers <= cores.max(gpus))
+            );
+        }
+        assert_eq!(Plan::new(false, 8, 1).workers, [8]);
+    }
+
+    #[test]
+    fn settings_of_a_small_run_are_found() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        let settings = ["network.blocks=1", "network.channels=8", "training.batch=16"].map(str::to_owned);
+        let config = RunConfig::load(&path, &settings).expect("a configuration");
+        let tuning = Tuning::find(&config, Devices::Cpu, 0.05, &|_| ()).expect("the CPU");
+        assert!(
+            tuning.trials.contains(&tuning.chosen) && tuning.trials.len() >= 5,
+            "{tuning:?}"
+        );
+        let text = tuning.lines().join("\n");
+        let toml = text.split_once("[inference]").expect("settings").1;
+        assert!(
+            toml.contains(&format!("games_per_group = {}", tuning.chosen.games)),
+            "{text}"
+        );
+        assert!(tuning.steps_per_second > 0.0 && tuning.steps_wanted > 0.0);
+    }
+}
