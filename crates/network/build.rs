@@ -1,5 +1,7 @@
 //! Builds the shim for fused layers and lets this package's tests find libtorch where the build found it.
 
+use std::path::Path;
+
 fn main() {
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     println!("cargo:rerun-if-changed=shim");
@@ -24,4 +26,36 @@ fn main() {
             "shim/stream.cpp",
         ])
         .compile("tengen_fused");
+    build_graphs(&libtorch);
+}
+
+/// Builds `graph.so`, which this package carries. Without CUDA's headers it is empty, and nothing is recorded.
+fn build_graphs(libtorch: &str) {
+    let folder = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    let library = Path::new(&folder).join("graph.so");
+    std::fs::write(&library, []).expect("the output folder can be written");
+    let cuda = Path::new(libtorch).join("../nvidia/cu13/include");
+    if !cuda.join("crt/host_defines.h").exists() {
+        println!(
+            "cargo:warning=no CUDA headers in {}: GPUs launch every kernel separately",
+            cuda.display()
+        );
+        return;
+    }
+    let include = |folder: &Path| format!("-I{}", folder.display());
+    let mut compiler = cc::Build::new().cpp(true).std("c++17").get_compiler().to_command();
+    compiler
+        .args([
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            "-w",
+            "shim/graph.cpp",
+            "-o",
+        ])
+        .arg(&library)
+        .args([include(&Path::new(libtorch).join("include")), include(&cuda)]);
+    let built = compiler.status().is_ok_and(|status| status.success());
+    assert!(built, "cannot build shim/graph.cpp: {compiler:?}");
 }

@@ -125,7 +125,14 @@ impl Torch {
             "emulates bf16"
         };
         let cuda = match &info.cuda_problem {
-            None => counted(info.gpus as u64, "GPU"),
+            None => {
+                let graphs = info.graphs_problem.as_ref();
+                let launches = graphs.map_or_else(
+                    || "whole batches in one launch".to_owned(),
+                    |problem| format!("every kernel launched separately: {problem}"),
+                );
+                format!("{}; {launches}", counted(info.gpus as u64, "GPU"))
+            }
             Some(problem) => format!("none: {problem}"),
         };
         let mut lines = vec![

@@ -37,6 +37,11 @@ int tengen_finish_stream(int64_t device_index) {
   return succeeds([&] { wait_for_stream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))); });
 }
 
+// Copies a tensor in pinned memory to a GPU, without waiting.
+int tengen_copy_into(const at::Tensor *from, const at::Tensor *to) {
+  return succeeds([&] { to->copy_(*from, /*non_blocking=*/true); });
+}
+
 // The tensor's copy in pinned memory of the CPU, complete, without waiting for other streams.
 at::Tensor *tengen_read_back(const at::Tensor *tensor) {
   return guarded([&] {

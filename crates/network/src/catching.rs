@@ -48,14 +48,21 @@ fn of_libtorch(payload: &(dyn Any + Send)) -> Option<LibtorchError> {
     // tch unwraps a `TchError::Torch`, which is shown as Rust code, with `\n` for the end of a line.
     let (_, message) = text.split_once("Torch(\"").or(own.map(|own| ("", own)))?;
     let end = ["\\n", "\n", "\")"].iter().filter_map(|end| message.find(end)).min();
-    let line = &message[..end.unwrap_or(message.len())];
-    // What follows the second sentence about memory is for programs in Python.
-    let sentences: Vec<&str> = line.split(". ").take(2).collect();
-    let line = sentences.join(". ").trim_end_matches('.').to_owned();
-    Some(match line.contains("out of memory") {
-        true => LibtorchError::OutOfMemory(line),
-        false => LibtorchError::Failed(line),
-    })
+    Some(LibtorchError::new(&message[..end.unwrap_or(message.len())]))
+}
+
+impl LibtorchError {
+    /// The error with this message, of which the first line counts.
+    pub(crate) fn new(message: &str) -> LibtorchError {
+        let line = message.lines().next().unwrap_or_default();
+        // What follows the second sentence about memory is for programs in Python.
+        let sentences: Vec<&str> = line.split(". ").take(2).collect();
+        let line = sentences.join(". ").trim_end_matches('.').to_owned();
+        match line.contains("out of memory") {
+            true => LibtorchError::OutOfMemory(line),
+            false => LibtorchError::Failed(line),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use tch::Device;
 
 use tengen_model::Devices;
 
+use crate::graph::Graph;
 use crate::libtorch;
 use crate::stream::{self, Work};
 
@@ -187,6 +188,8 @@ pub struct LibtorchInfo {
     pub gpus: u32,
     /// Why CUDA cannot be used; `None` if it can.
     pub cuda_problem: Option<String>,
+    /// Why batches are not launched as CUDA graphs; `None` if they are.
+    pub graphs_problem: Option<String>,
 }
 
 impl LibtorchInfo {
@@ -205,6 +208,10 @@ impl LibtorchInfo {
                 u32::try_from(tch::Cuda::device_count()).unwrap_or(0)
             } else {
                 0
+            },
+            graphs_problem: match &problem {
+                Some(_) => Some("there is no GPU".to_owned()),
+                None => Graph::available().err().map(str::to_owned),
             },
             cuda_problem: problem.map(|problem| problem.to_string()),
         }

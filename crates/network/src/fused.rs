@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use tch::{Device, Kind, Tensor};
 
+use crate::catching::LibtorchError;
 use crate::layers::After;
 use crate::libtorch::text;
 
@@ -253,6 +254,12 @@ pub(crate) fn last_error() -> FusedError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{FAILED}{0}")]
 pub(crate) struct FusedError(String);
+
+impl From<FusedError> for LibtorchError {
+    fn from(error: FusedError) -> LibtorchError {
+        LibtorchError::new(&error.0)
+    }
+}
 
 /// How the message of a [`FusedError`] begins.
 pub(crate) const FAILED: &str = "libtorch's fused layer failed: ";

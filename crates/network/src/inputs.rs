@@ -1,12 +1,14 @@
 //! How does a batch of packed bits become tensors on a device?
 
-use ndarray::{Array1, ArrayView, Axis, Dimension};
+use ndarray::{Array1, Array4, ArrayView, Axis, Dimension};
 use tch::{Device, Kind, Tensor};
 
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
+use crate::fused::FusedError;
 use crate::precision::Precision;
+use crate::stream::copy_into;
 
 /// A batch of `B` encoded positions as tensors, on a canvas of `H` rows and `W` columns.
 #[derive(Debug)]
@@ -67,28 +69,19 @@ impl NetworkInputs {
     fn on_cpu(batch: &InputBatch, precision: Precision) -> NetworkInputs {
         let planes = on_device(batch.planes_f32_nhwc().view(), Device::Cpu);
         let planes = planes.permute([0, 3, 1, 2]).to_kind(precision.kind());
-        NetworkInputs::with_planes(batch, planes, Device::Cpu)
+        let [globals, komi] = [
+            on_device(batch.globals(), Device::Cpu),
+            on_device(batch.komi(), Device::Cpu),
+        ];
+        NetworkInputs::with_planes(batch, planes, globals, komi)
     }
 
     /// Transfers the packed bits and unpacks them on the device.
     pub(crate) fn from_bits(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
-        let (height, width) = sides(batch.canvas());
-        let (samples, area) = (batch.len() as i64, height * width);
-        let words = batch.planes().mapv(u64::cast_signed).insert_axis(Axis(3));
-        let words = on_device(words.view(), device);
-        let bit_planes = batch.plane_set().bit_planes() as i64;
-        let shifts = Tensor::arange(64, (Kind::Int64, device));
-        let bits = words.bitwise_right_shift(&shifts).bitwise_and(1);
-        let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
-        let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
-        let channels_last = Tensor::cat(&[bits, mask], 1).transpose(1, 2).contiguous();
-        let planes = channels_last
-            .view([samples, height, width, bit_planes + 1])
-            .permute([0, 3, 1, 2]);
-        NetworkInputs::with_planes(batch, planes, device)
+        PackedInputs::new(batch, device).unpack(batch, precision)
     }
 
-    fn with_planes(batch: &InputBatch, planes: Tensor, device: Device) -> NetworkInputs {
+    fn with_planes(batch: &InputBatch, planes: Tensor, globals: Tensor, komi: Tensor) -> NetworkInputs {
         let mask = (!batch.uniform()).then(|| {
             let areas: Array1<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
             let points = planes.narrow(1, batch.plane_set().bit_planes() as i64, 1).contiguous();
@@ -96,19 +89,70 @@ impl NetworkInputs {
             Mask {
                 points,
                 flat,
-                areas: on_device(areas.insert_axis(Axis(1)).view(), device),
+                areas: on_device(areas.insert_axis(Axis(1)).view(), planes.device()),
             }
         });
         NetworkInputs {
             planes,
-            globals: on_device(batch.globals(), device),
-            komi: on_device(batch.komi(), device),
+            globals,
+            komi,
             boards: Boards {
                 canvas: batch.canvas(),
                 mask,
             },
         }
     }
+}
+
+/// A batch on a device as it was transferred.
+#[derive(Debug)]
+pub(crate) struct PackedInputs {
+    /// `[B, P, W, 1]`, int64: the bits of each plane.
+    words: Tensor,
+    /// `[B, 3]`, fp32.
+    globals: Tensor,
+    /// `[B]`, fp32.
+    komi: Tensor,
+}
+
+impl PackedInputs {
+    /// Transfers a batch.
+    pub(crate) fn new(batch: &InputBatch, device: Device) -> PackedInputs {
+        PackedInputs {
+            words: on_device(words(batch).view(), device),
+            globals: on_device(batch.globals(), device),
+            komi: on_device(batch.komi(), device),
+        }
+    }
+
+    /// Transfers another batch of the same shape to the same memory of a GPU.
+    pub(crate) fn refill(&self, batch: &InputBatch) -> Result<(), FusedError> {
+        transfer(words(batch).view(), &self.words)?;
+        transfer(batch.globals(), &self.globals)?;
+        transfer(batch.komi(), &self.komi)
+    }
+
+    /// The inputs on the device. If all boards of the batch fill the canvas, nothing more is transferred.
+    pub(crate) fn unpack(&self, batch: &InputBatch, precision: Precision) -> NetworkInputs {
+        let (height, width) = sides(batch.canvas());
+        let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
+        let bit_planes = batch.plane_set().bit_planes() as i64;
+        let shifts = Tensor::arange(64, (Kind::Int64, device));
+        let bits = self.words.bitwise_right_shift(&shifts).bitwise_and(1);
+        let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
+        let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
+        let channels_last = Tensor::cat(&[bits, mask], 1).transpose(1, 2).contiguous();
+        let planes = channels_last
+            .view([samples, height, width, bit_planes + 1])
+            .permute([0, 3, 1, 2]);
+        let [globals, komi] = [&self.globals, &self.komi].map(Tensor::shallow_clone);
+        NetworkInputs::with_planes(batch, planes, globals, komi)
+    }
+}
+
+/// The bits of a batch's planes, `[B, P, W, 1]`.
+fn words(batch: &InputBatch) -> Array4<i64> {
+    batch.planes().mapv(u64::cast_signed).insert_axis(Axis(3))
 }
 
 /// `[B, H W]`, fp32: 1 on each sample's board. Computed on the device from each board's width and height to transfer
@@ -140,6 +184,12 @@ pub fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D
             .internal_pin_memory(device)
             .to_device_(device, T::KIND, true, false),
     }
+}
+
+/// Copies an array in C order into a tensor of a GPU, through pinned memory and without waiting.
+fn transfer<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D>, to: &Tensor) -> Result<(), FusedError> {
+    let tensor = Tensor::try_from(values).expect("the array is in C order");
+    copy_into(&tensor.internal_pin_memory(to.device()), to)
 }
 
 /// Height and width of a board, in this order.

@@ -1,7 +1,6 @@
 //! How does a search use the network? Through a predictor that owns folded weights on one device.
 
-use ndarray::{Array2, s};
-use tch::{Device, Kind, Tensor};
+use tch::Device;
 
 use tengen_encoding::InputBatch;
 use tengen_model::Weights;
@@ -13,10 +12,11 @@ use crate::device::{DeviceChoice, DeviceError, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
-use crate::heads::Outputs;
 use crate::inputs::NetworkInputs;
+use crate::outputs::{joined, read_each, read_joined};
 use crate::precision::Precision;
-use crate::stream::{self, Work, read_back};
+use crate::recorded::Recordings;
+use crate::stream::{self, Work};
 use crate::tower::{forward, tower};
 use crate::value::Value;
 
@@ -64,6 +64,8 @@ pub struct TorchPredictor {
     options: PredictorOptions,
     device: Device,
     method: Method,
+    /// Dropped before the layers that they refer to.
+    recordings: Recordings,
     layers: FoldedLayers,
     heads: FusedHeads,
     threads: ThreadLimit,
@@ -101,6 +103,7 @@ impl TorchPredictor {
             options,
             device,
             method,
+            recordings: Recordings::default(),
             layers,
             heads,
             threads,
@@ -119,7 +122,9 @@ impl TorchPredictor {
     /// # Errors
     /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
-        self.layers = folded(weights, self.device, self.options.precision, self.method)?;
+        let layers = folded(weights, self.device, self.options.precision, self.method)?;
+        self.recordings = Recordings::default();
+        self.layers = layers;
         self.heads = FusedHeads::new(weights);
         self.weights = weights.clone();
         Ok(())
@@ -141,15 +146,16 @@ impl TorchPredictor {
     }
 
     /// Computes the predictions for a batch, of which `tensors` is the form on the device.
-    fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), FusedError> {
+    fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), LibtorchError> {
         if inputs.uniform() && matches!(self.method, Method::Fused(_)) {
-            return self.heads.predict(&tower(&self.layers, tensors, ())?, inputs, out);
+            self.heads.predict(&tower(&self.layers, tensors, ())?, inputs, out)?;
+            return Ok(());
         }
         let outputs = forward(&self.layers, tensors, ())?;
         let value = Value::of(&outputs.margins, &tensors.komi);
         match self.device {
             Device::Cpu => read_each(&outputs, &value, out),
-            _ => read_at_once(&outputs, &value, out),
+            _ => read_joined(&joined(&outputs, &value), out),
         }
         Ok(())
     }
@@ -186,11 +192,15 @@ impl Predictor for TorchPredictor {
         out.reset_ownership(inputs.canvas());
         let failed = |error: &dyn std::error::Error| PredictError::Failed(error.to_string());
         let (device, precision) = (self.device, self.options.precision);
-        let filled = catching(|| match device {
-            Device::Cpu => self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out),
-            _ => {
-                self.padded.pad(inputs, bucket(inputs.len()));
-                self.fill(inputs, &NetworkInputs::new(&self.padded, device, precision), out)
+        let filled = catching(|| {
+            if device == Device::Cpu {
+                return self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out);
+            }
+            self.padded.pad(inputs, bucket(inputs.len()));
+            let padded = &self.padded;
+            match self.recordings.predict(&self.layers, padded, device, precision, out)? {
+                true => Ok(()),
+                false => self.fill(inputs, &NetworkInputs::new(padded, device, precision), out),
             }
         });
         filled
@@ -233,49 +243,6 @@ fn folded(
     Ok(layers)
 }
 
-/// Copies every output separately, which costs nothing on the CPU.
-fn read_each(outputs: &Outputs, value: &Value, out: &mut Predictions) {
-    let pairs = [
-        (&outputs.policy, out.policy_logits.as_slice_mut()),
-        (&outputs.ownership, out.ownership.as_slice_mut()),
-        (&value.win, out.win.as_slice_mut()),
-        (&value.loss, out.loss.as_slice_mut()),
-        (&value.margin, out.margin.as_slice_mut()),
-    ];
-    for (tensor, values) in pairs {
-        let values = values.expect("a reset array is in C order");
-        let length = values.len();
-        tensor.copy_data(values, length);
-    }
-}
-
-/// Joins all outputs on the device and copies them together, to wait for the device only once.
-fn read_at_once(outputs: &Outputs, value: &Value, out: &mut Predictions) {
-    let column = |values: &Tensor| values.unsqueeze(1);
-    let parts = [
-        outputs.policy.shallow_clone(),
-        outputs.ownership.shallow_clone(),
-        column(&value.win),
-        column(&value.loss),
-        column(&value.margin),
-    ];
-    let (batch, moves) = out.policy_logits.dim();
-    let joined = Tensor::cat(&parts, 1).to_kind(Kind::Float).narrow(0, 0, batch as i64);
-    let joined = read_back(&joined);
-    let points = moves - 1;
-    let mut values = Array2::zeros((batch, moves + points + 3));
-    let length = values.len();
-    joined.copy_data(values.as_slice_mut().expect("a new array is in C order"), length);
-    out.policy_logits.assign(&values.slice(s![.., ..moves]));
-    let ownership = out.ownership.view_mut().into_shape_with_order((batch, points));
-    ownership
-        .expect("the arrays are of one canvas")
-        .assign(&values.slice(s![.., moves..moves + points]));
-    out.win.assign(&values.column(moves + points));
-    out.loss.assign(&values.column(moves + points + 1));
-    out.margin.assign(&values.column(moves + points + 2));
-}
-
 /// Sets the logit of an off-board point, which is finite inside the network, to negative infinity.
 fn forbid_off_board(logit: &mut f32) {
     if *logit < -1e20 {
@@ -313,39 +280,6 @@ impl From<FusedError> for PredictorError {
 mod tests {
     use super::*;
     use tengen_model::NetworkConfig;
-
-    #[test]
-    fn both_ways_of_reading_outputs_agree() {
-        crate::limit_threads();
-        let number = |seed: f64, shape: [i64; 2]| {
-            let count = shape[0] * shape[1];
-            (Tensor::arange(count, (Kind::Float, Device::Cpu)) * seed)
-                .sin()
-                .view(shape)
-        };
-        let flat = |seed: f64| number(seed, [1, 3]).flatten(0, 1);
-        let outputs = Outputs {
-            policy: number(0.3, [3, 5]),
-            ownership: number(0.7, [3, 4]),
-            margins: Tensor::new(),
-            reply: None,
-            soft: None,
-            short_term: None,
-        };
-        let value = Value {
-            win: flat(1.1),
-            loss: flat(1.7),
-            margin: flat(2.3),
-        };
-        let mut each = Predictions::default();
-        each.reset(3, Size::square(2).expect("a board"));
-        each.reset_ownership(Size::square(2).expect("a board"));
-        let mut joined = each.clone();
-        read_each(&outputs, &value, &mut each);
-        read_at_once(&outputs, &value, &mut joined);
-        assert_eq!(each, joined);
-        assert!(each.margin.iter().all(|&value| value != 0.0) || each.margin[0] == 0.0);
-    }
 
     #[test]
     fn an_empty_batch_gives_empty_predictions() {

@@ -82,6 +82,12 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
         let difference = || Ok(distance(reference.as_ref()?, found.as_ref()?));
         let difference = difference().map_err(|error: &String| error.clone());
         tests.push(SelfTest::of(format!("predictions in {precision}"), difference, bound));
+        let repeated = repeated(&weights, &inputs, device, precision);
+        tests.push(SelfTest::of(
+            format!("predictions recorded as a graph and step by step, {precision}"),
+            repeated,
+            1e-4,
+        ));
         let alone = alone(&weights, &inputs, found.as_ref(), device, precision);
         tests.push(SelfTest::of(
             format!("a position alone and in a batch, {precision}"),
@@ -138,19 +144,48 @@ fn alone(
     Ok(distance(&one, &same))
 }
 
-fn predict(
-    weights: &Weights,
-    inputs: &InputBatch,
-    device: DeviceChoice,
-    precision: Precision,
-) -> Result<Predictions, String> {
+/// The largest difference between the first prediction of a batch and later ones, for which a GPU's work is recorded.
+/// Batches of other positions come between them.
+fn repeated(weights: &Weights, inputs: &InputBatch, device: DeviceChoice, precision: Precision) -> Result<f64, String> {
+    const TIMES: usize = 6;
+    let mut predictor = predictor(weights, device, precision)?;
+    let mut reversed = InputBatch::new(inputs.canvas());
+    for row in (0..inputs.len()).rev() {
+        let mut one = InputBatch::new(inputs.canvas());
+        one.copy_rows(inputs, row..row + 1);
+        reversed.append(&one);
+    }
+    let mut first = None;
+    let mut largest: f64 = 0.0;
+    for _ in 0..TIMES {
+        for batch in [inputs, &reversed] {
+            let mut out = Predictions::default();
+            predictor.predict(batch, &mut out).map_err(|error| error.to_string())?;
+            if std::ptr::eq(batch, inputs) {
+                largest = worse(largest, distance(first.get_or_insert_with(|| out.clone()), &out));
+            }
+        }
+    }
+    Ok(largest)
+}
+
+fn predictor(weights: &Weights, device: DeviceChoice, precision: Precision) -> Result<TorchPredictor, String> {
     let options = PredictorOptions {
         device,
         precision,
         engine: Engine::Plain,
         ..PredictorOptions::default()
     };
-    let mut predictor = TorchPredictor::new(weights, options).map_err(|error| error.to_string())?;
+    TorchPredictor::new(weights, options).map_err(|error| error.to_string())
+}
+
+fn predict(
+    weights: &Weights,
+    inputs: &InputBatch,
+    device: DeviceChoice,
+    precision: Precision,
+) -> Result<Predictions, String> {
+    let mut predictor = predictor(weights, device, precision)?;
     let mut out = Predictions::default();
     let done = predictor.predict(inputs, &mut out);
     done.map_err(|error| error.to_string())?;

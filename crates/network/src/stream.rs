@@ -11,6 +11,7 @@ use crate::fused::{FusedError, last_error, taken};
 unsafe extern "C" {
     fn tengen_own_stream(device: i64, urgent: c_int) -> c_int;
     fn tengen_finish_stream(device: i64) -> c_int;
+    fn tengen_copy_into(from: *const c_void, to: *const c_void) -> c_int;
     fn tengen_read_back(tensor: *const c_void) -> *mut c_void;
 }
 
@@ -45,6 +46,15 @@ pub(crate) fn finish(device: Device) -> Result<(), FusedError> {
     let Device::Cuda(index) = device else { return Ok(()) };
     // SAFETY: no pointers are passed.
     match unsafe { tengen_finish_stream(index as i64) } {
+        0 => Err(last_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Copies a tensor in pinned memory into one of a GPU, of the same shape, without waiting.
+pub(crate) fn copy_into(pinned: &Tensor, to: &Tensor) -> Result<(), FusedError> {
+    // SAFETY: both tensors outlive the call; libtorch keeps the pinned memory until it is copied.
+    match unsafe { tengen_copy_into(pinned.as_ptr().cast(), to.as_ptr().cast()) } {
         0 => Err(last_error()),
         _ => Ok(()),
     }

@@ -1,0 +1,142 @@
+//! How is work for a GPU launched in one call? It is recorded once, as a CUDA graph.
+//!
+//! The C++ side, `shim/graph.cpp`, needs libtorch's CUDA part, which may not be installed. It is a library of its own
+//! that this program carries, and loads once a GPU is used.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_NOW};
+
+use crate::catching::{LibtorchError, catching};
+
+/// The library with the C++ side; empty if it was built without CUDA's headers.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.so"));
+
+/// The functions of the library.
+struct Functions {
+    begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    end: unsafe extern "C" fn(*mut c_void) -> c_int,
+    launch: unsafe extern "C" fn(*mut c_void) -> c_int,
+    free: unsafe extern "C" fn(*mut c_void),
+    error: unsafe extern "C" fn() -> *const c_char,
+}
+
+impl Functions {
+    /// The functions, or why there are none.
+    fn get() -> Result<&'static Functions, &'static str> {
+        static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
+        let functions = FUNCTIONS.get_or_init(|| load().map_err(|error| error.to_string()));
+        functions.as_ref().map_err(String::as_str)
+    }
+
+    fn last_error(&self) -> LibtorchError {
+        // SAFETY: the text belongs to this thread until the next call, and is copied.
+        let text = unsafe { CStr::from_ptr((self.error)()) };
+        LibtorchError::new(&text.to_string_lossy())
+    }
+}
+
+/// Loads the library from memory, because the program may have been moved to another machine alone.
+fn load() -> Result<Functions, Box<dyn std::error::Error>> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    if LIBRARY.is_empty() {
+        return Err("this program was built without CUDA's headers".into());
+    }
+    let mut file = std::fs::File::from(memfd_create("tengen-graph", MemfdFlags::CLOEXEC)?);
+    file.write_all(LIBRARY)?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // SAFETY: the library has no initializers but those of the C++ library, and its functions have these signatures.
+    unsafe {
+        let library = Library::open(Some(path), RTLD_NOW)?;
+        let functions = Functions {
+            begin: *library.get(b"tengen_graph_begin\0")?,
+            end: *library.get(b"tengen_graph_end\0")?,
+            launch: *library.get(b"tengen_graph_launch\0")?,
+            free: *library.get(b"tengen_graph_free\0")?,
+            error: *library.get(b"tengen_graph_error\0")?,
+        };
+        // The functions stay valid until the program ends.
+        std::mem::forget(library);
+        Ok(functions)
+    }
+}
+
+/// Recorded work for a GPU. Tensors that it reads and writes must live as long as it does.
+pub(crate) struct Graph {
+    functions: &'static Functions,
+    recorded: *mut c_void,
+}
+
+// SAFETY: libtorch's graph may be launched and freed by any thread, one at a time, which `&mut` and ownership ensure.
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Whether work can be recorded, or why not. Call this once libtorch's CUDA part is loaded.
+    pub(crate) fn available() -> Result<(), &'static str> {
+        Functions::get().map(|_| ())
+    }
+
+    /// Records what `work` asks of the calling thread's GPU, without doing it. Its memory comes from the pool of
+    /// `other`, if given: the two must never run at the same time.
+    ///
+    /// # Errors
+    /// If this program has no graphs, the GPU cannot record this work, or `work` fails.
+    pub(crate) fn record<T>(
+        other: Option<&Graph>,
+        work: impl FnOnce() -> Result<T, LibtorchError>,
+    ) -> Result<(Graph, T), LibtorchError> {
+        let functions = Functions::get().map_err(|error| LibtorchError::Failed(error.to_owned()))?;
+        // SAFETY: `other` is a graph that lives during the call.
+        let recorded = unsafe { (functions.begin)(other.map_or(std::ptr::null_mut(), |other| other.recorded)) };
+        if recorded.is_null() {
+            return Err(functions.last_error());
+        }
+        let graph = Graph { functions, recorded };
+        let done = catching(work);
+        // SAFETY: the recording began on this thread, and ends whether or not the work succeeded.
+        let ended = unsafe { (functions.end)(recorded) } != 0;
+        let made = done??;
+        if !ended {
+            return Err(functions.last_error());
+        }
+        Ok((graph, made))
+    }
+
+    /// Asks the GPU for the recorded work.
+    pub(crate) fn launch(&mut self) -> Result<(), LibtorchError> {
+        // SAFETY: the graph is complete, as `record` has returned it.
+        match unsafe { (self.functions.launch)(self.recorded) } {
+            0 => Err(self.functions.last_error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: it was made by `begin` and is freed once.
+        unsafe { (self.functions.free)(self.recorded) }
+    }
+}
+
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Graph")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_gpu_recording_is_an_error_in_words() {
+        let outcome = Graph::record(None, || Ok(()));
+        let error = outcome.expect_err("there is no GPU in this test").to_string();
+        assert!(!error.is_empty() && !error.contains("frame #"), "{error}");
+    }
+}
