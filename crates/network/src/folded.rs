@@ -1,5 +1,8 @@
 //! The form of the network for prediction: every batch normalization is folded into the convolution before it.
 
+use std::cell::RefCell;
+use std::convert::Infallible;
+
 use tch::{Device, Kind, Tensor};
 
 use tengen_model::{ConvTensors, EPSILON, Layers, LinearTensors, TensorIndex, Weights};
@@ -59,6 +62,32 @@ pub(crate) fn fold(weights: &Weights, device: Device, kind: Kind, method: Method
         })
     };
     weights.layout().layers().try_map(conv, linear)
+}
+
+/// Overwrites layers in place with those of a network of the same shape, so that what refers to them sees the new
+/// weights.
+pub(crate) fn overwrite(layers: &FoldedLayers, new: &FoldedLayers) {
+    for (mut old, new) in tensors(layers).into_iter().zip(tensors(new)) {
+        old.copy_(&new);
+    }
+}
+
+/// All tensors of plain layers, in their order.
+fn tensors(layers: &FoldedLayers) -> Vec<Tensor> {
+    let found = RefCell::new(Vec::new());
+    let keep = |tensor: &Tensor| found.borrow_mut().push(tensor.shallow_clone());
+    let conv = |conv: &FoldedConv| {
+        if let FoldedConv::Plain { weight, bias } = conv {
+            [weight, bias].into_iter().for_each(&keep);
+        }
+        Ok::<(), Infallible>(())
+    };
+    let linear = |linear: &Linear| {
+        linear.tensors().for_each(&keep);
+        Ok(())
+    };
+    let Ok(_) = layers.try_map(conv, linear);
+    found.into_inner()
 }
 
 impl FoldedConv {

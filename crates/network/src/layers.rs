@@ -75,6 +75,11 @@ impl Linear {
         }
     }
 
+    /// The weight and, if there is one, the bias.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        [&self.weight].into_iter().chain(&self.bias)
+    }
+
     /// `[outputs, inputs]`.
     pub(crate) fn weight(&self) -> &Tensor {
         &self.weight

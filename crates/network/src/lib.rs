@@ -37,6 +37,7 @@ mod pool;
 mod precision;
 mod predictor;
 mod recorded;
+mod reused;
 mod self_test;
 mod shared;
 mod stream;

@@ -9,7 +9,7 @@ use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::catching::{LibtorchError, catching};
 use crate::device::{DeviceChoice, DeviceError, ThreadLimit};
-use crate::folded::{FoldedLayers, Method, fold};
+use crate::folded::{FoldedLayers, Method, fold, overwrite};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
 use crate::inputs::NetworkInputs;
@@ -123,8 +123,14 @@ impl TorchPredictor {
     /// When libtorch cannot pack the new weights; the old ones then stay in place.
     pub fn set_weights(&mut self, weights: &Weights) -> Result<(), PredictorError> {
         let layers = folded(weights, self.device, self.options.precision, self.method)?;
-        self.recordings = Recordings::default();
-        self.layers = layers;
+        if self.device.is_cuda() && weights.config() == self.weights.config() {
+            // What is recorded for the GPU goes on with the new weights.
+            catching(|| overwrite(&self.layers, &layers))?;
+            stream::finish(self.device)?;
+        } else {
+            self.recordings = Recordings::default();
+            self.layers = layers;
+        }
         self.heads = FusedHeads::new(weights);
         self.weights = weights.clone();
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tch::Device;
 
@@ -11,9 +11,10 @@ use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, Se
 
 use crate::device::DeviceChoice;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
+use crate::reused::{self, Reused};
 
 /// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
-static SERVERS: Mutex<BTreeMap<usize, PredictionServer>> = Mutex::new(BTreeMap::new());
+static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
 
 /// A network for any number of threads.
 ///
@@ -69,14 +70,21 @@ fn served(
     weights: &Weights,
     options: PredictorOptions,
 ) -> Result<ServedNetwork, PredictorError> {
-    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = match servers.entry(gpu) {
-        Entry::Occupied(started) => started.into_mut(),
-        Entry::Vacant(none) => none.insert(PredictionServer::start(ServerSetup::GPU)?),
-    };
+    let server = server(gpu)?;
     server.add(|| {
-        let predictor = TorchPredictor::new(weights, options)?.with_name(name);
+        let predictor = Reused::new(gpu, weights, options)?.with_name(name);
         Ok(Box::new(predictor) as Box<dyn Predictor + Send>)
+    })
+}
+
+/// The server of a GPU, started if it is the first time.
+fn server(gpu: usize) -> Result<Arc<PredictionServer>, PredictorError> {
+    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match servers.entry(gpu) {
+        Entry::Occupied(started) => started.get().clone(),
+        Entry::Vacant(none) => none
+            .insert(Arc::new(PredictionServer::start(ServerSetup::GPU)?))
+            .clone(),
     })
 }
 
@@ -101,6 +109,7 @@ pub fn on_devices(
 pub fn end_gpu_servers() {
     let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
     drop(servers);
+    reused::forget();
 }
 
 /// What the servers of this process's GPUs have done so far, by the GPU's number.

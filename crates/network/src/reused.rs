@@ -1,0 +1,148 @@
+//! What becomes of a network on a GPU that is no longer used? The next one of the same shape takes its place: weights
+//! that change every second then need neither new memory nor new recordings.
+
+use std::sync::{Mutex, PoisonError};
+
+use tengen_encoding::InputBatch;
+use tengen_model::Weights;
+use tengen_rules::Size;
+use tengen_search::{PredictError, Predictions, Predictor};
+
+use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
+
+/// Predictors that are free, with the number of their GPU, the oldest first.
+static FREE: Mutex<Vec<(usize, TorchPredictor)>> = Mutex::new(Vec::new());
+
+/// The most predictors that are kept. Self-play has two sets of weights at a time, for each thread of a GPU's server.
+const MOST: usize = 8;
+
+/// A predictor on a GPU that is free for other weights once it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reused {
+    gpu: usize,
+    /// `None` only while it is dropped.
+    predictor: Option<TorchPredictor>,
+    name: String,
+}
+
+impl Reused {
+    /// A predictor with these weights: a free one of the same shape, or a new one.
+    ///
+    /// # Errors
+    /// As [`TorchPredictor::new`].
+    pub(crate) fn new(gpu: usize, weights: &Weights, options: PredictorOptions) -> Result<Reused, PredictorError> {
+        let predictor = match take(gpu, weights, options) {
+            Some(mut free) => {
+                free.set_weights(weights)?;
+                free
+            }
+            None => TorchPredictor::new(weights, options)?,
+        };
+        Ok(Reused {
+            gpu,
+            name: predictor.name(),
+            predictor: Some(predictor),
+        })
+    }
+
+    pub(crate) fn with_name(mut self, name: &str) -> Reused {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    fn get(&self) -> Result<&TorchPredictor, PredictError> {
+        self.predictor.as_ref().ok_or_else(gone)
+    }
+}
+
+fn take(gpu: usize, weights: &Weights, options: PredictorOptions) -> Option<TorchPredictor> {
+    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |(of, predictor): &(usize, TorchPredictor)| {
+        *of == gpu && predictor.options() == options && predictor.weights().config() == weights.config()
+    };
+    let place = free.iter().rposition(fits)?;
+    Some(free.remove(place).1)
+}
+
+/// Frees the memory of all free predictors.
+pub(crate) fn forget() {
+    let free = std::mem::take(&mut *FREE.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(free);
+}
+
+fn gone() -> PredictError {
+    PredictError::Failed("the predictor has been dropped".to_owned())
+}
+
+impl Predictor for Reused {
+    fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
+        self.predictor.as_mut().ok_or_else(gone)?.predict(inputs, out)
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn new_batch(&self, canvas: Size) -> InputBatch {
+        self.get()
+            .map_or_else(|_| InputBatch::new(canvas), |predictor| predictor.new_batch(canvas))
+    }
+
+    fn preferred_batch(&self) -> usize {
+        self.get().map_or(1, TorchPredictor::preferred_batch)
+    }
+}
+
+impl Drop for Reused {
+    fn drop(&mut self) {
+        let Some(predictor) = self.predictor.take() else { return };
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push((self.gpu, predictor));
+        if free.len() > MOST {
+            let oldest = free.remove(0);
+            // Giving memory back takes a while.
+            drop(free);
+            drop(oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_model::NetworkConfig;
+
+    use super::*;
+
+    /// On the CPU, where predictors are not reused otherwise: the place of a GPU does not matter here.
+    const GPU: usize = 63;
+
+    #[test]
+    fn a_dropped_predictor_takes_other_weights_of_its_shape() {
+        crate::limit_threads();
+        let weights = |config: &NetworkConfig, seed| Weights::random(config, seed).expect("a shape");
+        let (small, large) = (NetworkConfig::new(1, 8), NetworkConfig::new(1, 16));
+        let options = PredictorOptions::default();
+        let new = |weights: &Weights| Reused::new(GPU, weights, options).expect("the CPU");
+        let free = || {
+            let free = FREE.lock().expect("no panic inside");
+            free.iter().filter(|(gpu, _)| *gpu == GPU).count()
+        };
+        let first = new(&weights(&small, 1)).with_name("first");
+        assert_eq!((first.name().as_str(), free()), ("first", 0));
+        drop(first);
+        assert_eq!(free(), 1);
+        let other_shape = new(&weights(&large, 1));
+        assert_eq!(free(), 1);
+        let second = new(&weights(&small, 2)).with_name("second");
+        assert_eq!((second.name().as_str(), free()), ("second", 0));
+        assert_eq!(second.get().expect("it is there").weights(), &weights(&small, 2));
+        drop((second, other_shape));
+        for seed in 0..2 * MOST as u64 {
+            let many: Vec<Reused> = (0..MOST + 2).map(|_| new(&weights(&small, seed))).collect();
+            drop(many);
+            assert!(free() <= MOST);
+        }
+        forget();
+        assert_eq!(free(), 0);
+    }
+}
