@@ -30,6 +30,16 @@ impl Position {
         pass_alive_area(self.size(), own, opponent, self.rules().suicide)
     }
 
+    /// The points that belong to a color at the end of the game even if it only passes from now on: its pass-alive
+    /// stones and their one-point eyes, where the opponent cannot play.
+    pub fn safe_points_of(&self, color: Color) -> PointSet {
+        let geometry = self.geometry();
+        let own = self.stones(color);
+        let held = self.pass_alive_of(color);
+        let eyes = held - geometry.adjacent(&(geometry.all - own)) - own;
+        (held & own) | (eyes & self.empty_points())
+    }
+
     /// Whether the score of the current grid can no longer change with sensible play: each color's pass-alive area is
     /// exactly its area, and together they cover the whole grid.
     ///

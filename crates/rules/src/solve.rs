@@ -3,9 +3,7 @@
 use std::fmt;
 
 use crate::color::Color;
-use crate::geometry::Geometry;
 use crate::moves::Move;
-use crate::point_set::PointSet;
 use crate::position::Position;
 use crate::proof::{Proof, Question};
 use crate::rules::{GameEnd, KoRule};
@@ -123,7 +121,7 @@ impl Question for Goal {
         let area = position.size().area() as i32;
         let is_safe = |color: Color, points: i32| {
             let others = position.stones(color.opposite()).len() as i32;
-            area - others >= points && safe_points(position, color).len() as i32 >= points
+            area - others >= points && position.safe_points_of(color).len() as i32 >= points
         };
         // Enough safe points for one side decide the goal even if the other side gets all the rest.
         if is_safe(Color::Black, (area + self.0 + 1).div_euclid(2)) {
@@ -149,16 +147,6 @@ impl Goal {
             Color::White
         }
     }
-}
-
-/// The points that belong to a color at the end of the game even if it only passes from now on: its pass-alive chains
-/// and their one-point eyes, where the opponent cannot play.
-fn safe_points(position: &Position, color: Color) -> PointSet {
-    let geometry: &Geometry = position.geometry();
-    let own = position.stones(color);
-    let held = position.pass_alive_of(color);
-    let eyes = held - geometry.adjacent(&(geometry.all - own)) - own;
-    (held & own) | (eyes & position.empty_points())
 }
 
 #[cfg(test)]
