@@ -1,6 +1,6 @@
 //! What a proof is about: a goal that one color reaches and the other prevents.
 
-use tengen_rules::{Color, Move, PointSet, Position};
+use tengen_rules::{Color, Move, Point, PointSet, Position};
 
 use crate::table::Numbers;
 
@@ -67,9 +67,36 @@ impl Goal {
 }
 
 impl Goal {
-    /// The proof numbers that a position begins with, which only guide the search.
-    pub(crate) fn guess(&self, _position: &Position, _left: PointSet, _mv: Move) -> Numbers {
-        Numbers { phi: 1, delta: 1 }
+    /// The proof numbers that a position begins with, for the player to move there; they only guide the search.
+    ///
+    /// A capture needs about as many moves as the target has liberties, and moves near the target matter more.
+    pub(crate) fn guess(&self, position: &Position, left: PointSet, mv: Move) -> Numbers {
+        let Goal::Capture { attacker, .. } = *self else {
+            return Numbers { phi: 1, delta: 1 };
+        };
+        let empty = position.empty_points();
+        let size = position.size();
+        let liberties: PointSet = left
+            .iter()
+            .flat_map(|point| point.neighbors(size))
+            .filter(|&point| empty.contains(point))
+            .collect();
+        let near = |point: Point| {
+            liberties.contains(point) || point.neighbors(size).any(|next| (liberties | left).contains(next))
+        };
+        let far = if mv.point().is_some_and(near) { 0 } else { 2 };
+        let capture = liberties.len().max(1) as u32;
+        let saving = 4u32.saturating_sub(capture).max(1);
+        match position.to_move() == attacker {
+            true => Numbers {
+                phi: capture,
+                delta: saving + far,
+            },
+            false => Numbers {
+                phi: saving,
+                delta: capture + far,
+            },
+        }
     }
 }
 

@@ -106,16 +106,9 @@ impl Prover {
     /// # Panics
     /// As [`Prover::winner`].
     pub fn answers(&mut self, position: &Position) -> Option<Vec<MoveAnswer>> {
-        let targets = self.goal.targets(position);
-        let mut position = position.clone();
-        let mover = position.to_move();
-        let plays = position.legal_points().iter().map(Move::Play);
-        let moves: Vec<Move> = plays.chain((!position.is_over()).then_some(Move::Pass)).collect();
         let mut answers = Vec::new();
-        for mv in moves {
-            position.play(mv);
-            let works = verdict(self.winner_with(&position, self.goal.left(targets, &position)), mover);
-            position.undo();
+        for mv in legal_moves(position) {
+            let works = self.answer(position, mv);
             if works == Verdict::Unknown {
                 return None;
             }
@@ -123,6 +116,23 @@ impl Prover {
         }
         Some(answers)
     }
+
+    /// Whether a move gets the side to move its way.
+    ///
+    /// # Panics
+    /// As [`Prover::winner`], or if the move is illegal.
+    pub fn answer(&mut self, position: &Position, mv: Move) -> Verdict {
+        let mut after = position.clone();
+        after.play(mv);
+        let left = self.goal.left(self.goal.targets(position), &after);
+        verdict(self.winner_with(&after, left), position.to_move())
+    }
+}
+
+/// All legal moves in the order of their indexes; none once the game is over.
+pub(crate) fn legal_moves(position: &Position) -> Vec<Move> {
+    let plays = position.legal_points().iter().map(Move::Play);
+    plays.chain((!position.is_over()).then_some(Move::Pass)).collect()
 }
 
 fn verdict(winner: Option<Color>, color: Color) -> Verdict {

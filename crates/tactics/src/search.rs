@@ -103,8 +103,9 @@ impl<'a> Search<'a> {
         loop {
             let (numbers, best, second_delta) = self.sum_up(&children);
             if numbers.phi == 0 || numbers.delta == 0 {
-                let proof = self.proof_from(&children, numbers.phi == 0);
-                self.keep(node, proof);
+                if let Some(proof) = self.proof_from(&children, numbers.phi == 0) {
+                    self.keep(node, proof);
+                }
                 return;
             }
             if !numbers.below(limits) || self.nodes >= self.max_nodes {
@@ -128,7 +129,14 @@ impl<'a> Search<'a> {
         let node = &child.node;
         match self.table.proof(node.key, node.path, &node.had) {
             Some(proof) => Numbers::decided(proof.winner, self.position.to_move().opposite()),
-            None => self.table.estimate(node.key, node.path).unwrap_or(child.guess),
+            None => {
+                let estimate = self.table.estimate(node.key, node.path).unwrap_or(child.guess);
+                // Only a proof decides.
+                Numbers {
+                    phi: estimate.phi.clamp(1, NEVER - 1),
+                    delta: estimate.delta.clamp(1, NEVER - 1),
+                }
+            }
         }
     }
 
@@ -153,27 +161,27 @@ impl<'a> Search<'a> {
     }
 
     /// The proof for the current position, in which the player to move wins or every move loses.
-    fn proof_from(&self, children: &[Child], wins: bool) -> Proof {
+    fn proof_from(&self, children: &[Child], wins: bool) -> Option<Proof> {
         let to_move = self.position.to_move();
-        let winner = if wins { to_move } else { to_move.opposite() };
-        let mut proofs = children.iter().filter_map(|child| {
+        let proof_of = |child: &Child| {
             let Node { key, path, had, .. } = child.node;
-            let proof = self.table.proof(key, path, &had)?;
-            (proof.winner == winner).then_some((child, proof))
-        });
-        let mut whole = Proof::immediate(winner);
+            self.table.proof(key, path, &had)
+        };
         if wins {
-            if let Some((child, proof)) = proofs.next() {
-                whole = with_play(proof, child);
-            }
-            return whole;
+            let with_proof = |child| Some((child, proof_of(child)?));
+            let mut won = children.iter().filter_map(with_proof);
+            return won
+                .find(|(_, proof)| proof.winner == to_move)
+                .map(|(child, proof)| with_play(proof, child));
         }
-        for (_, proof) in proofs {
+        let mut whole = Proof::immediate(to_move.opposite());
+        for child in children {
+            let proof = proof_of(child).filter(|proof| proof.winner == whole.winner)?;
             whole.plays |= proof.plays;
             whole.oldest_ban = whole.oldest_ban.min(proof.oldest_ban);
         }
         whole.oldest_ban = whole.oldest_ban.min(self.oldest_ban());
-        whole
+        Some(whole)
     }
 
     /// The oldest turn whose grid bans a play of the player to move.
@@ -265,4 +273,62 @@ fn step(path: u128, mv: Move) -> u128 {
 fn scatter(seed: u64, words: &[u64]) -> u128 {
     let low = fold(seed, words);
     u128::from(fold(!seed, words)) << 64 | u128::from(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_rules::Size;
+
+    use super::*;
+
+    #[test]
+    fn keys_tell_apart_all_that_decides_what_comes() {
+        let mut position = Position::new(Size::square(3).unwrap());
+        let point = Size::square(3).unwrap().point(1, 1).unwrap();
+        position.play(Move::Play(point));
+        let first: PointSet = [point].into_iter().collect();
+        let both: PointSet = position.size().points().take(5).collect();
+        let mut keys = vec![
+            key(&position, first),
+            key(&position, both),
+            key(&position, PointSet::new()),
+        ];
+        position.play(Move::Pass);
+        keys.push(key(&position, first));
+        position.play(Move::Pass);
+        keys.push(key(&position, first));
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 5);
+    }
+
+    #[test]
+    fn a_suicide_ties_a_proof_to_its_history() {
+        let size = Size::square(3).unwrap();
+        let position = Position::new(size);
+        let point = size.point(1, 1).unwrap();
+        let node = Node {
+            key: key(&position, PointSet::new()),
+            path: 0,
+            left: PointSet::new(),
+            had: [PointSet::new(); 2],
+        };
+        let guess = Numbers { phi: 1, delta: 1 };
+        let proof = |suicide: bool| {
+            let mv = Move::Play(point);
+            let proof = Proof::immediate(Color::Black);
+            with_play(
+                proof,
+                &Child {
+                    mv,
+                    suicide,
+                    guess,
+                    node,
+                },
+            )
+        };
+        assert_eq!(proof(true).oldest_ban, Proof::WHOLE_HISTORY);
+        assert_eq!(proof(false).oldest_ban, Proof::NO_BAN);
+        assert!(proof(false).plays.contains(point));
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tengen_rng::{below, stream};
-use tengen_rules::{Color, Move, PointSet, Position, Size, solve_margin};
+use tengen_rules::{Color, Move, PointSet, Position, Rules, Size, solve_margin};
 use tengen_tactics::{Goal, Prover, Verdict};
 
 /// Searches every line with its whole history and nothing else: no table, no knowledge about safe stones.
@@ -70,10 +70,21 @@ impl Plain {
     }
 }
 
-/// A position after random legal moves, without two passes in a row.
+/// A position after random legal moves, without two passes in a row, from the empty board or random stones.
 fn random_position(size: Size, seed: u64, plies: usize) -> Position {
     let mut rng = stream(seed, &[size.width() as u64, size.height() as u64]);
     let mut position = Position::new(size);
+    if below(&mut rng, 2) == 0 {
+        let mut stones = [PointSet::new(); 2];
+        for point in size.points() {
+            if let Some(set) = stones.get_mut(below(&mut rng, 3)) {
+                set.insert(point);
+            }
+        }
+        let start = Position::from_setup(size, Rules::tromp_taylor(), &stones[0], &stones[1], Color::Black);
+        position = start.unwrap_or(position);
+    }
+    let plies = below(&mut rng, plies + 1);
     while position.ply() < plies {
         let points = position.legal_points();
         let pass = points.is_empty() || below(&mut rng, 12) == 0;
@@ -87,16 +98,22 @@ fn random_position(size: Size, seed: u64, plies: usize) -> Position {
     position
 }
 
-/// The capture of the first chain of each color, and a margin.
+/// The capture of the first chain of each color, of all stones of each color, and a margin.
 fn goals(position: &Position, seed: u64) -> Vec<Goal> {
-    let capture = |attacker: Color| {
-        let first = position.stones(attacker.opposite()).iter().next()?;
-        let stones = position.chain(first);
-        Some(Goal::Capture { attacker, stones })
-    };
+    let mut goals = Vec::new();
+    for attacker in Color::ALL {
+        let all = position.stones(attacker.opposite());
+        if let Some(first) = all.iter().next() {
+            let stones = position.chain(first);
+            goals.push(Goal::Capture { attacker, stones });
+            if all != stones {
+                goals.push(Goal::Capture { attacker, stones: all });
+            }
+        }
+    }
     let area = position.size().area() as u64;
-    let margin = Goal::Margin((seed % (2 * area + 1)) as i32 - area as i32);
-    Color::ALL.into_iter().filter_map(capture).chain([margin]).collect()
+    goals.push(Goal::Margin((seed % (2 * area + 1)) as i32 - area as i32));
+    goals
 }
 
 /// Compares many positions; the provers are kept, so that results of other histories are reused.
@@ -123,15 +140,18 @@ fn compare(width: usize, height: usize, seeds: u64, plies: usize) -> (u64, u64) 
 #[test]
 fn answers_are_those_of_a_plain_search() {
     for (width, height, seeds, plies) in [
-        (2, 2, 3000, 10),
-        (1, 5, 3000, 10),
-        (1, 6, 2000, 14),
-        (2, 3, 3000, 16),
-        (2, 3, 3000, 26),
-        (3, 3, 1500, 40),
+        (2, 2, 2500, 14),
+        (1, 4, 2500, 14),
+        (1, 5, 1500, 14),
+        (1, 6, 1000, 20),
+        (2, 3, 2500, 24),
+        (3, 3, 700, 60),
     ] {
         let (compared, left_out) = compare(width, height, seeds, plies);
-        assert!(compared > left_out, "{width}x{height}: {compared} compared, {left_out} left out");
+        assert!(
+            compared > left_out,
+            "{width}x{height}: {compared} compared, {left_out} left out"
+        );
     }
 }
 
@@ -150,4 +170,59 @@ fn margins_are_those_of_the_solver() {
             }
         }
     }
+}
+
+/// The same grid, player, and passes with different histories: the shorter one is asked first, so that a result that
+/// depends on the history would be reused wrongly for the longer one.
+#[test]
+fn a_longer_history_is_not_answered_from_a_shorter_one() {
+    let mut compared = 0;
+    for (width, height) in [(2, 2), (1, 4), (1, 5), (2, 3), (3, 3)] {
+        let size = Size::new(width, height).unwrap();
+        for seed in 0..4000 {
+            let start = random_position(size, seed, 0);
+            let mut rng = stream(seed, &[1]);
+            let mut long = start.clone();
+            for _ in 0..1 + below(&mut rng, 3) {
+                let points = long.legal_points();
+                let Some(point) = points.nth(below(&mut rng, points.len().max(1))) else {
+                    break;
+                };
+                long.play(Move::Play(point));
+                long.play(Move::Pass);
+            }
+            let Some(short) = with_less_history(&long) else {
+                continue;
+            };
+            assert_eq!((short.hash(), short.to_move()), (long.hash(), long.to_move()));
+            for goal in goals(&long, seed) {
+                let mut prover = Prover::new(goal, 1_000_000);
+                for position in [&short, &long] {
+                    let Some(expected) = Plain::winner(position, &goal) else {
+                        continue;
+                    };
+                    let moves: Vec<String> = long.moves().iter().map(|mv| mv.format(size)).collect();
+                    assert_eq!(
+                        prover.winner(position),
+                        Some(expected),
+                        "{size} {seed} {moves:?} {goal:?}"
+                    );
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared}");
+}
+
+/// The position whose history holds only its last two turns.
+fn with_less_history(position: &Position) -> Option<Position> {
+    let mut before = position.clone();
+    let (pass, play) = (before.undo()?, before.undo()?);
+    let (black, white) = (before.stones(Color::Black), before.stones(Color::White));
+    let start = Position::from_setup(before.size(), before.rules(), &black, &white, before.to_move());
+    let mut short = start.ok()?;
+    short.play(play);
+    short.play(pass);
+    Some(short)
 }
