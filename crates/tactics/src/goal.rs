@@ -71,8 +71,14 @@ impl Goal {
     ///
     /// A capture needs about as many moves as the target has liberties, and moves near the target matter more.
     pub(crate) fn guess(&self, position: &Position, left: PointSet, mv: Move) -> Numbers {
+        let mover = position.to_move().opposite();
+        let fills_eye = mv.point().is_some_and(|point| position.is_one_point_eye(point, mover));
         let Goal::Capture { attacker, .. } = *self else {
-            return Numbers { phi: 1, delta: 1 };
+            let unlikely = if fills_eye { 20 } else { 0 };
+            return Numbers {
+                phi: 1,
+                delta: 1 + unlikely,
+            };
         };
         let empty = position.empty_points();
         let size = position.size();
@@ -84,7 +90,13 @@ impl Goal {
         let near = |point: Point| {
             liberties.contains(point) || point.neighbors(size).any(|next| (liberties | left).contains(next))
         };
-        let far = if mv.point().is_some_and(near) { 0 } else { 2 };
+        let far = if fills_eye {
+            20
+        } else if mv.point().is_some_and(near) {
+            0
+        } else {
+            2
+        };
         let capture = liberties.len().max(1) as u32;
         let saving = 4u32.saturating_sub(capture).max(1);
         match position.to_move() == attacker {

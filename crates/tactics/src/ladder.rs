@@ -82,6 +82,7 @@ pub(crate) fn candidate(rng: &mut Rng, size: Size) -> Option<Candidate> {
         attacker,
         target,
         rival: None,
+        decides_game: false,
         ladder_works: Some(chase.works),
         stakes: symmetry.apply_set(size, &lane) | target,
     })

@@ -41,6 +41,7 @@ pub(crate) fn candidate(rng: &mut Rng, size: Size) -> Option<Candidate> {
         attacker,
         target,
         rival: None,
+        decides_game: size.width() < 7,
         ladder_works: None,
         stakes: space | ring | liberties,
     })

@@ -3,6 +3,7 @@
 use tengen_rules::{Color, Komi, Move, PointSet, Position};
 
 use crate::goal::Goal;
+use crate::komi::guess_margin;
 use crate::prover::{Prover, Verdict, legal_moves};
 
 /// A position with a goal, all moves that work for the side to move, and the outcome of the game.
@@ -17,7 +18,7 @@ pub struct Problem {
     /// The komi of the game.
     pub komi: Komi,
     /// Whether it is proved that the side to move wins the game at this komi with exactly the right moves. Otherwise
-    /// only the goal was decided within the limits, and the komi is a guess at what is between the two outcomes.
+    /// only the goal was decided within the limits, and random games led to a komi between the two outcomes.
     pub wins_game: bool,
     /// For a ladder, whether the target is captured by nothing but ataris.
     pub ladder_works: Option<bool>,
@@ -32,6 +33,8 @@ pub(crate) struct Candidate {
     pub(crate) target: PointSet,
     /// In a race, the stones that the other side captures if the side to move passes.
     pub(crate) rival: Option<PointSet>,
+    /// Whether the game must be decided, too.
+    pub(crate) decides_game: bool,
     /// As [`Problem::ladder_works`].
     pub(crate) ladder_works: Option<bool>,
     /// The points that probably go to whoever gets its way.
@@ -60,13 +63,17 @@ pub(crate) struct Limits {
     pub(crate) game: u64,
 }
 
+/// A candidate is too easy if fewer positions prove that the side to move needs its turn.
+const FEWEST_NODES: u64 = 64;
+
 /// The most moves of a problem that may work.
 const MOST_RIGHT: usize = 3;
 
 impl Candidate {
     /// The problem, if all of this is proved: the side to move gets its way, but not by a pass; each of its moves works
     /// or not; few do; and exactly the same moves win the game at a komi. In a race, the other side wins if it plays
-    /// first. The komi must not be extreme, and for a ladder the game may be too long to be decided.
+    /// first. The komi must not be extreme. On open boards, the game may be
+    /// too long to be decided.
     pub(crate) fn prove(&self, limits: Limits) -> Option<Problem> {
         if self.balance().abs() > self.position.size().area() as i32 / 3 + 4 {
             return None;
@@ -76,7 +83,7 @@ impl Candidate {
         passed.play(Move::Pass);
         let goal = self.capture(self.attacker, self.target);
         let mut first = Prover::new(goal, limits.first);
-        if first.winner(&passed)? == mover || first.winner(&self.position)? != mover {
+        if first.winner(&passed)? == mover || first.winner(&self.position)? != mover || first.nodes() < FEWEST_NODES {
             return None;
         }
         if let Some(rival) = self.rival {
@@ -87,12 +94,12 @@ impl Candidate {
         }
         let right = right_moves(goal, limits.each, &self.position)?;
         let game = self.game(&right, limits.game);
-        if game == Game::Differs || game == Game::Unknown && self.ladder_works.is_none() {
+        if game == Game::Differs || game == Game::Unknown && self.decides_game {
             return None;
         }
         let least = match game {
             Game::Decided(least) => least,
-            Game::Differs | Game::Unknown => self.balance(),
+            Game::Differs | Game::Unknown => guess_margin(&self.position, *right.first()?),
         };
         Some(Problem {
             position: self.position.clone(),

@@ -37,6 +37,22 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Candidates are cheap, so one that takes long is given up early.
+    const fn limits(self) -> Limits {
+        match self {
+            Kind::Life => Limits {
+                first: 15_000,
+                each: 30_000,
+                game: 30_000,
+            },
+            Kind::Race | Kind::Ladder => Limits {
+                first: 8_000,
+                each: 20_000,
+                game: 20_000,
+            },
+        }
+    }
+
     fn candidate(self, rng: &mut Rng, size: Size) -> Option<Candidate> {
         match self {
             Kind::Life => life::candidate(rng, size),
@@ -47,7 +63,8 @@ impl Kind {
 }
 
 /// Problems of one kind on 5x5, 7x7, and 9x9, all different even up to symmetry and exchanged colors. The same seed
-/// always gives the same ones. Ladders that work and broken ones alternate. The iterator never ends, but may take long for the next problem.
+/// always gives the same ones. The sizes of life and death take turns, and so do
+/// ladders that work and broken ones. The iterator never ends, but may take long for the next problem.
 #[derive(Clone, Debug)]
 pub struct Problems {
     kind: Kind,
@@ -58,12 +75,6 @@ pub struct Problems {
     pub searched: u64,
     seen: HashSet<[PointSet; 2]>,
 }
-
-const LIMITS: Limits = Limits {
-    first: 30_000,
-    each: 60_000,
-    game: 60_000,
-};
 
 const SIDES: [usize; 3] = [5, 7, 9];
 
@@ -87,7 +98,11 @@ impl Iterator for Problems {
         loop {
             let mut rng = stream(self.seed, &[self.kind as u64, self.tried]);
             self.tried += 1;
-            let side = SIDES[below(&mut rng, SIDES.len())];
+            let turn = match self.kind {
+                Kind::Life => self.seen.len() % SIDES.len(),
+                Kind::Race | Kind::Ladder => below(&mut rng, SIDES.len()),
+            };
+            let side = SIDES[turn];
             let candidate = Size::square(side)
                 .ok()
                 .and_then(|size| self.kind.candidate(&mut rng, size));
@@ -99,7 +114,7 @@ impl Iterator for Problems {
                 continue;
             }
             self.searched += 1;
-            if let Some(problem) = candidate.prove(LIMITS) {
+            if let Some(problem) = candidate.prove(self.kind.limits()) {
                 self.seen.insert(canonical(&candidate));
                 return Some(problem);
             }

@@ -100,8 +100,8 @@ impl Prover {
         verdict(self.winner(position), self.goal.claimant())
     }
 
-    /// Whether each legal move of the side to move, the pass included, gets it its way; `None` as soon as one of them is
-    /// not decided within the limit.
+    /// Whether each legal move of the side to move, the pass included, gets it its way; `None` as soon as one of them
+    /// is not decided within the limit.
     ///
     /// # Panics
     /// As [`Prover::winner`].

@@ -40,6 +40,7 @@ pub(crate) fn candidate(rng: &mut Rng, size: Size) -> Option<Candidate> {
         attacker: mover,
         target,
         rival: Some(chains[mover.index()]),
+        decides_game: true,
         ladder_works: None,
         stakes: black | white | eye_spaces,
     })

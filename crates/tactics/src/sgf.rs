@@ -9,9 +9,9 @@ use crate::problem::Problem;
 
 /// A problem as one game of an SGF collection, in one line with its newline.
 ///
-/// The root holds the position, the komi, the winner if it is proved (`GB` or `GW`), and the target stones as triangles. Its children
-/// are all right moves, marked with `TE`; the first one is also labelled with the winner, so that half of the labelled
-/// positions are lost for the side to move.
+/// The root holds the position, the komi, the target stones as triangles, and the winner if it is proved (`GB`, `GW`).
+/// Its children are all right moves, marked with `TE`. After the first one, the winner is stated again, so that half of
+/// the positions with a winner are lost for the side to move.
 pub fn problem_sgf(problem: &Problem) -> String {
     let position = &problem.position;
     let (size, mover) = (position.size(), position.to_move());

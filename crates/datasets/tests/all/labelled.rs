@@ -149,7 +149,14 @@ fn exported_positions_keep_policy_result_and_margin() {
 #[test]
 fn the_shipped_positions_are_right() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/positions");
-    let labels = read_labelled(folder.as_ref()).unwrap().positions;
+    let labels: Vec<_> = ["3x3", "3x4", "4x4", "3x3-hard", "3x4-hard"]
+        .into_iter()
+        .flat_map(|name| {
+            read_labelled(format!("{folder}/{name}.parquet").as_ref())
+                .unwrap()
+                .positions
+        })
+        .collect();
     assert_eq!(labels.len(), 2 * (1500 + 382 + 200));
     for pair in labels.chunks(2).step_by(50) {
         let size = pair[0].position.size();
@@ -170,5 +177,21 @@ fn the_shipped_positions_are_right() {
             labels.iter().step_by(2).all(|label| right_moves(label).len() == 1),
             "{hard}"
         );
+    }
+}
+
+/// Every problem that the repository ships has its right moves; where the winner of the game is stated, the position
+/// after the first right move is lost for the other side.
+#[test]
+fn the_shipped_problems_are_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/positions");
+    for (name, problems) in [("life", 120), ("races", 120), ("ladders", 100)] {
+        let read = read_labelled(format!("{folder}/{name}.sgf").as_ref()).unwrap();
+        let (asked, after): (Vec<_>, Vec<_>) = read.positions.iter().partition(|label| label.policy.is_some());
+        assert_eq!((asked.len(), read.without_history), (problems, 0), "{name}");
+        assert!(asked.iter().all(|label| label.result != Some(0.0)), "{name}");
+        let won = asked.iter().filter(|label| label.result == Some(1.0));
+        assert_eq!(won.count(), after.len(), "{name}");
+        assert!(after.iter().all(|label| label.result == Some(0.0)), "{name}");
     }
 }
