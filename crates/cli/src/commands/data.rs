@@ -5,6 +5,7 @@ mod filters;
 mod head;
 mod import;
 mod merge;
+mod problems;
 mod prune;
 mod retention;
 mod sample;
@@ -23,6 +24,7 @@ pub(crate) enum Data {
     Sample(sample::Args),
     Export(Box<export::Args>),
     Solve(solve::Args),
+    Problems(problems::Args),
     Import(import::Args),
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn run(command: Data) -> anyhow::Result<()> {
         Data::Sample(args) => sample::run(args),
         Data::Export(args) => export::run(*args),
         Data::Solve(args) => solve::run(args),
+        Data::Problems(args) => problems::run(args),
         Data::Import(args) => import::run(args),
     }
 }

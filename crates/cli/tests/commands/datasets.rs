@@ -105,6 +105,34 @@ fn sample_is_reproducible() {
 }
 
 #[test]
+fn problems_are_those_that_the_repository_ships() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("races.sgf");
+    let args = [
+        "data",
+        "problems",
+        "races",
+        "--count",
+        "2",
+        "--out",
+        file.to_str().unwrap(),
+    ];
+    let report = tengen(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(report["problems"], 2);
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/positions/races.sgf");
+    let shipped = std::fs::read_to_string(shipped).unwrap();
+    let made = std::fs::read_to_string(&file).unwrap();
+    assert!(made.lines().count() == 2 && shipped.starts_with(&made), "{made}");
+    tengen(&args).refuses(2, "exists already");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing else is left"
+    );
+    tengen(&["data", "problems", "joseki", "--out", "x"]).refuses(2, "life, races, or ladders");
+}
+
+#[test]
 fn solve_knows_the_value_of_tiny_boards() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
