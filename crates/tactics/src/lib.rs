@@ -1,7 +1,7 @@
 //! Go problems with proved answers: life and death, capturing races, and ladders.
 //!
-//! A [`Prover`] decides a [`Goal`] on the whole board under Tromp-Taylor rules, exact with the whole history: stones are
-//! captured, or some of them are saved because they are pass-alive or still stand at the end of the game; or a side
+//! A [`Prover`] decides a [`Goal`] on the whole board under Tromp-Taylor rules, exact with the whole history: stones
+//! are captured, or some of them are saved because they are pass-alive or still stand at the end of the game; or a side
 //! reaches a margin. [`Problems`] draws random boards by seed and keeps those in which every legal move was proved to
 //! work or not, a few do, and a pass does not. [`problem_sgf`] writes them with the labels that
 //! `tengen verify --positions` reads.
