@@ -84,3 +84,16 @@ fn every_legal_move_is_answered() {
             .is_none()
     );
 }
+
+#[test]
+fn a_stone_played_on_an_empty_point_of_the_goal_is_no_target() {
+    let position = position(&[".X.X.", "XXXXX"], Color::Black);
+    let eye = tengen_rules::parse_point(position.size(), "A2").unwrap();
+    let goal = Goal::Capture {
+        attacker: Color::White,
+        stones: [eye].into_iter().collect(),
+    };
+    // No target stone is on the board, so none is left to capture.
+    let filled = Prover::new(goal, 100).answer(&position, Move::Play(eye));
+    assert_eq!(filled, Verdict::Disproved);
+}
