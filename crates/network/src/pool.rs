@@ -11,9 +11,9 @@ const USUAL_SIDE: f64 = 14.0;
 /// `[B, 3 C]`, fp32: for each channel, the mean over the board, the mean times a measure of the board's side, and the
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
-/// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format. Otherwise, using `max_pool2d` for the
-/// maximum, and a sum that is divided afterwards, has much cheaper gradients than `amax` and
-/// `mean`.
+/// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format.
+/// Otherwise, using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than
+/// `amax` and `mean`.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     let area = boards.area() as f64;
     let in_one_pass = activations.device() == Device::Cpu && activations.kind() != Kind::Half;

@@ -49,8 +49,9 @@ pub struct TrainerConfig {
     pub average: f64,
     /// Weights of the terms of the loss.
     pub loss: LossWeights,
-    /// Number format of the tower's convolutions (usual `auto`, see [`Precision::for_training`](tengen_network::Precision::for_training)). Weights,
-    /// normalization, heads, and losses are always fp32.
+    /// Number format of the tower's convolutions (usual `auto`, see
+    /// [`Precision::for_training`](tengen_network::Precision::for_training)). Weights, normalization, heads, and losses
+    /// are always fp32.
     pub precision: PrecisionChoice,
     /// Threads of one libtorch operation on the CPU (usual 1 while self-play runs; all cores when training alone).
     pub threads: usize,

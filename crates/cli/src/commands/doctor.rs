@@ -18,7 +18,8 @@ use crate::{arguments, output};
 /// number format, and training. If anything differs by more than rounding, it says so and exits with 1.
 ///
 /// With --tune CONFIG, it looks for the settings of that run that suit this machine instead: number format, workers,
-/// groups, and games of a group, by playing with the run's network. It prints what it measured and the settings as TOML.
+/// groups, and games of a group, by playing with the run's network. It prints what it measured, and the settings as
+/// TOML.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen doctor
