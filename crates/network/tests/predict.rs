@@ -480,3 +480,26 @@ fn a_position_is_predicted_alike_in_any_batch() {
         }
     }
 }
+
+/// The plain engine, which GPUs use, with a batch padded as for a GPU, against the engine for CPUs.
+#[test]
+fn padding_a_batch_changes_none_of_its_predictions() {
+    limit_threads();
+    for network in NETWORKS {
+        let weights = lively_weights(&network.parse().expect("a network"), 5);
+        for boards in [["7x7", "7x7"], ["7x7", "4x6"]] {
+            let boards: Vec<Size> = (0..11).map(|row| size(boards[row % 2])).collect();
+            let inputs = batch(size("7x7"), &boards);
+            let mut padded = InputBatch::new(inputs.canvas());
+            padded.pad(&inputs, 16);
+            assert_eq!(padded.len(), 16);
+            let exact = predict(&weights, &inputs, Precision::Fp32, Engine::Auto);
+            let found = predict(&weights, &padded, Precision::Fp32, Engine::Plain);
+            for row in 0..inputs.len() {
+                let (found, exact) = (found.row(row, inputs.canvas()), exact.row(row, inputs.canvas()));
+                assert_close(&[found.win, found.loss], &[exact.win, exact.loss], 1e-5, "value");
+                assert_close(found.policy_logits, exact.policy_logits, 1e-4, "policy");
+            }
+        }
+    }
+}
