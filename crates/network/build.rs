@@ -16,11 +16,16 @@ fn main() {
         .opt_level(3)
         .warnings(false)
         .flag_if_supported("-Wno-psabi")
+        .include("shim/gloo")
         .include(format!("{libtorch}/include"))
+        .include(format!("{libtorch}/include/torch/csrc/api/include"))
         .files([
             "shim/fused.cpp",
+            "shim/group.cpp",
             "shim/heads.cpp",
+            "shim/joined_norm.cpp",
             "shim/linear.cpp",
+            "shim/nccl.cpp",
             "shim/norm.cpp",
             "shim/pool.cpp",
             "shim/stream.cpp",

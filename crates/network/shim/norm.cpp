@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "group.h"
 #include "guarded.h"
 #include "numbers.h"
 
@@ -167,7 +168,24 @@ struct Settings {
   double rate;
   double epsilon;
   bool relu;
+  // The ranks whose batches count as one; null if there is only this one.
+  tengen::Group *group;
 };
+
+// Adds up the two sums of all ranks and returns their number of rows.
+double joined(tengen::Group *group, int64_t rows, std::vector<double> &sums, std::vector<double> &others) {
+  if (!group) return double(rows);
+  const int64_t channels = int64_t(sums.size());
+  const at::Tensor all = at::empty({2 * channels + 1}, at::kDouble);
+  double *values = data<double>(all);
+  std::copy(sums.begin(), sums.end(), values);
+  std::copy(others.begin(), others.end(), values + channels);
+  values[2 * channels] = double(rows);
+  tengen::sum(*group, all);
+  std::copy(values, values + channels, sums.begin());
+  std::copy(values + channels, values + 2 * channels, others.begin());
+  return values[2 * channels];
+}
 
 // The output, the means and the reciprocals of the standard deviations; follows the running statistics.
 template <class T>
@@ -179,18 +197,19 @@ std::vector<Tensor> forward_pass(const Tensor &x, const Tensor &sum, const Tenso
   summed(rows, channels, sums.data(), squares.data(), [&](int64_t first, int64_t count, float *one, float *two) {
     Kernels<T>::moments(data<T>(x) + first * channels, around, count, channels, one, two);
   });
+  const double all_rows = joined(settings.group, rows, sums, squares);
   Tensor mean = at::empty_like(running_mean), inverse = at::empty_like(running_mean);
   std::vector<float> factors(channels), offsets(channels);
   for (int64_t c = 0; c < channels; ++c) {
-    const double from = sums[c] / rows;
-    const double variance = std::max(0.0, squares[c] / rows - from * from);
+    const double from = sums[c] / all_rows;
+    const double variance = std::max(0.0, squares[c] / all_rows - from * from);
     const double average = around[c] + from;
     const double reciprocal = 1.0 / std::sqrt(variance + settings.epsilon);
     data<float>(mean)[c] = float(average);
     data<float>(inverse)[c] = float(reciprocal);
     factors[c] = float(data<float>(scale)[c] * reciprocal);
     offsets[c] = float(data<float>(shift)[c] - average * data<float>(scale)[c] * reciprocal);
-    const double unbiased = variance * rows / std::max<int64_t>(1, rows - 1);
+    const double unbiased = variance * all_rows / std::max(1.0, all_rows - 1.0);
     float &running = data<float>(running_variance)[c];
     running = float(running + settings.rate * (unbiased - running));
     data<float>(running_mean)[c] = float(around[c] + settings.rate * from);
@@ -205,10 +224,11 @@ std::vector<Tensor> forward_pass(const Tensor &x, const Tensor &sum, const Tenso
   return {y, mean, inverse};
 }
 
-// The gradients of x, of the sum if there was one, of the scale and of the shift.
+// The gradients of x, of the sum if there was one, of the scale and of the shift. Those of scale and shift are for this
+// rank's batch alone.
 template <class T>
 std::vector<Tensor> backward_pass(const Tensor &gradient, const Tensor &y, const Tensor &x, const Tensor &mean,
-                                  const Tensor &inverse, const Tensor &scale, bool with_sum) {
+                                  const Tensor &inverse, const Tensor &scale, bool with_sum, tengen::Group *group) {
   const int64_t channels = x.size(1), rows = rows_of(x);
   std::vector<double> sums(channels, 0.0), products(channels, 0.0);
   const T *behind = data<T>(y);
@@ -218,15 +238,18 @@ std::vector<Tensor> backward_pass(const Tensor &gradient, const Tensor &y, const
                                  data<float>(mean), count, channels, one, two);
   });
   Tensor scale_gradient = at::empty_like(scale), shift_gradient = at::empty_like(scale);
+  for (int64_t c = 0; c < channels; ++c) {
+    data<float>(shift_gradient)[c] = float(sums[c]);
+    data<float>(scale_gradient)[c] = float(products[c] * double(data<float>(inverse)[c]));
+  }
+  const double all_rows = joined(group, rows, sums, products);
   std::vector<float> a(channels), b(channels), c0(channels);
   for (int64_t c = 0; c < channels; ++c) {
     const double reciprocal = data<float>(inverse)[c], factor = data<float>(scale)[c] * reciprocal;
-    data<float>(shift_gradient)[c] = float(sums[c]);
-    data<float>(scale_gradient)[c] = float(products[c] * reciprocal);
-    const double slope = factor * reciprocal * reciprocal * products[c] / rows;
+    const double slope = factor * reciprocal * reciprocal * products[c] / all_rows;
     a[c] = float(factor);
     b[c] = float(slope);
-    c0[c] = float(factor * sums[c] / rows - slope * data<float>(mean)[c]);
+    c0[c] = float(factor * sums[c] / all_rows - slope * data<float>(mean)[c]);
   }
   Tensor dx = at::empty_like(x), dsum = with_sum && y.defined() ? at::empty_like(x) : Tensor();
   at::parallel_for(0, rows, kGrain, [&](int64_t first, int64_t end) {
@@ -244,12 +267,14 @@ struct NormAddRelu : torch::autograd::Function<NormAddRelu> {
   static Tensor forward(torch::autograd::AutogradContext *context, const Tensor &x,
                         const std::optional<Tensor> &sum,
                         const Tensor &scale, const Tensor &shift, const Tensor &running_mean,
-                        const Tensor &running_variance, double rate, double epsilon, bool relu) {
+                        const Tensor &running_variance, double rate, double epsilon, bool relu, int64_t group) {
     const Tensor input = rows_together(x);
     const Tensor added = sum ? rows_together(*sum) : Tensor();
     const bool half = input.scalar_type() == at::kBFloat16;
     auto pass = half ? forward_pass<uint16_t> : forward_pass<float>;
-    const auto out = pass(input, added, scale, shift, running_mean, running_variance, {rate, epsilon, relu});
+    const Settings settings{rate, epsilon, relu, reinterpret_cast<tengen::Group *>(group)};
+    const auto out = pass(input, added, scale, shift, running_mean, running_variance, settings);
+    context->saved_data["group"] = group;
     context->saved_data["relu"] = relu;
     context->saved_data["sum"] = sum.has_value();
     context->save_for_backward({input, relu ? out[0] : Tensor(), out[1], out[2], scale});
@@ -263,8 +288,9 @@ struct NormAddRelu : torch::autograd::Function<NormAddRelu> {
     const Tensor gradient = rows_together(gradients[0].to(x.scalar_type()));
     const bool half = x.scalar_type() == at::kBFloat16;
     auto pass = half ? backward_pass<uint16_t> : backward_pass<float>;
-    auto out = pass(gradient, y, x, saved[2], saved[3], saved[4], context->saved_data["sum"].toBool());
-    return {out[0], out[1], out[2], out[3], Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+    auto *group = reinterpret_cast<tengen::Group *>(context->saved_data["group"].toInt());
+    auto out = pass(gradient, y, x, saved[2], saved[3], saved[4], context->saved_data["sum"].toBool(), group);
+    return {out[0], out[1], out[2], out[3], Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -274,13 +300,15 @@ extern "C" {
 
 // Normalizes x, [B, C, H, W], fp32 or bf16 on the CPU, with the statistics of the batch, multiplies by scale and adds
 // shift, adds sum if it is not null, and applies ReLU if requested. Scale, shift and running statistics are fp32, [C].
+// If group is not null, the statistics are those of the batches of all its ranks.
 at::Tensor *tengen_norm_add_relu(const at::Tensor *x, const at::Tensor *sum, const at::Tensor *scale,
                                  const at::Tensor *shift, const at::Tensor *running_mean,
-                                 const at::Tensor *running_variance, double rate, double epsilon, int relu) {
+                                 const at::Tensor *running_variance, double rate, double epsilon, int relu,
+                                 tengen::Group *group) {
   return guarded([&] {
     const auto added = sum ? std::optional<at::Tensor>(*sum) : std::nullopt;
     return NormAddRelu::apply(*x, added, *scale, *shift, *running_mean, *running_variance, rate,
-                              epsilon, relu != 0);
+                              epsilon, relu != 0, reinterpret_cast<int64_t>(group));
   });
 }
 

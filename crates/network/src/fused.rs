@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use tch::{Device, Kind, Tensor};
 
 use crate::catching::LibtorchError;
+use crate::group::Group;
 use crate::layers::After;
 use crate::libtorch::text;
 
@@ -51,6 +52,7 @@ unsafe extern "C" {
         rate: f64,
         epsilon: f64,
         relu: c_int,
+        group: *mut c_void,
     ) -> *mut c_void;
 }
 
@@ -153,14 +155,14 @@ pub(crate) struct Norm {
 impl Norm {
     /// Normalizes `x`, `[B, C, H, W]`, with the statistics of the batch, adds `sum` if there is one, and applies a ReLU
     /// if `after` says so, in one pass with gradients. The running statistics move towards those of the batch by
-    /// `rate`. Works on the CPU, in fp32 and bf16.
+    /// `rate`. Works on the CPU, in fp32 and bf16. With a group, the batches of all its ranks count as one.
     pub(crate) fn of_batch(
         &self,
         x: &Tensor,
         sum: Option<&Tensor>,
         after: After,
-        rate: f64,
-        epsilon: f64,
+        (rate, epsilon): (f64, f64),
+        group: Option<&Group>,
     ) -> Result<Tensor, FusedError> {
         let pointer = |tensor: &Tensor| tensor.as_ptr().cast::<c_void>();
         // SAFETY: all tensors outlive the call, and the statistics, which it changes, are not read meanwhile. libtorch
@@ -176,6 +178,7 @@ impl Norm {
                 rate,
                 epsilon,
                 c_int::from(after == After::Relu),
+                group.map_or(std::ptr::null_mut(), Group::pointer),
             )
         })
     }
@@ -261,6 +264,13 @@ impl From<FusedError> for LibtorchError {
     }
 }
 
+impl FusedError {
+    /// libtorch's message alone.
+    pub(crate) fn message(self) -> String {
+        self.0
+    }
+}
+
 /// How the message of a [`FusedError`] begins.
 pub(crate) const FAILED: &str = "libtorch's fused layer failed: ";
 
@@ -330,7 +340,7 @@ mod tests {
                     let results = [true, false].map(|fused| {
                         let norm = norm();
                         let out = match fused {
-                            true => norm.of_batch(&x, sum, after, RATE, EPSILON).expect("libtorch"),
+                            true => norm.of_batch(&x, sum, after, (RATE, EPSILON), None).expect("libtorch"),
                             false => plain(&norm, &x, sum, after),
                         };
                         let slope = (&x.to_kind(Kind::Float).detach() * 3.1).sin() * &weights;
@@ -360,7 +370,7 @@ mod tests {
             let bad = activations(0.37, kind).detach();
             let _ = bad.get(0).get(3).fill_(f64::NAN);
             let out = norm()
-                .of_batch(&bad, None, After::Relu, RATE, EPSILON)
+                .of_batch(&bad, None, After::Relu, (RATE, EPSILON), None)
                 .expect("libtorch");
             let lost = out.isnan().any().int64_value(&[]) == 0;
             assert!(!lost, "a NaN of {kind:?} must reach the loss");

@@ -8,6 +8,7 @@
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
+//! | `group`, `place` | processes that train one network together, and which of them this one is |
 //! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
 //! | `bench`, `self_test` | prediction speed; whether a device computes what the CPU does |
 //!
@@ -26,6 +27,7 @@ mod fused;
 mod fused_heads;
 mod gpu;
 mod graph;
+mod group;
 mod heads;
 mod inputs;
 mod layers;
@@ -33,6 +35,7 @@ mod libtorch;
 mod network;
 mod outputs;
 mod parallel;
+mod place;
 mod pool;
 mod precision;
 mod predictor;
@@ -48,10 +51,12 @@ pub use bench::{BatchSpeed, raw_inference};
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};
 pub use gpu::{cpu, in_words};
+pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
 pub use inputs::{NetworkInputs, on_device};
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
+pub use place::{Place, PlaceError};
 pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};

@@ -2,6 +2,7 @@
 //! operations.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use tch::{Device, Kind, Tensor};
 
@@ -11,6 +12,7 @@ use tengen_model::{
 };
 
 use crate::fused::Norm;
+use crate::group::{Group, joined_norm};
 use crate::heads::{Outputs, last_layers_in_training};
 use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
@@ -70,7 +72,7 @@ impl Network {
         let (trained, statistics) = (flat(false), flat(true));
         let layout = weights.layout().clone();
         let views = views(layout.parameters(), &trained, &statistics);
-        let layers = layers(&layout, precision, &views);
+        let layers = layers(&layout, precision, &views, None);
         Network {
             config: weights.config().clone(),
             device,
@@ -113,6 +115,12 @@ impl Network {
     /// network.
     pub fn statistics(&self) -> Tensor {
         self.statistics.shallow_clone()
+    }
+
+    /// From now on, a batch in training is normalized by the statistics of the batches of all ranks of a group, which
+    /// must all compute forward and backward passes in the same order.
+    pub fn join(&mut self, group: &Arc<Group>) {
+        self.layers = layers(&self.layout, self.precision, &self.views, Some(group));
     }
 
     /// The network's outputs for a batch, with gradients unless they are disabled.
@@ -257,7 +265,7 @@ fn views(parameters: &[Parameter], trained: &Tensor, statistics: &Tensor) -> Vec
 type TrainingLayers = Layers<NormalizedConv, Linear>;
 
 /// The layers whose tensors are these views, one for each of the layout's parameters.
-fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLayers {
+fn layers(layout: &Layout, precision: Precision, views: &[Tensor], group: Option<&Arc<Group>>) -> TrainingLayers {
     let view = |index: TensorIndex| views[index.get()].shallow_clone();
     let conv = |tensors: &ConvTensors| {
         Ok::<_, Infallible>(NormalizedConv {
@@ -269,6 +277,7 @@ fn layers(layout: &Layout, precision: Precision, views: &[Tensor]) -> TrainingLa
                 mean: view(tensors.mean),
                 variance: view(tensors.variance),
             },
+            group: group.cloned(),
         })
     };
     let Ok(layers) = layout.layers().try_map(conv, |tensors| Ok(Linear::new(tensors, view)));
@@ -281,6 +290,8 @@ struct NormalizedConv {
     kind: Kind,
     weight: Tensor,
     norm: Norm,
+    /// The ranks whose batches count as one.
+    group: Option<Arc<Group>>,
 }
 
 impl Convolution for NormalizedConv {
@@ -319,12 +330,17 @@ impl NormalizedConv {
 
     fn fused(&self, x: &Tensor, sum: Option<&Tensor>, after: After) -> Tensor {
         self.norm
-            .of_batch(x, sum, after, STATISTICS_RATE, EPSILON)
+            .of_batch(x, sum, after, (STATISTICS_RATE, EPSILON), self.group.as_deref())
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The normalized values; in training mode, this updates the running statistics.
     fn normalized(&self, x: &Tensor, pass: Pass<'_, Mode>) -> Tensor {
+        if let (Some(group), Mode::Training) = (&self.group, pass.mode) {
+            let board = pass.boards.mask.as_ref().map(|mask| &mask.points);
+            return joined_norm(&self.norm, x, board, (STATISTICS_RATE, EPSILON), group)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
         match (&pass.boards.mask, pass.mode) {
             (Some(mask), Mode::Training) => self.masked_norm(x, mask),
             _ => x.batch_norm(
