@@ -34,6 +34,9 @@ impl Trainer {
         trainer.step = self.step;
         trainer.samples = self.samples;
         trainer.budget_spent = self.budget_spent;
+        if let Some(together) = &self.together {
+            trainer.take_part(together.clone());
+        }
         Ok(trainer)
     }
 }

@@ -14,6 +14,7 @@ mod muon;
 mod optimizer;
 mod self_test;
 mod targets;
+mod together;
 mod trainer;
 mod validation;
 
@@ -21,5 +22,6 @@ pub use checkpoint::{AVERAGE_FILE, CheckpointError, METADATA_FILE, OPTIMIZER_FIL
 pub use config::{LossWeights, Optimizer, OwnershipLoss, Schedule, TrainerConfig};
 pub use loss::Losses;
 pub use self_test::self_test;
+pub use together::Word;
 pub use trainer::{Trainer, TrainerError};
 pub use validation::Validation;

@@ -94,13 +94,25 @@ fn owner_divergence(outputs: &Outputs, targets: &Targets) -> Tensor {
 /// The terms of one batch as tensors without dimensions.
 pub(crate) struct Terms {
     pub(crate) total: Tensor,
-    parts: [Tensor; 5],
+    pub(crate) parts: [Tensor; 5],
+    /// The sum of the samples' weights, as a share of the same number as the terms.
+    pub(crate) weight: Tensor,
 }
 
 impl Terms {
-    /// Computes the terms from outputs and targets.
-    pub(crate) fn new(outputs: &Outputs, inputs: &NetworkInputs, targets: &Targets, weights: &LossWeights) -> Terms {
-        let share = &targets.weight / targets.weight.sum(Kind::Float).clamp_min(1e-6);
+    /// Computes the terms from outputs and targets. They are means over the batch, or if `samples` is given, sums divided
+    /// by that number.
+    pub(crate) fn new(
+        outputs: &Outputs,
+        inputs: &NetworkInputs,
+        targets: &Targets,
+        weights: &LossWeights,
+        samples: Option<usize>,
+    ) -> Terms {
+        let share = match samples {
+            Some(samples) => &targets.weight / samples as f64,
+            None => &targets.weight / targets.weight.sum(Kind::Float).clamp_min(1e-6),
+        };
         let mean = |per_sample: Tensor| (per_sample * &share).sum(Kind::Float);
         let over = |tensor: Tensor| tensor.sum_dim_intlist([1i64].as_slice(), false, Kind::Float);
 
@@ -142,6 +154,7 @@ impl Terms {
         Terms {
             total,
             parts: [policy, value, margin, ownership, entropy],
+            weight: share.sum(Kind::Float),
         }
     }
 

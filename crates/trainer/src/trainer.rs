@@ -5,7 +5,8 @@ use tch::{Device, Tensor};
 use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{
-    DeviceChoice, DeviceError, LibtorchError, Mode, Network, NetworkInputs, Precision, ThreadLimit, Work, catching,
+    DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, ThreadLimit, Work,
+    catching,
 };
 use tengen_rules::SettingError;
 
@@ -13,6 +14,7 @@ use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::targets::Targets;
+use crate::together::Together;
 use crate::validation::Validation;
 
 /// A network in training. It stays on one thread.
@@ -27,6 +29,8 @@ pub struct Trainer {
     /// The share of the run's budget that is spent.
     pub(crate) budget_spent: f64,
     pub(crate) precision: Precision,
+    /// The ranks that this trainer trains with, if it does not train alone.
+    pub(crate) together: Option<Together>,
     threads: ThreadLimit,
 }
 
@@ -82,6 +86,7 @@ impl Trainer {
             samples: 0,
             budget_spent: 0.0,
             precision,
+            together: None,
             threads,
         })
     }
@@ -131,17 +136,21 @@ impl Trainer {
     }
 
     /// Performs one step: forward pass, losses, gradient, optimizer, moving average. On the CPU with one thread, steps
-    /// are exactly reproducible.
+    /// are exactly reproducible. After [`Trainer::join`], the batch is this rank's part of that of all ranks.
     ///
     /// # Errors
-    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together, and
-    /// [`TrainerError::Diverged`] when the loss is not finite; the weights are then useless.
+    /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together,
+    /// [`TrainerError::Diverged`] when the loss is not finite; the weights are then useless, and
+    /// [`TrainerError::Group`] when another rank is gone; the weights are then those of before the step.
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
-        let losses = catching(|| self.change(batch))?;
+        let losses = match self.together {
+            Some(_) => self.step_together(batch)?,
+            None => catching(|| self.change(batch))?,
+        };
         self.step += 1;
-        self.samples += batch.inputs.len() as u64;
+        self.samples += (batch.inputs.len() * self.ranks()) as u64;
         if losses.total.is_finite() && losses.gradient_norm.is_finite() {
             Ok(losses)
         } else {
@@ -154,10 +163,15 @@ impl Trainer {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = self.network.forward(&inputs, Mode::Training);
-        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
-        let mut gradient = self.network.gradient(&terms.total);
+        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
+        let gradient = self.network.gradient(&terms.total);
 
         let _no_grad = tch::no_grad_guard();
+        self.follow(gradient, &terms)
+    }
+
+    /// Changes the weights by a gradient. Gradients must be disabled.
+    pub(crate) fn follow(&mut self, mut gradient: Tensor, terms: &Terms) -> Losses {
         let norm = clip(&mut gradient, self.config.clip_norm);
         let rate = self.learning_rate();
         self.optimizer
@@ -183,7 +197,7 @@ impl Trainer {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device());
         let outputs = network.forward(&inputs, Mode::Evaluation);
-        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss);
+        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
         let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
         Validation::new(losses, &outputs, &inputs, &targets, batch)
     }
@@ -273,6 +287,9 @@ pub enum TrainerError {
     /// libtorch could not do the step, for example for lack of memory.
     #[error(transparent)]
     Libtorch(#[from] LibtorchError),
+    /// The ranks that train together are not together any more.
+    #[error(transparent)]
+    Group(#[from] GroupError),
     /// The training batch cannot be used.
     #[error("the training batch cannot be used: {0}")]
     Batch(String),
