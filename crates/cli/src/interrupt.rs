@@ -88,13 +88,18 @@ impl Interrupt {
         self.requested.load(Ordering::SeqCst)
     }
 
-    /// The result of a command that may have been stopped before its work was done, after it has printed its output.
+    /// The result of a command that may have been stopped before its work was done, after it has printed its output. If
+    /// another process was signaled and stopped this one, that counts as SIGTERM.
     ///
     /// # Errors
     /// [`Interrupted`] after a signal.
     pub(crate) fn outcome(&self) -> anyhow::Result<()> {
         match self.requested() {
-            true => Err(Interrupted(128 + self.signal.load(Ordering::SeqCst) as u8).into()),
+            true => {
+                let signal = self.signal.load(Ordering::SeqCst);
+                let signal = if signal == 0 { SIGTERM } else { signal };
+                Err(Interrupted(128 + signal as u8).into())
+            }
             false => Ok(()),
         }
     }

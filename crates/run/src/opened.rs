@@ -17,6 +17,7 @@ use tengen_store::{Create, GamesOf, Patience, Promotion, RunInfo, RunLock, Store
 use crate::config::{Progress, RunConfig};
 use crate::gating::rejected;
 use crate::outbox::Outbox;
+use crate::ranks::Ranks;
 use crate::watch::{Silent, Watch};
 
 /// Where and how a run works, apart from its configuration.
@@ -72,6 +73,8 @@ pub struct Opened {
     pub watch: Arc<dyn Watch>,
     /// Ends the run cleanly when set.
     pub stop: Arc<AtomicBool>,
+    /// The processes that train this run together, if this one does not train alone.
+    pub ranks: Option<Arc<Ranks>>,
     /// This machine's own folder for the run: waiting shards and, for stores that are not folders, everything that is
     /// not a game, model or verdict. Created when needed.
     scratch: PathBuf,
@@ -127,6 +130,7 @@ impl Opened {
             closing_games: setup.closing_games,
             watch: Arc::clone(&setup.watch),
             stop: Arc::clone(&setup.stop),
+            ranks: None,
             scratch,
         };
         run.check(&stored)?;

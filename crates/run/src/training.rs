@@ -11,13 +11,14 @@ use tengen_rng as rng;
 use tengen_rules::Komi;
 use tengen_samples::{SampleSource, Window};
 use tengen_selfplay::FairKomi;
-use tengen_store::{CheckpointFiles, GamesOf, ShardInfo, Store};
-use tengen_trainer::{Losses, Trainer, TrainerError};
+use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
+use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
 use crate::config::RunConfig;
 use crate::ledger::Ledger;
 use crate::opened::{Opened, publish_model};
 use crate::random_games::{RANDOM_SAMPLES, random_games};
+use crate::ranks::Ranks;
 use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
 
@@ -38,6 +39,8 @@ pub struct Training {
     /// The configuration as of the checkpoint, or of the start of the run.
     earlier_config: Option<RunConfig>,
     watch: Arc<dyn Watch>,
+    /// The processes that train together, if this one does not train alone.
+    ranks: Option<Arc<Ranks>>,
     trainer: Trainer,
     device: DeviceChoice,
     source: SampleSource,
@@ -81,13 +84,15 @@ impl Training {
                 .run_info()?
                 .and_then(|run| serde_json::from_value(run.config).ok()),
         };
-        let listing = store.games().list(&GamesOf::SelfPlay)?;
+        let ranks = run.ranks.clone();
+        let listing = listing(store, ranks.as_deref())?;
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
             run_id: run.run_id.clone(),
             earlier_config,
             watch: Arc::clone(&run.watch),
+            ranks,
             trainer,
             device,
             source: SampleSource::for_store(store, config.samples.clone())
@@ -107,6 +112,10 @@ impl Training {
             sound: true,
         };
         training.take_in(listing.shards)?;
+        if let Some(ranks) = training.ranks.clone() {
+            let joined = training.trainer.join(Arc::clone(&ranks.group));
+            joined.map_err(|error| ranks.explained(error, training.steps()))?;
+        }
         Ok((training, ledger))
     }
 
@@ -162,10 +171,15 @@ impl Training {
 
     /// Whether the store's games allow one more step at the reuse ratio.
     pub fn may_step(&self) -> bool {
-        let batch = self.config.training.batch as u64;
+        self.may_make(1)
+    }
+
+    /// Whether the store's games allow this many more steps at the reuse ratio.
+    pub(crate) fn may_make(&self, steps: u64) -> bool {
+        let samples = steps * self.config.training.batch as u64;
         self.positions >= self.config.loop_config.start_positions.max(1)
             && self.source.positions() > 0
-            && (self.trained() + batch) as f64 <= self.positions as f64 * self.config.loop_config.reuse
+            && (self.trained() + samples) as f64 <= self.positions as f64 * self.config.loop_config.reuse
     }
 
     /// Goes on with a larger network if the configuration asks for one from here on.
@@ -182,25 +196,43 @@ impl Training {
         );
         let seed = rng::fold(self.config.seed, &[into.blocks as u64, into.channels as u64]);
         self.trainer = self.trainer.grown(&into, self.device, seed)?;
-        self.watch.say(&message);
+        if self.ranks.as_ref().is_none_or(|ranks| ranks.is_first()) {
+            self.watch.say(&message);
+        }
         Ok(())
     }
 
-    /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far.
+    /// What this process says to the others with its next step, if it does not train alone.
+    pub(crate) fn say(&mut self, word: Word) {
+        self.trainer.say(word);
+    }
+
+    /// What some process has said with the last step.
+    pub(crate) fn heard(&self) -> Word {
+        self.trainer.heard()
+    }
+
+    /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far. Processes that train
+    /// together train on a part of the batch each.
     pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Losses> {
         self.grow_if_due()?;
         let spent = self.config.budget.spent(ledger, self.games, self.steps());
         self.trainer.set_budget_spent(spent);
         let seed = rng::fold(self.config.seed, &[self.trainer.steps()]);
-        let samples = self
-            .source
-            .draw_samples(self.config.training.batch, seed, self.config.loop_config.symmetry);
+        let part = match &self.ranks {
+            Some(ranks) => ranks.part(self.config.training.batch),
+            None => 0..self.config.training.batch,
+        };
+        let samples = self.source.draw_part(part, seed, self.config.loop_config.symmetry);
         let samples = samples.context("the window has no positions to train on")?;
         let batch = self.trainer.batch(&samples);
         self.sound = false;
         let losses = self.trainer.step(&batch);
         self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));
-        Ok(losses?)
+        match &self.ranks {
+            Some(ranks) => losses.map_err(|error| ranks.explained(error, self.trainer.steps())),
+            None => Ok(losses?),
+        }
     }
 
     /// Compares the network's predictions on held-out games with those on the window, if that is due after the last
@@ -236,7 +268,7 @@ impl Training {
     /// # Errors
     /// See [`Training::take_in`].
     pub fn look(&mut self) -> anyhow::Result<()> {
-        let listing = self.store.games().list(&GamesOf::SelfPlay)?;
+        let listing = listing(&self.store, self.ranks.as_deref())?;
         if listing.shards == self.shards {
             return Ok(());
         }
@@ -413,6 +445,18 @@ impl Reading<'_> {
             self.watch.reading(self.all, self.all);
         }
     }
+}
+
+/// The games of self-play: those that rank 0 sees, so that processes that train together draw from the same window.
+fn listing(store: &Store, ranks: Option<&Ranks>) -> anyhow::Result<GamesListing> {
+    let list = || Ok(store.games().list(&GamesOf::SelfPlay)?);
+    let Some(ranks) = ranks else { return list() };
+    let bytes = match ranks.is_first() {
+        true => list()?.to_bytes(),
+        false => Vec::new(),
+    };
+    let bytes = ranks.bytes_from_first(&bytes)?;
+    GamesListing::from_bytes(&bytes).context("rank 0 runs another version of Tengen: start the same one everywhere")
 }
 
 fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) -> anyhow::Result<(Trainer, Ledger)> {

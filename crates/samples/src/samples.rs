@@ -1,6 +1,7 @@
 //! Draws training samples from all positions of the window, by weight and reproducibly by seed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -365,31 +366,37 @@ impl SampleSource {
     /// The same games in the same order, count, seed and mode give the same samples, regardless of the number of
     /// threads and of where the games are kept. `None` if there is nothing to draw from.
     pub fn draw_samples(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
-        self.draw_from(&self.trained, |shard| &shard.games, count, seed, mode)
+        self.draw_part(0..count, seed, mode)
+    }
+
+    /// The part of [`SampleSource::draw_samples`] with these places in it.
+    pub fn draw_part(&self, part: Range<usize>, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
+        self.draw_from(&self.trained, |shard| &shard.games, part, seed, mode)
     }
 
     /// Like [`SampleSource::draw_samples`], from the games that are never trained on.
     pub fn draw_held_out(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<Vec<Sample>> {
-        self.draw_from(&self.held_out, |shard| &shard.held_out, count, seed, mode)
+        self.draw_from(&self.held_out, |shard| &shard.held_out, 0..count, seed, mode)
     }
 
     fn draw_from(
         &self,
         draws: &Draws,
         games: fn(&LoadedShard) -> &[StoredGame],
-        count: usize,
+        part: Range<usize>,
         seed: u64,
         mode: SymmetryMode,
     ) -> Option<Vec<Sample>> {
         let total = draws.total().filter(|&total| total > 0)?;
         let mut random = SplitMix64::new(seed);
-        let picks: Vec<(u64, u64)> = (0..count).map(|_| (random.below(total), random.bits())).collect();
+        let picks = (0..part.end).map(|_| (random.below(total), random.bits()));
+        let picks: Vec<(u64, u64)> = picks.skip(part.start).collect();
         let build = |&(offset, symmetry): &(u64, u64)| {
             let (shard, game, within) = draws.find(offset);
             let shard = &self.shards[shard];
             self.build(shard, &games(shard)[game], within, symmetry, mode)
         };
-        let mut samples = Vec::with_capacity(count);
+        let mut samples = Vec::with_capacity(picks.len());
         for picks in picks.chunks(self.samples_to_release()) {
             self.make_room(picks.len());
             match picks.len() < PARALLEL_BATCH {

@@ -128,6 +128,8 @@ fn samples_match_a_replay_wherever_the_games_are_kept() {
         let expected = expected_samples(&game, 0.7, Features::canonical_symmetry);
         let cached = source_of(std::slice::from_ref(&game), SampleConfig::default());
         let drawn = cached.draw_samples(100, 7, SymmetryMode::Canonical).unwrap();
+        let part = cached.draw_part(30..70, 7, SymmetryMode::Canonical).unwrap();
+        assert_eq!(part, drawn[30..70]);
         for (cache, planes) in [
             (CachePlace::Auto, false),
             (CachePlace::Memory, true),

@@ -36,6 +36,45 @@ impl GamesListing {
     pub fn published(&self) -> GameTotals {
         GameTotals::of(&self.shards).plus(self.pruned)
     }
+
+    /// The listing in a form that another process can read, so that both see the same games.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let files = |shards: &[ShardInfo]| shards.iter().map(|shard| (shard.path.clone(), shard.bytes)).collect();
+        let passed = PassedOn {
+            shards: files(&self.shards),
+            damaged: files(&self.damaged),
+            pruned: self.pruned,
+            changes: self.changes,
+            upkeep: self.upkeep,
+        };
+        serde_json::to_vec(&passed).expect("plain fields always serialize")
+    }
+
+    /// The listing of another process; `None` if these bytes are not from [`GamesListing::to_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Option<GamesListing> {
+        let passed: PassedOn = serde_json::from_slice(bytes).ok()?;
+        let shards = |files: &[(String, u64)]| {
+            let files = files.iter().map(|(path, bytes)| ShardInfo::of_file(path, *bytes));
+            files.collect::<Option<Vec<_>>>()
+        };
+        Some(GamesListing {
+            shards: shards(&passed.shards)?,
+            damaged: shards(&passed.damaged)?,
+            pruned: passed.pruned,
+            changes: passed.changes,
+            upkeep: passed.upkeep,
+        })
+    }
+}
+
+/// A [`GamesListing`] on its way to another process: each shard as its path and size.
+#[derive(Serialize, Deserialize)]
+struct PassedOn {
+    shards: Vec<(String, u64)>,
+    damaged: Vec<(String, u64)>,
+    pruned: GameTotals,
+    changes: u32,
+    upkeep: u32,
 }
 
 /// The quarantine note of a damaged shard.

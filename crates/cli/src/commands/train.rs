@@ -1,20 +1,14 @@
 //! `tengen train`: trains on a store's games.
 
-use std::time::{Duration, Instant};
-
-use anyhow::bail;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use tengen_run::{Clock, Failures, Training};
+use tengen_run::{Goal, Ranks, learn};
 use tengen_samples::CachePlace;
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{bar, counted, spinner, thousands};
-
-/// How often to check the store for new games.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Train on the store's games and publish the result as a model
 ///
@@ -64,84 +58,43 @@ struct Done {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
     args.stage.on_one_device()?;
-    let mut run = args.stage.open(&interrupt)?;
+    let ranks = Ranks::meet()?;
+    let is_first = ranks.as_ref().is_none_or(|ranks| ranks.is_first());
+    let mut run = Ranks::open(ranks, || args.stage.open(&interrupt))?;
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;
         run.config.samples.validate()?;
     }
-    let _lock = run.lock()?;
-    run.be_patient();
-    run.say_when_away();
-    let (mut training, before) = Training::resume(&run)?;
-    training.say_changed_settings()?;
-    let clock = Clock::start(before, run.options.device.resolve()?.is_cuda());
-    if training.positions() == 0 && !args.follow {
-        bail!(
-            "{} has no self-play games yet; play some with `tengen selfplay`",
-            run.store.location()
-        );
-    }
-    let first = training.steps();
-    let last = args.steps.map(|steps| first + steps);
-    let bar = progress(args.steps);
-    let (began, mut looked) = (Instant::now(), Instant::now());
-    let mut generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
-    let (mut losses, mut model) = (None, None);
-    let failures = Failures::default();
-    failures.catch("training", || {
-        while !interrupt.requested() && last.is_none_or(|last| training.steps() < last) {
-            if args.follow && looked.elapsed() >= LOOK_EVERY {
-                looked = Instant::now();
-                training.look()?;
-            }
-            if !(training.may_step() || args.steps.is_some()) {
-                if !args.follow {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(100));
-                continue;
-            }
-            let now = training.step(&clock.read(0))?;
+    let goal = Goal {
+        steps: args.steps,
+        follow: args.follow,
+    };
+    let mut bar = None;
+    let learned = learn(&mut run, goal, &mut |losses| match losses {
+        Some(losses) if is_first => {
+            let bar = bar.get_or_insert_with(|| progress(args.steps));
             bar.inc(1);
-            bar.set_message(format!("loss {:.3}", now.total));
-            losses = Some(now);
-            if args.follow
-                && training
-                    .steps()
-                    .is_multiple_of(run.config.loop_config.candidate_every_steps)
-            {
-                generation += 1;
-                model = Some(training.publish(generation, &clock.read(0))?.0.to_string());
-            }
-            training.checkpoint_if_due(|| clock.read(0))?;
+            bar.set_message(format!("loss {:.3}", losses.total));
         }
-        Ok(())
-    });
-    bar.finish_and_clear();
-    let stopped = last.is_none_or(|last| training.steps() < last) && interrupt.requested();
-    let made = training.steps() - first;
-    if made > 0 {
-        failures.catch("writing the last checkpoint", || {
-            training.last_checkpoint(&clock.read(0))
-        });
-    }
-    failures.into_result(&*run.watch)?;
-    if made > 0 && !args.follow {
-        model = Some(training.publish(generation + 1, &clock.read(0))?.0.to_string());
-    }
+        Some(_) => {}
+        None => bar.iter().for_each(ProgressBar::finish_and_clear),
+    })?;
+    let losses = learned.losses;
     let done = Done {
-        steps: training.steps(),
-        steps_made: made,
-        samples_per_second: (made * run.config.training.batch as u64) as f64 / began.elapsed().as_secs_f64(),
+        steps: learned.steps,
+        steps_made: learned.made,
+        samples_per_second: learned.samples_per_second,
         total_loss: losses.map(|losses| losses.total),
         policy_loss: losses.map(|losses| losses.policy),
         value_loss: losses.map(|losses| losses.value),
         margin_loss: losses.map(|losses| losses.margin),
         ownership_loss: losses.map(|losses| losses.ownership),
-        model,
+        model: learned.model,
     };
-    print(&done, args.json)?;
-    match stopped {
+    if is_first {
+        print(&done, args.json)?;
+    }
+    match learned.stopped {
         true => interrupt.outcome(),
         false => Ok(()),
     }

@@ -4,4 +4,5 @@
 mod common;
 mod crash;
 mod ends;
+mod ranks;
 mod stages;

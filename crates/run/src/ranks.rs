@@ -1,0 +1,151 @@
+//! Processes that train one network together, as torchrun or srun start them, and what they have to agree on.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail, ensure};
+
+use tengen_network::{DeviceChoice, Group, GroupError, Place};
+use tengen_trainer::TrainerError;
+
+use crate::opened::Opened;
+
+/// How long to look for the processes that are left when a connection broke.
+const MUSTER: Duration = Duration::from_secs(3);
+
+/// The processes that train together, each with a rank from 0. Rank 0 alone writes to the store.
+#[derive(Debug)]
+pub struct Ranks {
+    pub(crate) group: Arc<Group>,
+    /// This process's number on its machine, which is that of its GPU.
+    local_rank: Option<usize>,
+}
+
+impl Ranks {
+    /// Meets the other processes that torchrun or srun started according to the environment; `None` if this process
+    /// trains alone.
+    ///
+    /// # Errors
+    /// If the variables contradict each other, or the others cannot be reached.
+    pub fn meet() -> anyhow::Result<Option<Arc<Ranks>>> {
+        let Some(Place { meeting, local_rank }) = Place::from_environment()? else {
+            return Ok(None);
+        };
+        let group = Arc::new(Group::join(&meeting)?);
+        Ok(Some(Arc::new(Ranks { group, local_rank })))
+    }
+
+    /// Opens a run on all ranks: on rank 0 first, which makes what is missing in the store, then on the others. Without
+    /// ranks, just opens it.
+    ///
+    /// # Errors
+    /// If opening fails here or on rank 0, or if the ranks differ in their configurations.
+    pub fn open(ranks: Option<Arc<Ranks>>, open: impl Fn() -> anyhow::Result<Opened>) -> anyhow::Result<Opened> {
+        let Some(ranks) = ranks else { return open() };
+        let opened = if ranks.is_first() { Some(open()?) } else { None };
+        let config_id = opened.as_ref().map_or(String::new(), |run| run.config_id.clone());
+        let config_id = ranks.bytes_from_first(config_id.as_bytes())?;
+        let mut run = opened.map_or_else(&open, Ok)?;
+        let (rank, count, batch) = (ranks.group.rank(), ranks.group.ranks(), run.config.training.batch);
+        ensure!(
+            config_id == run.config_id.as_bytes(),
+            "rank {rank} has the configuration {}, but rank 0 has {}: start all ranks with the same one",
+            run.config_id,
+            String::from_utf8_lossy(&config_id)
+        );
+        ensure!(
+            batch.is_multiple_of(count),
+            "training.batch is {batch}, which {count} processes cannot share equally: set it to a multiple of {count}, or \
+             start another number of processes"
+        );
+        run.options.device = ranks.device(run.options.device)?;
+        if let Err(why) = ranks.group.use_device(run.options.device.resolve()?)
+            && ranks.is_first()
+        {
+            run.watch
+                .say(&format!("NCCL cannot be used ({why}): gradients go through the CPUs"));
+        }
+        run.ranks = Some(ranks);
+        Ok(run)
+    }
+
+    /// Whether this is rank 0, which alone writes to the store.
+    pub fn is_first(&self) -> bool {
+        self.group.rank() == 0
+    }
+
+    /// The places of this rank's samples in a batch.
+    pub(crate) fn part(&self, batch: usize) -> Range<usize> {
+        let own = batch / self.group.ranks();
+        own * self.group.rank()..own * (self.group.rank() + 1)
+    }
+
+    /// The bytes that rank 0 has.
+    pub(crate) fn bytes_from_first(&self, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+        self.group
+            .bytes_from_first(bytes)
+            .map_err(|error| self.in_words(&error, None))
+    }
+
+    /// Adds up numbers over all ranks.
+    pub(crate) fn sums<const N: usize>(&self, values: [f64; N]) -> anyhow::Result<[f64; N]> {
+        self.group.sums(values).map_err(|error| self.in_words(&error, None))
+    }
+
+    /// The error of a step after `steps` steps, in words that say which rank is gone if that is the reason.
+    pub(crate) fn explained(&self, error: TrainerError, steps: u64) -> anyhow::Error {
+        match error {
+            TrainerError::Group(error) => self.in_words(&error, Some(steps)),
+            error => error.into(),
+        }
+    }
+
+    /// Says which rank is gone and how to go on. The group cannot be used afterwards.
+    fn in_words(&self, error: &GroupError, steps: Option<u64>) -> anyhow::Error {
+        let GroupError::Broken(why) = error else {
+            return anyhow!("{error}");
+        };
+        let missing: Vec<String> = self.group.missing(MUSTER).iter().map(usize::to_string).collect();
+        let gone = match missing.as_slice() {
+            [] => "the connection between the ranks broke".to_owned(),
+            [one] => format!("rank {one} is gone"),
+            several => format!("ranks {} are gone", several.join(", ")),
+        };
+        let after = steps.map_or(String::new(), |steps| format!(" after step {steps}"));
+        let (count, checkpoint) = (
+            self.group.ranks(),
+            match self.is_first() {
+                true => "a checkpoint keeps what was learned",
+                false => "the newest checkpoint is in the store",
+            },
+        );
+        anyhow!(
+            "{gone}{after} ({why}); {checkpoint}: start all {count} processes again with the same command to resume"
+        )
+    }
+
+    /// The device of this rank: a GPU of its own.
+    fn device(&self, choice: DeviceChoice) -> anyhow::Result<DeviceChoice> {
+        if !choice.resolve()?.is_cuda() {
+            return Ok(DeviceChoice::Cpu);
+        }
+        if let DeviceChoice::Cuda(number) = choice
+            && number > 0
+        {
+            bail!(
+                "--device is {choice}, but processes that train together choose their GPUs by LOCAL_RANK: use --device \
+                 cuda"
+            );
+        }
+        let local_rank = self.local_rank.context(
+            "LOCAL_RANK is not set, so that this process does not know its GPU: start it with torchrun or srun, or set \
+             LOCAL_RANK to the number of the process on its machine",
+        )?;
+        // srun may show each process its own GPU alone.
+        let alone = std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|names| !names.is_empty() && !names.contains(','));
+        let device = DeviceChoice::Cuda(if alone { 0 } else { local_rank });
+        device.resolve()?;
+        Ok(device)
+    }
+}
