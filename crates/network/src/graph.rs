@@ -66,7 +66,7 @@ fn load() -> Result<Functions, Box<dyn std::error::Error>> {
 }
 
 /// Recorded work for a GPU. Tensors that it reads and writes must live as long as it does.
-pub(crate) struct Graph {
+pub struct Graph {
     functions: &'static Functions,
     recorded: *mut c_void,
 }
@@ -76,7 +76,7 @@ unsafe impl Send for Graph {}
 
 impl Graph {
     /// Whether work can be recorded, or why not. Call this once libtorch's CUDA part is loaded.
-    pub(crate) fn available() -> Result<(), &'static str> {
+    pub fn available() -> Result<(), &'static str> {
         Functions::get().map(|_| ())
     }
 
@@ -85,7 +85,7 @@ impl Graph {
     ///
     /// # Errors
     /// If this program has no graphs, the GPU cannot record this work, or `work` fails.
-    pub(crate) fn record<T>(
+    pub fn record<T>(
         other: Option<&Graph>,
         work: impl FnOnce() -> Result<T, LibtorchError>,
     ) -> Result<(Graph, T), LibtorchError> {
@@ -107,7 +107,7 @@ impl Graph {
     }
 
     /// Asks the GPU for the recorded work.
-    pub(crate) fn launch(&mut self) -> Result<(), LibtorchError> {
+    pub fn launch(&mut self) -> Result<(), LibtorchError> {
         // SAFETY: the graph is complete, as `record` has returned it.
         match unsafe { (self.functions.launch)(self.recorded) } {
             0 => Err(self.functions.last_error()),

@@ -6,7 +6,7 @@ use tch::{Device, Kind, Tensor};
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
-use crate::fused::FusedError;
+use crate::catching::LibtorchError;
 use crate::precision::Precision;
 use crate::stream::copy_into;
 
@@ -106,7 +106,7 @@ impl NetworkInputs {
 
 /// A batch on a device as it was transferred.
 #[derive(Debug)]
-pub(crate) struct PackedInputs {
+pub struct PackedInputs {
     /// `[B, P, W, 1]`, int64: the bits of each plane.
     words: Tensor,
     /// `[B, 3]`, fp32.
@@ -117,7 +117,7 @@ pub(crate) struct PackedInputs {
 
 impl PackedInputs {
     /// Transfers a batch.
-    pub(crate) fn new(batch: &InputBatch, device: Device) -> PackedInputs {
+    pub fn new(batch: &InputBatch, device: Device) -> PackedInputs {
         PackedInputs {
             words: on_device(words(batch).view(), device),
             globals: on_device(batch.globals(), device),
@@ -126,14 +126,17 @@ impl PackedInputs {
     }
 
     /// Transfers another batch of the same shape to the same memory of a GPU.
-    pub(crate) fn refill(&self, batch: &InputBatch) -> Result<(), FusedError> {
+    ///
+    /// # Errors
+    /// If libtorch cannot copy it.
+    pub fn refill(&self, batch: &InputBatch) -> Result<(), LibtorchError> {
         transfer(words(batch).view(), &self.words)?;
         transfer(batch.globals(), &self.globals)?;
         transfer(batch.komi(), &self.komi)
     }
 
     /// The inputs on the device. If all boards of the batch fill the canvas, nothing more is transferred.
-    pub(crate) fn unpack(&self, batch: &InputBatch, precision: Precision) -> NetworkInputs {
+    pub fn unpack(&self, batch: &InputBatch, precision: Precision) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
         let bit_planes = batch.plane_set().bit_planes() as i64;
@@ -186,10 +189,19 @@ pub fn on_device<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D
     }
 }
 
-/// Copies an array in C order into a tensor of a GPU, through pinned memory and without waiting.
-fn transfer<T: tch::kind::Element, D: Dimension>(values: ArrayView<'_, T, D>, to: &Tensor) -> Result<(), FusedError> {
+/// Copies an array in C order into a tensor of a GPU, of the same shape, through pinned memory and without waiting.
+///
+/// # Errors
+/// If libtorch cannot copy it.
+///
+/// # Panics
+/// If the array is not in C order.
+pub fn transfer<T: tch::kind::Element, D: Dimension>(
+    values: ArrayView<'_, T, D>,
+    to: &Tensor,
+) -> Result<(), LibtorchError> {
     let tensor = Tensor::try_from(values).expect("the array is in C order");
-    copy_into(&tensor.internal_pin_memory(to.device()), to)
+    Ok(copy_into(&tensor.internal_pin_memory(to.device()), to)?)
 }
 
 /// Height and width of a board, in this order.

@@ -92,6 +92,7 @@ fn owner_divergence(outputs: &Outputs, targets: &Targets) -> Tensor {
 }
 
 /// The terms of one batch as tensors without dimensions.
+#[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) total: Tensor,
     pub(crate) parts: [Tensor; 5],
@@ -155,6 +156,15 @@ impl Terms {
             total,
             parts: [policy, value, margin, ownership, entropy],
             weight: share.sum(Kind::Float),
+        }
+    }
+
+    /// The same numbers without what gradients need.
+    pub(crate) fn detached(&self) -> Terms {
+        Terms {
+            total: self.total.detach(),
+            parts: self.parts.each_ref().map(Tensor::detach),
+            weight: self.weight.detach(),
         }
     }
 

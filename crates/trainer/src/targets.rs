@@ -4,6 +4,7 @@ use ndarray::{Array1, ArrayBase, Axis, Data, Dimension};
 use tch::{Device, Tensor, kind::Element};
 
 use tengen_encoding::TrainingBatch;
+use tengen_network::{LibtorchError, on_device, transfer};
 
 /// Targets of `B` samples on a canvas of `A` points, from the viewpoint of the side to move; all fp32 except the
 /// margins.
@@ -31,28 +32,77 @@ pub(crate) struct Targets {
     pub(crate) weight: Tensor,
 }
 
-impl Targets {
-    /// Copies a batch's targets to a device.
-    pub(crate) fn new(batch: &TrainingBatch, device: Device) -> Targets {
-        let area = batch.inputs.canvas().area() as i64;
-        let columns = batch.board_margin.mapv(|margin| i64::from(margin) + area);
-        let areas: Array1<f32> = batch.inputs.sizes().iter().map(|size| size.area() as f32).collect();
-        Targets {
-            policy: on_device(&batch.policy, device),
-            policy_weight: on_device(&batch.policy_weight, device),
-            reply: on_device(&batch.reply, device),
-            value: on_device(&batch.value, device),
-            short_term: on_device(&batch.short_term, device),
-            margin: on_device(&columns.insert_axis(Axis(1)), device),
-            ownership: on_device(&batch.ownership, device).flatten(1, 2),
-            result_weight: on_device(&batch.result_weight, device),
-            areas: on_device(&areas, device),
-            weight: on_device(&batch.weight, device),
+/// Where targets go: to new tensors on a device, or to those of an earlier batch of the same shape on a GPU.
+#[derive(Debug)]
+pub(crate) struct Placement<'a> {
+    device: Device,
+    earlier: &'a [Tensor],
+    /// Everything that has been placed, in order.
+    pub(crate) placed: Vec<Tensor>,
+}
+
+impl<'a> Placement<'a> {
+    pub(crate) fn new(device: Device) -> Placement<'a> {
+        Placement {
+            device,
+            earlier: &[],
+            placed: Vec::new(),
         }
+    }
+
+    /// Into what an earlier placement has placed.
+    pub(crate) fn into(earlier: &'a [Tensor]) -> Placement<'a> {
+        Placement {
+            earlier,
+            ..Placement::new(Device::Cpu)
+        }
+    }
+
+    fn put<T: Element + Clone, D: Dimension>(
+        &mut self,
+        values: &ArrayBase<impl Data<Elem = T>, D>,
+    ) -> Result<Tensor, LibtorchError> {
+        let values = values.as_standard_layout();
+        let tensor = match self.earlier.get(self.placed.len()) {
+            Some(earlier) => {
+                transfer(values.view(), earlier)?;
+                earlier.shallow_clone()
+            }
+            None => on_device(values.view(), self.device),
+        };
+        self.placed.push(tensor.shallow_clone());
+        Ok(tensor)
     }
 }
 
-/// Copies an array to a device, to a GPU without waiting.
-fn on_device<T: Element + Clone, D: Dimension>(values: &ArrayBase<impl Data<Elem = T>, D>, device: Device) -> Tensor {
-    tengen_network::on_device(values.as_standard_layout().view(), device)
+impl Targets {
+    /// Copies a batch's targets to a device, to a GPU without waiting.
+    ///
+    /// # Errors
+    /// If libtorch cannot copy them.
+    pub(crate) fn new(batch: &TrainingBatch, device: Device) -> Result<Targets, LibtorchError> {
+        Targets::placed(batch, &mut Placement::new(device))
+    }
+
+    /// Copies a batch's targets to a place.
+    ///
+    /// # Errors
+    /// As [`Targets::new`].
+    pub(crate) fn placed(batch: &TrainingBatch, place: &mut Placement<'_>) -> Result<Targets, LibtorchError> {
+        let area = batch.inputs.canvas().area() as i64;
+        let columns = batch.board_margin.mapv(|margin| i64::from(margin) + area);
+        let areas: Array1<f32> = batch.inputs.sizes().iter().map(|size| size.area() as f32).collect();
+        Ok(Targets {
+            policy: place.put(&batch.policy)?,
+            policy_weight: place.put(&batch.policy_weight)?,
+            reply: place.put(&batch.reply)?,
+            value: place.put(&batch.value)?,
+            short_term: place.put(&batch.short_term)?,
+            margin: place.put(&columns.insert_axis(Axis(1)))?,
+            ownership: place.put(&batch.ownership)?.flatten(1, 2),
+            result_weight: place.put(&batch.result_weight)?,
+            areas: place.put(&areas)?,
+            weight: place.put(&batch.weight)?,
+        })
+    }
 }

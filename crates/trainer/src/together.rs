@@ -92,7 +92,7 @@ impl Trainer {
         let statistics = self.network.statistics().copy();
         let done = catching(|| self.change_together(batch, &group, says));
         let failed = |error: LibtorchError| group.failure().map_or(error.into(), TrainerError::Group);
-        let done = done.map_err(failed).and_then(|done| Ok(done?));
+        let done = done.map_err(failed).and_then(|done| done);
         if done.is_err() {
             let _no_grad = tch::no_grad_guard();
             self.network.statistics().copy_(&statistics);
@@ -100,9 +100,9 @@ impl Trainer {
         done
     }
 
-    fn change_together(&mut self, batch: &TrainingBatch, group: &Group, says: Word) -> Result<Losses, GroupError> {
+    fn change_together(&mut self, batch: &TrainingBatch, group: &Group, says: Word) -> Result<Losses, TrainerError> {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
-        let targets = Targets::new(batch, self.device());
+        let targets = Targets::new(batch, self.device())?;
         let outputs = self.network.forward(&inputs, Mode::Training);
         let samples = batch.inputs.len() * group.ranks();
         let mut terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, Some(samples));

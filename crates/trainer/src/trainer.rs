@@ -13,6 +13,7 @@ use tengen_rules::SettingError;
 use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
+use crate::recorded::Recordings;
 use crate::targets::Targets;
 use crate::together::Together;
 use crate::validation::Validation;
@@ -21,6 +22,8 @@ use crate::validation::Validation;
 #[derive(Debug)]
 pub struct Trainer {
     pub(crate) config: TrainerConfig,
+    /// Dropped before the network that they refer to.
+    recordings: Recordings,
     pub(crate) network: Network,
     pub(crate) optimizer: OptimizerState,
     pub(crate) average: Average,
@@ -79,6 +82,7 @@ impl Trainer {
         })?;
         Ok(Trainer {
             config,
+            recordings: Recordings::default(),
             network,
             optimizer,
             average,
@@ -147,7 +151,7 @@ impl Trainer {
         self.threads.apply();
         let losses = match self.together {
             Some(_) => self.step_together(batch)?,
-            None => catching(|| self.change(batch))?,
+            None => catching(|| self.change(batch))??,
         };
         self.step += 1;
         self.samples += (batch.inputs.len() * self.ranks()) as u64;
@@ -159,15 +163,23 @@ impl Trainer {
     }
 
     /// Changes the weights by one step.
-    fn change(&mut self, batch: &TrainingBatch) -> Losses {
+    fn change(&mut self, batch: &TrainingBatch) -> Result<Losses, LibtorchError> {
+        let recorded = self.recordings.gradient(&self.network, batch, &self.config.loss)?;
+        let (gradient, terms) = match recorded {
+            Some(recorded) => recorded,
+            None => self.gradient(batch)?,
+        };
+        let _no_grad = tch::no_grad_guard();
+        Ok(self.follow(gradient, &terms))
+    }
+
+    /// The gradient and the losses of a batch.
+    fn gradient(&self, batch: &TrainingBatch) -> Result<(Tensor, Terms), LibtorchError> {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
-        let targets = Targets::new(batch, self.device());
+        let targets = Targets::new(batch, self.device())?;
         let outputs = self.network.forward(&inputs, Mode::Training);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
-        let gradient = self.network.gradient(&terms.total);
-
-        let _no_grad = tch::no_grad_guard();
-        self.follow(gradient, &terms)
+        Ok((self.network.gradient(&terms.total), terms))
     }
 
     /// Changes the weights by a gradient. Gradients must be disabled.
@@ -188,18 +200,18 @@ impl Trainer {
     pub fn validate(&mut self, batch: &TrainingBatch) -> Result<Validation, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
-        Ok(catching(|| self.compare(batch))?)
+        Ok(catching(|| self.compare(batch))??)
     }
 
-    fn compare(&self, batch: &TrainingBatch) -> Validation {
+    fn compare(&self, batch: &TrainingBatch) -> Result<Validation, LibtorchError> {
         let _no_grad = tch::no_grad_guard();
         let network = Network::new(&self.ema_weights(), self.device(), self.precision);
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
-        let targets = Targets::new(batch, self.device());
+        let targets = Targets::new(batch, self.device())?;
         let outputs = network.forward(&inputs, Mode::Evaluation);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
         let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
-        Validation::new(losses, &outputs, &inputs, &targets, batch)
+        Ok(Validation::new(losses, &outputs, &inputs, &targets, batch))
     }
 
     /// The moving average of the weights and of the running statistics: what plays and what is published.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ndarray::{Array1, Array2, Array3};
 
 use tengen_encoding::{Features, HORIZONS, InputBatch, TrainingBatch, canvas_index};
-use tengen_model::NetworkConfig;
-use tengen_network::{DeviceChoice, Group, Meeting, PrecisionChoice};
+use tengen_model::{NetworkConfig, PrecisionChoice};
+use tengen_network::{DeviceChoice, Group, Meeting};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_trainer::{Optimizer, Trainer, TrainerConfig, TrainerError, Word};
