@@ -203,8 +203,8 @@ impl Group {
         (!why.is_empty()).then_some(GroupError::Broken(why))
     }
 
-    /// Gives up the connections and finds out which ranks do not notice that within a time: those that are gone. Nothing
-    /// else can be asked of the group afterwards.
+    /// Gives up the connections and finds out which ranks do not notice that within a time: those that are gone.
+    /// Nothing else can be asked of the group afterwards.
     pub fn missing(&self, within: Duration) -> Vec<usize> {
         let mut present = vec![0u8; self.ranks];
         // SAFETY: `present` has a byte for each rank and outlives the call.
@@ -257,8 +257,8 @@ pub(crate) fn joined_norm(
     group: &Group,
 ) -> Result<Tensor, FusedError> {
     let pointer = |tensor: &Tensor| tensor.as_ptr().cast::<c_void>();
-    // SAFETY: all tensors outlive the call, and the statistics, which it changes, are not read meanwhile. libtorch counts
-    // the references that the gradient keeps, and the network keeps the group.
+    // SAFETY: all tensors outlive the call, and the statistics, which it changes, are not read meanwhile. libtorch
+    // counts the references that the gradient keeps, and the network keeps the group.
     taken(unsafe {
         tengen_joined_norm(
             pointer(x),
@@ -279,8 +279,8 @@ pub(crate) fn joined_norm(
 pub enum GroupError {
     /// The ranks did not meet.
     #[error(
-        "rank {rank} cannot meet the other ranks at {host}:{port} ({why}): check that all {ranks} ranks are started, and \
-         that MASTER_ADDR and MASTER_PORT name a host that all of them reach and a free port there"
+        "rank {rank} cannot meet the other ranks at {host}:{port} ({why}): check that all {ranks} ranks are started, \
+         and that MASTER_ADDR and MASTER_PORT name a host that all of them reach and a free port there"
     )]
     Join {
         /// This process's number.

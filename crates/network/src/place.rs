@@ -146,8 +146,8 @@ pub enum PlaceError {
     },
     /// The place where the processes meet is missing.
     #[error(
-        "{} is {ranks}, but {name} is not set: set it to {what}, the same for all processes, or unset {} and {} to train \
-         in one process", names[1], names[0], names[1]
+        "{} is {ranks}, but {name} is not set: set it to {what}, the same for all processes, or unset {} and {} to \
+         train in one process", names[1], names[0], names[1]
     )]
     Host {
         /// The variables that count.

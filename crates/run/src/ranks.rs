@@ -56,10 +56,14 @@ impl Ranks {
         );
         ensure!(
             batch.is_multiple_of(count),
-            "training.batch is {batch}, which {count} processes cannot share equally: set it to a multiple of {count}, or \
-             start another number of processes"
+            "training.batch is {batch}, which {count} processes cannot share equally: set it to a multiple of {count}, \
+             or start another number of processes"
         );
-        run.options.device = ranks.device(run.options.device)?;
+        let device = ranks.device(run.options.device)?;
+        if let DeviceChoice::Cuda(number) = device {
+            run.watch.say(&format!("rank {rank} trains on cuda:{number}"));
+        }
+        run.options.device = device;
         if let Err(why) = ranks.group.use_device(run.options.device.resolve()?)
             && ranks.is_first()
         {

@@ -101,8 +101,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Computes the terms from outputs and targets. They are means over the batch, or if `samples` is given, sums divided
-    /// by that number.
+    /// Computes the terms from outputs and targets. They are means over the batch, or if `samples` is given, sums
+    /// divided by that number.
     pub(crate) fn new(
         outputs: &Outputs,
         inputs: &NetworkInputs,

@@ -21,7 +21,8 @@ use crate::output::{bar, counted, spinner, thousands};
   tengen train --store data/runs/five --steps 1000 --cache /scratch
 
 Run it with --follow alongside `tengen selfplay` in other processes. --cache
-keeps the unpacked games on another disk.")]
+keeps the unpacked games on another disk. Processes that torchrun or srun
+starts train one network together, each on a part of every batch.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
