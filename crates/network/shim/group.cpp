@@ -161,6 +161,7 @@ int tengen_group_from_first(Group *group, const at::Tensor *tensor) {
 // Adds up tensors on GPUs by NCCL from now on, if all ranks can. Otherwise, they go through the CPU.
 int tengen_group_use_nccl(Group *group, int64_t device_index) {
   return succeeds([&] {
+    last_error().clear();
     std::unique_ptr<tengen::Nccl> nccl;
     at::Tensor id = at::zeros({int64_t(sizeof(tengen::NcclId))}, at::kByte);
     auto *bytes = static_cast<tengen::NcclId *>(id.data_ptr());
@@ -198,8 +199,8 @@ int tengen_group_finish(Group *group, int64_t device_index) {
 // Why the connection broke; empty while it holds. Valid until the group is left.
 const char *tengen_group_failure(const Group *group) { return group->failure.c_str(); }
 
-// Closes the connections, so that every rank notices, and finds out which ranks notice within `seconds`: their places in
-// `present` become 1.
+// Closes the connections, so that every rank notices, and finds out which ranks notice within `seconds`: their places
+// in `present` become 1.
 void tengen_group_muster(Group *group, double seconds, uint8_t *present) {
   present[group->rank] = 1;
   const bool asked = succeeds([&] {

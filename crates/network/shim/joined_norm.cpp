@@ -37,7 +37,8 @@ struct JoinedNorm : torch::autograd::Function<JoinedNorm> {
     const auto on_board = [&](const Tensor &values) { return board ? values * *board : values; };
     const Tensor input = x.to(at::kFloat);
     const Tensor around = on_board(input - per_channel(running_mean));
-    const Tensor points = board ? board->sum(at::kDouble) : at::full({}, double(rows), scale.options().dtype(at::kDouble));
+    const auto wide = scale.options().dtype(at::kDouble);
+    const Tensor points = board ? board->sum(at::kDouble) : at::full({}, double(rows), wide);
     const Tensor all = joined(group, over_points(around), over_points(around.square()), points);
     const Tensor count = all[2 * channels];
     const Tensor from = all.narrow(0, 0, channels) / count;
