@@ -15,7 +15,8 @@ use crate::fused_heads::FusedHeads;
 use crate::inputs::NetworkInputs;
 use crate::outputs::{joined, read_each, read_joined};
 use crate::precision::Precision;
-use crate::recorded::Recordings;
+use crate::recorded::Recorded;
+use crate::shapes::Shapes;
 use crate::stream::{self, Work};
 use crate::tower::{forward, tower};
 use crate::value::Value;
@@ -65,7 +66,7 @@ pub struct TorchPredictor {
     device: Device,
     method: Method,
     /// Dropped before the layers that they refer to.
-    recordings: Recordings,
+    recordings: Shapes<Recorded>,
     layers: FoldedLayers,
     heads: FusedHeads,
     threads: ThreadLimit,
@@ -103,7 +104,7 @@ impl TorchPredictor {
             options,
             device,
             method,
-            recordings: Recordings::default(),
+            recordings: Shapes::default(),
             layers,
             heads,
             threads,
@@ -128,7 +129,7 @@ impl TorchPredictor {
             catching(|| overwrite(&self.layers, &layers))?;
             stream::finish(self.device)?;
         } else {
-            self.recordings = Recordings::default();
+            self.recordings = Shapes::default();
             self.layers = layers;
         }
         self.heads = FusedHeads::new(weights);
@@ -203,10 +204,11 @@ impl Predictor for TorchPredictor {
                 return self.fill(inputs, &NetworkInputs::new(inputs, device, precision), out);
             }
             self.padded.pad(inputs, bucket(inputs.len()));
-            let padded = &self.padded;
-            match self.recordings.predict(&self.layers, padded, device, precision, out)? {
-                true => Ok(()),
-                false => self.fill(inputs, &NetworkInputs::new(padded, device, precision), out),
+            let (padded, layers) = (&self.padded, &self.layers);
+            let record = |other: Option<&_>| Recorded::new(layers, padded, device, precision, other);
+            match self.recordings.recorded(padded, record) {
+                Some(recorded) => recorded.predict(padded, out),
+                None => self.fill(inputs, &NetworkInputs::new(padded, device, precision), out),
             }
         });
         filled

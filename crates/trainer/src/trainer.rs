@@ -5,15 +5,15 @@ use tch::{Device, Tensor};
 use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{
-    DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, ThreadLimit, Work,
-    catching,
+    DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, Shapes, ThreadLimit,
+    Work, catching,
 };
 use tengen_rules::SettingError;
 
 use crate::config::TrainerConfig;
 use crate::loss::{Losses, Terms};
 use crate::optimizer::{OptimizerState, clip};
-use crate::recorded::Recordings;
+use crate::recorded::Recorded;
 use crate::targets::Targets;
 use crate::together::Together;
 use crate::validation::Validation;
@@ -23,7 +23,7 @@ use crate::validation::Validation;
 pub struct Trainer {
     pub(crate) config: TrainerConfig,
     /// Dropped before the network that they refer to.
-    recordings: Recordings,
+    recordings: Shapes<Recorded>,
     pub(crate) network: Network,
     pub(crate) optimizer: OptimizerState,
     pub(crate) average: Average,
@@ -82,7 +82,7 @@ impl Trainer {
         })?;
         Ok(Trainer {
             config,
-            recordings: Recordings::default(),
+            recordings: Shapes::default(),
             network,
             optimizer,
             average,
@@ -164,9 +164,15 @@ impl Trainer {
 
     /// Changes the weights by one step.
     fn change(&mut self, batch: &TrainingBatch) -> Result<Losses, LibtorchError> {
-        let recorded = self.recordings.gradient(&self.network, batch, &self.config.loss)?;
+        let (network, weights) = (&self.network, &self.config.loss);
+        let recorded = match network.device().is_cuda() {
+            true => self
+                .recordings
+                .recorded(&batch.inputs, |other| Recorded::new(network, batch, weights, other)),
+            false => None,
+        };
         let (gradient, terms) = match recorded {
-            Some(recorded) => recorded,
+            Some(recorded) => recorded.compute(batch)?,
             None => self.gradient(batch)?,
         };
         let _no_grad = tch::no_grad_guard();
