@@ -1,7 +1,7 @@
 //! The log of change notes in a store: reading it, appending to it, and deleting the files that it hides.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::changes::{CHANGES, Change, Changes, path_of};
 use crate::files::Put;
@@ -9,9 +9,35 @@ use crate::games::Games;
 use crate::store_error::StoreError;
 
 impl Games {
-    /// The current state of the change notes. Only notes added since the last call are read.
+    /// The current state of the change notes. The first call lists them; later calls only ask for the note that would
+    /// follow the last one known, since a note is written only after all earlier ones.
     pub(crate) fn changes(&self) -> Result<Arc<Changes>, StoreError> {
-        let known = Arc::clone(&self.memory.changes.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = self.memory.changes().clone();
+        let changes = match known {
+            Some(known) => self.changes_after(known)?,
+            None => Arc::new(self.listed_changes()?),
+        };
+        *self.memory.changes() = Some(Arc::clone(&changes));
+        Ok(changes)
+    }
+
+    fn changes_after(&self, known: Arc<Changes>) -> Result<Arc<Changes>, StoreError> {
+        let next = |last: u32| self.files.get(&path_of(last + 1));
+        let Some(mut bytes) = next(known.last)? else {
+            return Ok(known);
+        };
+        let mut changes = Changes::clone(&known);
+        loop {
+            let number = changes.last + 1;
+            changes.apply(number, Change::read(&path_of(number), &bytes)?)?;
+            match next(number)? {
+                Some(more) => bytes = more,
+                None => return Ok(Arc::new(changes)),
+            }
+        }
+    }
+
+    fn listed_changes(&self) -> Result<Changes, StoreError> {
         let number = |path: &str| {
             path.strip_prefix("changes/")?
                 .strip_suffix(".json")?
@@ -20,16 +46,11 @@ impl Games {
         };
         let listed = self.files.list(CHANGES)?;
         let newest = listed.iter().filter_map(|(path, _)| number(path)).max().unwrap_or(0);
-        if newest <= known.last {
-            return Ok(known);
-        }
-        let mut changes = Changes::clone(&known);
-        for number in known.last + 1..=newest {
+        let mut changes = Changes::default();
+        for number in 1..=newest {
             let path = path_of(number);
             changes.apply(number, Change::read(&path, &self.files.require(&path)?)?)?;
         }
-        let changes = Arc::new(changes);
-        *self.memory.changes.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&changes);
         Ok(changes)
     }
 

@@ -4,13 +4,16 @@ use std::future::Future;
 use std::path::Path as FsPath;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use object_store::{
+    Error as ObjectError, ListResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::operations::{Counters, Kind, Operations};
 use crate::patience::{Patience, WaitingCalls};
 use crate::place::Place;
 use crate::shard::is_plain_name;
@@ -41,6 +44,8 @@ struct Inner {
     is_run: AtomicBool,
     /// Patient calls that are currently waiting for this store.
     waiting: WaitingCalls,
+    /// What all handles have asked of the store.
+    counters: Counters,
 }
 
 impl std::fmt::Debug for Files {
@@ -61,6 +66,7 @@ impl Files {
                 runtime,
                 is_run: AtomicBool::new(false),
                 waiting: WaitingCalls::default(),
+                counters: Counters::default(),
             }),
             patience: None,
         })
@@ -78,6 +84,11 @@ impl Files {
     /// How long patient calls on any handle to these files have been waiting; `None` if no call is waiting.
     pub(crate) fn waited_for(&self) -> Option<Duration> {
         self.inner.waiting.longest()
+    }
+
+    /// What all handles to these files have asked of the store so far.
+    pub(crate) fn operations(&self) -> Operations {
+        self.inner.counters.read()
     }
 
     /// The folder or URL of the store, for messages.
@@ -102,11 +113,12 @@ impl Files {
         };
         let bytes = bytes.into();
         let mut tries = 0;
-        let put = self.attempt(|| {
+        let call = || {
             tries += 1;
             let payload = PutPayload::from_bytes(bytes.clone());
             self.objects().put_opts(&target, payload, options.clone())
-        });
+        };
+        let put = self.attempt(Kind::Put, |_| bytes.len() as u64, call);
         match put {
             Ok(_) => Ok(Put::Created),
             // An attempt that seemed to fail may still have written the file.
@@ -133,6 +145,23 @@ impl Files {
         Ok(put)
     }
 
+    /// Writes a file atomically, replacing the one that may be there: a reader gets all of the old bytes or all of the
+    /// new ones. Only for notices, which tell how something stands now and may be out of date when they are read, such
+    /// as how far the trainer is. What is published never changes: see [`Files::put_new`].
+    ///
+    /// # Errors
+    /// [`StoreError::Write`] if the store fails; the old file may then still be there. A partial file never appears.
+    pub fn replace(&self, path: &str, bytes: impl Into<Bytes>) -> Result<(), StoreError> {
+        let target = object_path(path)?;
+        let bytes = bytes.into();
+        let call = || {
+            let payload = PutPayload::from_bytes(bytes.clone());
+            self.objects().put_opts(&target, payload, PutOptions::default())
+        };
+        let put = self.attempt(Kind::Put, |_| bytes.len() as u64, call);
+        put.map(drop).map_err(|error| write_error(path, &error))
+    }
+
     /// The bytes of a file; `None` if it does not exist.
     ///
     /// # Errors
@@ -140,7 +169,7 @@ impl Files {
     pub fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
         let target = object_path(path)?;
         let read = || async { self.objects().get(&target).await?.bytes().await };
-        match self.attempt(read) {
+        match self.attempt(Kind::Get, |bytes: &Bytes| bytes.len() as u64, read) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ObjectError::NotFound { .. }) => Ok(None),
             Err(error) => Err(read_error(path, &error)),
@@ -168,7 +197,7 @@ impl Files {
     /// [`StoreError::Read`].
     pub fn size_of(&self, path: &str) -> Result<Option<u64>, StoreError> {
         let target = object_path(path)?;
-        match self.attempt(|| self.objects().head(&target)) {
+        match self.attempt(Kind::Head, |_| 0, || self.objects().head(&target)) {
             Ok(found) => Ok(Some(found.size)),
             Err(ObjectError::NotFound { .. }) => Ok(None),
             Err(error) => Err(read_error(path, &error)),
@@ -180,16 +209,32 @@ impl Files {
     /// # Errors
     /// [`StoreError::Read`].
     pub fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let prefix = object_path(folder)?;
-        let found = self
-            .attempt(|| collect(self.objects().list(Some(&prefix))))
-            .map_err(|error| read_error(folder, &error))?;
+        let found = self.list_objects(folder)?.into_iter();
+        let mut files: Vec<_> = found.map(|meta| (meta.location.to_string(), meta.size)).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// [`Files::list`] with the time at which each file was last written, in milliseconds since 1970-01-01 UTC by the
+    /// store's own clock: that of the bucket, or of the machine with the folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn modified(&self, folder: &str) -> Result<Vec<(String, u64, u64)>, StoreError> {
+        let time = |meta: &ObjectMeta| meta.last_modified.timestamp_millis().max(0) as u64;
+        let found = self.list_objects(folder)?.into_iter();
         let mut files: Vec<_> = found
-            .into_iter()
-            .map(|meta| (meta.location.to_string(), meta.size))
+            .map(|meta| (meta.location.to_string(), meta.size, time(&meta)))
             .collect();
         files.sort();
         Ok(files)
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ObjectMeta>, StoreError> {
+        let prefix = object_path(folder)?;
+        let count = |found: &Vec<ObjectMeta>| found.len() as u64;
+        self.attempt(Kind::List, count, || collect(self.objects().list(Some(&prefix))))
+            .map_err(|error| read_error(folder, &error))
     }
 
     /// Names of the folders directly inside a folder, sorted.
@@ -198,7 +243,9 @@ impl Files {
     /// [`StoreError::Read`].
     pub fn folders(&self, folder: &str) -> Result<Vec<String>, StoreError> {
         let prefix = object_path(folder)?;
-        let listing = self.attempt(|| self.objects().list_with_delimiter(Some(&prefix)));
+        let count = |listing: &ListResult| (listing.common_prefixes.len() + listing.objects.len()) as u64;
+        let list = || self.objects().list_with_delimiter(Some(&prefix));
+        let listing = self.attempt(Kind::List, count, list);
         let listing = listing.map_err(|error| read_error(folder, &error))?;
         let mut names: Vec<_> = listing
             .common_prefixes
@@ -216,7 +263,7 @@ impl Files {
     /// [`StoreError::Write`].
     pub fn delete(&self, path: &str) -> Result<(), StoreError> {
         let target = object_path(path)?;
-        match self.attempt(|| self.objects().delete(&target)) {
+        match self.attempt(Kind::Delete, |_| 0, || self.objects().delete(&target)) {
             Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
             Err(error) => Err(write_error(path, &error)),
         }
@@ -227,16 +274,22 @@ impl Files {
     }
 
     /// Runs one object store call on the store's own runtime, retrying it while the store is unavailable if this handle
-    /// is patient.
-    fn attempt<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
+    /// is patient. Counts every attempt; `size` is that of a result, see [`Counters::count`].
+    fn attempt<T, F>(&self, kind: Kind, size: impl Fn(&T) -> u64, mut call: impl FnMut() -> F) -> Result<T, ObjectError>
     where
         F: Future<Output = Result<T, ObjectError>>,
     {
-        let mut once = || {
+        let mut present = || {
             self.check_presence()?;
             let done = self.inner.runtime.block_on(call());
             // A folder that disappeared looks like an empty one.
             self.check_presence()?;
+            done
+        };
+        let mut once = || {
+            let began = Instant::now();
+            let done = present();
+            self.inner.counters.count(kind, began, &done, &size);
             done
         };
         match &self.patience {
@@ -272,9 +325,9 @@ pub fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
 }
 
 /// Collects a listing by hand to avoid a dependency on a stream library.
-async fn collect<S>(mut listing: S) -> Result<Vec<object_store::ObjectMeta>, ObjectError>
+async fn collect<S>(mut listing: S) -> Result<Vec<ObjectMeta>, ObjectError>
 where
-    S: futures_core::Stream<Item = Result<object_store::ObjectMeta, ObjectError>> + Unpin,
+    S: futures_core::Stream<Item = Result<ObjectMeta, ObjectError>> + Unpin,
 {
     let mut found = Vec::new();
     while let Some(item) = std::future::poll_fn(|context| std::pin::Pin::new(&mut listing).poll_next(context)).await {

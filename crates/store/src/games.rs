@@ -1,6 +1,7 @@
 //! How games get in and out of a store: in shards that are published atomically, checked once, and trusted afterwards.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,11 @@ impl GamesListing {
         GameTotals::of(&self.shards).plus(self.pruned)
     }
 
+    /// Number of the newest change note that merged or pruned shards; 0 if there is none.
+    pub fn upkeep(&self) -> u32 {
+        self.upkeep
+    }
+
     /// The listing in a form that another process can read, so that both see the same games.
     pub fn to_bytes(&self) -> Vec<u8> {
         let files = |shards: &[ShardInfo]| shards.iter().map(|shard| (shard.path.clone(), shard.bytes)).collect();
@@ -65,6 +71,17 @@ impl GamesListing {
             upkeep: passed.upkeep,
         })
     }
+}
+
+/// The self-play games of some generations, each shard listed exactly once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewestGames {
+    /// Shards to read, oldest first (by generation, then name).
+    pub shards: Vec<ShardInfo>,
+    /// Shards known to be damaged, in the same order.
+    pub damaged: Vec<ShardInfo>,
+    /// Number of the newest change note that merged or pruned shards of any generation; 0 if there is none.
+    pub upkeep: u32,
 }
 
 /// A [`GamesListing`] on its way to another process: each shard as its path and size.
@@ -100,10 +117,12 @@ pub struct Games {
 pub(crate) struct Memory {
     /// Paths of the shards whose games this process has already replayed.
     verified: Mutex<BTreeSet<String>>,
-    /// The contents of the change notes as of the last read.
-    pub(crate) changes: Mutex<Arc<Changes>>,
+    /// The contents of the change notes as of the last read; `None` before the first.
+    changes: Mutex<Option<Arc<Changes>>>,
     /// Names of damaged shards for which no quarantine note could be written.
     refused: Mutex<BTreeSet<String>>,
+    /// Names of the damaged shards that the last listing found in quarantine or this process put there.
+    quarantined: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Games {
@@ -119,8 +138,16 @@ impl Memory {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn changes(&self) -> MutexGuard<'_, Option<Arc<Changes>>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn refused(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn quarantined(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.quarantined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -174,12 +201,8 @@ impl Games {
     /// [`StoreError::Read`]; [`StoreError::BadName`] for an invalid match id; [`StoreError::Damaged`] and
     /// [`StoreError::Version`] if a change note cannot be read.
     pub fn list(&self, games: &GamesOf) -> Result<GamesListing, StoreError> {
-        let (mut shards, changes) = self.consistent_listing(games)?;
-        let bad = self.quarantined_names()?;
-        shards.sort_by(|a, b| a.order().cmp(&b.order()));
-        let (damaged, shards) = shards
-            .into_iter()
-            .partition(|shard| bad.contains(&shard.name.to_string()));
+        let (shards, changes) = self.consistent_listing(&[games.folder()?])?;
+        let (damaged, shards) = split(shards, &self.quarantined_names()?);
         Ok(GamesListing {
             shards,
             damaged,
@@ -192,13 +215,43 @@ impl Games {
         })
     }
 
-    /// Lists the visible shards together with the change notes that decide this. Merges and prunes are rare, so a retry
-    /// is rare too.
-    fn consistent_listing(&self, games: &GamesOf) -> Result<(Vec<ShardInfo>, Arc<Changes>), StoreError> {
-        let folder = games.folder()?;
+    /// Lists the self-play games of some generations and nothing else: one listing for each generation, however many
+    /// there are in the store. Obeys all change notes; of the damaged shards, it knows those that this process or its
+    /// last [`Games::list`] has found.
+    ///
+    /// It sees neither shards that arrive late in other generations nor what others have put into quarantine, so a
+    /// thorough look is due now and then, and whenever [`NewestGames::upkeep`] has moved.
+    ///
+    /// # Errors
+    /// As [`Games::list`].
+    pub fn newest(&self, generations: RangeInclusive<u32>) -> Result<NewestGames, StoreError> {
+        let folders: Vec<_> = generations
+            .map(|generation| Collection::SelfPlay { generation }.folder())
+            .collect();
+        let (shards, changes) = self.consistent_listing(&folders)?;
+        let bad = self
+            .memory
+            .quarantined()
+            .union(&self.memory.refused())
+            .cloned()
+            .collect();
+        let (damaged, shards) = split(shards, &bad);
+        Ok(NewestGames {
+            shards,
+            damaged,
+            upkeep: changes.upkeep,
+        })
+    }
+
+    /// Lists the visible shards in some folders together with the change notes that decide this. Merges and prunes are
+    /// rare, so a retry is rare too.
+    fn consistent_listing(&self, folders: &[String]) -> Result<(Vec<ShardInfo>, Arc<Changes>), StoreError> {
         loop {
             let before = self.changes()?.last;
-            let files = self.files.list(&folder)?;
+            let mut files = Vec::new();
+            for folder in folders {
+                files.append(&mut self.files.list(folder)?);
+            }
             let changes = self.changes()?;
             if changes.last == before {
                 let shards = files
@@ -302,10 +355,13 @@ impl Games {
             found_ms: now_ms(),
         };
         let path = format!("quarantine/{}.json", shard.name);
-        if let Err(error) = self.files.put_new(&path, sealed_json(&note)) {
-            self.memory.refused().insert(shard.name.to_string());
-            reason = format!("{reason} (could not write the quarantine note: {error})");
-        }
+        match self.files.put_new(&path, sealed_json(&note)) {
+            Ok(_) => self.memory.quarantined().insert(shard.name.to_string()),
+            Err(error) => {
+                reason = format!("{reason} (could not write the quarantine note: {error})");
+                self.memory.refused().insert(shard.name.to_string())
+            }
+        };
         ShardReadError::Quarantined {
             shard: shard.path.clone(),
             reason,
@@ -332,7 +388,16 @@ impl Games {
     fn quarantined_names(&self) -> Result<BTreeSet<String>, StoreError> {
         let name = |path: &str| Some(path.rsplit_once('/')?.1.strip_suffix(".json")?.to_owned());
         let noted = self.files.list("quarantine")?;
-        let noted = noted.iter().filter_map(|(path, _)| name(path));
-        Ok(noted.chain(self.memory.refused().iter().cloned()).collect())
+        let noted: BTreeSet<String> = noted.iter().filter_map(|(path, _)| name(path)).collect();
+        *self.memory.quarantined() = noted.clone();
+        Ok(noted.into_iter().chain(self.memory.refused().iter().cloned()).collect())
     }
+}
+
+/// The damaged shards, whose names are in `bad`, and the others, both oldest first.
+fn split(mut shards: Vec<ShardInfo>, bad: &BTreeSet<String>) -> (Vec<ShardInfo>, Vec<ShardInfo>) {
+    shards.sort_by(|a, b| a.order().cmp(&b.order()));
+    shards
+        .into_iter()
+        .partition(|shard| bad.contains(&shard.name.to_string()))
 }

@@ -138,7 +138,7 @@ impl Models<'_> {
     pub fn promote(self, number: u32, promotion: &Promotion) -> Result<Put, StoreError> {
         self.info(&promotion.model_id)?;
         let text = sealed_json(promotion);
-        let path = format!("promotions/{number:06}.json");
+        let path = promotion_path(number);
         match self.0.put_new(&path, text.clone())? {
             // If the store wrote the file but the reply was lost, the retry finds our own promotion.
             Put::Exists if self.0.get(&path)?.is_some_and(|found| found == text) => Ok(Put::Created),
@@ -169,10 +169,31 @@ impl Models<'_> {
     pub fn champion(self) -> Result<Option<(u32, Promotion)>, StoreError> {
         Ok(self.promotions()?.pop())
     }
+
+    /// The last promotion after promotion `number`; `None` if none follows it. It reads the promotions that follow, one
+    /// by one, and lists nothing, so that a look costs the same after any number of promotions.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`]; [`StoreError::Damaged`] if a file is not a promotion.
+    pub fn champion_after(self, number: u32) -> Result<Option<(u32, Promotion)>, StoreError> {
+        let mut last = None;
+        for number in number.saturating_add(1)..=u32::MAX {
+            let path = promotion_path(number);
+            match self.0.get(&path)? {
+                Some(bytes) => last = Some((number, parse_json(&path, &bytes)?)),
+                None => break,
+            }
+        }
+        Ok(last)
+    }
 }
 
 fn weights_path(id: &ModelId) -> String {
     format!("models/{id}/{WEIGHTS_FILE}")
+}
+
+fn promotion_path(number: u32) -> String {
+    format!("promotions/{number:06}.json")
 }
 
 fn info_path(id: &ModelId) -> String {

@@ -122,6 +122,11 @@ impl ShardInfo {
         }
     }
 
+    /// Whether it replaces other shards, whose games it holds.
+    pub fn is_merged(&self) -> bool {
+        self.name.worker == MERGED
+    }
+
     /// The sort key of shards, oldest first: generation, then name.
     pub fn order(&self) -> (u32, &ShardName, &str) {
         (self.generation(), &self.name, &self.path)

@@ -29,6 +29,7 @@ use crate::json::{check_version, parse_json};
 use crate::lock::RunLock;
 use crate::match_files::Matches;
 use crate::models::Models;
+use crate::operations::Operations;
 use crate::patience::Patience;
 use crate::place::{Create, Place};
 use crate::run_info::RunInfo;
@@ -102,6 +103,11 @@ impl Store {
     /// How long patient calls on any handle to this store have been waiting for it; `None` if no call is waiting.
     pub fn waited_for(&self) -> Option<Duration> {
         self.files.waited_for()
+    }
+
+    /// What all handles to this store have asked of it since it was opened.
+    pub fn operations(&self) -> Operations {
+        self.files.operations()
     }
 
     /// The folder or URL of the store, for messages.

@@ -7,6 +7,7 @@ mod faulty;
 mod golden;
 mod kills;
 mod liars;
+mod looks;
 mod shards;
 mod store;
 mod upkeep;
