@@ -11,6 +11,15 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A duration in minutes: any positive number, `0.5` or `30`.
+pub(crate) fn minutes(text: &str) -> Result<f64, String> {
+    let minutes = text
+        .parse()
+        .ok()
+        .filter(|minutes| (0.0..=1e7).contains(minutes) && *minutes > 0.0);
+    minutes.ok_or_else(|| format!("{text:?} is not a positive number of minutes"))
+}
+
 /// A limit in seconds that may be zero: any number from 0 up.
 pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.0..=1e7).contains(seconds));

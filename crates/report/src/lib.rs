@@ -8,6 +8,7 @@ mod comparison;
 mod curves;
 mod data;
 pub mod metrics;
+pub mod notices;
 mod numbers;
 mod openings;
 mod page;

@@ -23,6 +23,11 @@ impl Failures {
         done.map_err(|error| self.list().push(error)).ok()
     }
 
+    /// Whether nothing has failed.
+    pub fn is_empty(&self) -> bool {
+        self.list().is_empty()
+    }
+
     /// Returns the first failure, after showing the others, so that the cause is printed last.
     ///
     /// # Errors

@@ -109,7 +109,10 @@ pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
 }
 
 /// Number of candidates that the gate has rejected so far, if a setting depends on it.
-pub(crate) fn rejected(run: &Opened) -> anyhow::Result<u32> {
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn rejected(run: &Opened) -> anyhow::Result<u32> {
     if run.config.loop_config.stalled_visits == 0 {
         return Ok(0);
     }

@@ -18,7 +18,6 @@ mod failures;
 mod finish;
 mod gating;
 mod health;
-mod learn;
 mod ledger;
 mod opened;
 mod outbox;
@@ -36,15 +35,16 @@ mod watch;
 pub use config::{BudgetConfig, InferenceConfig, LoopConfig, Progress, RunConfig, keys};
 pub use failures::Failures;
 pub use finish::finish;
-pub use gating::{Candidate, Gating, Settled, left_over};
-pub use learn::{Goal, Learned, learn};
+pub use gating::{Candidate, Gating, Settled, left_over, rejected};
 pub use ledger::{Clock, Ledger};
 pub use opened::{Opened, Setup};
 pub use outbox::Outbox;
+pub use publisher::{Publisher, searched_positions};
 pub use ranks::Ranks;
 pub use session::work;
 pub use summary::Summary;
 pub use training::Training;
+pub use validation::{Comparison, Warnings};
 pub use watch::{Silent, View, Watch};
 
 /// Runs a configuration in the store at `location` until its budget is spent; `None` if `setup.stop` was set before.

@@ -97,9 +97,6 @@ impl Opened {
             precision: Precision::for_prediction(setup.dtype.unwrap_or(config.inference.dtype), device)?,
             ..PredictorOptions::default()
         };
-        setup
-            .watch
-            .say(&format!("device {}", in_words(&selfplay_devices, options.precision)));
         let store = Store::open(location, Create::Always)?;
         let config_id = config.id()?;
         let sizes = config.sizes()?.iter().map(ToString::to_string).collect();
@@ -133,11 +130,17 @@ impl Opened {
             ranks: None,
             scratch,
         };
+        run.watch.say(&format!("device {}", run.device_in_words()));
         run.check(&stored)?;
         run.store
             .files()
             .put_new(&format!("configs/{}.toml", run.config_id), toml::to_string(config)?)?;
         Ok(run)
+    }
+
+    /// What networks run on, such as `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
+    pub fn device_in_words(&self) -> String {
+        in_words(&self.selfplay_devices, self.options.precision)
     }
 
     /// How far the run has come, according to its store.

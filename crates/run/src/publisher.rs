@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tengen_records::GameRecord;
-use tengen_store::{Collection, SealedShard, ShardInfo};
+use tengen_store::{Collection, GameTotals, SealedShard, ShardInfo};
 
 use crate::config::LoopConfig;
 use crate::outbox::Outbox;
 
 /// Gathers games and publishes them as shards when there are enough or they are old enough.
-pub(crate) struct Publisher {
+pub struct Publisher {
     outbox: Outbox,
     worker: String,
     sequence: u64,
@@ -19,25 +19,31 @@ pub(crate) struct Publisher {
     waiting: BTreeMap<u32, Vec<GameRecord>>,
     positions: u64,
     since: Instant,
+    /// Shards that were made since the last call of [`Publisher::take_sealed`].
+    sealed: Vec<ShardInfo>,
+    /// Totals of the shards that have reached the store.
+    published: GameTotals,
 }
 
 impl Publisher {
-    /// Publishes through `outbox`, with this process's name.
-    pub(crate) fn new(outbox: Outbox, config: &LoopConfig) -> Publisher {
+    /// Publishes through `outbox`, under a name that no other process of the run has.
+    pub fn new(outbox: Outbox, config: &LoopConfig, worker: &str) -> Publisher {
         Publisher {
             outbox,
-            worker: format!("p{}", std::process::id()),
+            worker: worker.to_owned(),
             sequence: 0,
             max_age: Duration::from_secs_f64(config.shard_seconds),
             max_positions: config.shard_positions,
             waiting: BTreeMap::new(),
             positions: 0,
             since: Instant::now(),
+            sealed: Vec::new(),
+            published: GameTotals::default(),
         }
     }
 
     /// Adds a game played with the models of `generation`.
-    pub(crate) fn add(&mut self, generation: u32, game: GameRecord) {
+    pub fn add(&mut self, generation: u32, game: GameRecord) {
         if self.positions == 0 {
             self.since = Instant::now();
         }
@@ -46,7 +52,7 @@ impl Publisher {
     }
 
     /// How long the oldest gathered game may still wait.
-    pub(crate) fn patience(&self) -> Duration {
+    pub fn patience(&self) -> Duration {
         match self.positions {
             0 => self.max_age,
             _ => self.max_age.saturating_sub(self.since.elapsed()),
@@ -57,9 +63,11 @@ impl Publisher {
     ///
     /// # Errors
     /// See [`Outbox::send`].
-    pub(crate) fn publish_if_due(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
+    pub fn publish_if_due(&mut self) -> anyhow::Result<Vec<ShardInfo>> {
         let due = self.positions > 0 && (self.positions >= self.max_positions || self.patience().is_zero());
-        if due { self.publish() } else { self.outbox.flush() }
+        let shards = if due { self.publish() } else { self.outbox.flush() }?;
+        self.published = self.published.plus(GameTotals::of(&shards));
+        Ok(shards)
     }
 
     /// Publishes everything gathered; returns the shards that have now reached the store.
@@ -78,7 +86,7 @@ impl Publisher {
     ///
     /// # Errors
     /// See [`Outbox::close`].
-    pub(crate) fn close(&mut self) -> anyhow::Result<()> {
+    pub fn close(&mut self) -> anyhow::Result<()> {
         while let Some(shard) = self.seal()? {
             self.outbox.hold(shard);
         }
@@ -96,16 +104,36 @@ impl Publisher {
         // Only now, so that games that cannot be sealed are not lost silently.
         self.waiting.remove(&generation);
         self.sequence += 1;
+        self.sealed.push(shard.info.clone());
         Ok(Some(shard))
     }
 
+    /// The shards made since the last call, whether or not they have reached the store.
+    pub fn take_sealed(&mut self) -> Vec<ShardInfo> {
+        std::mem::take(&mut self.sealed)
+    }
+
+    /// Totals of the shards that have reached the store, without those of the last [`Publisher::close`].
+    pub fn published(&self) -> GameTotals {
+        self.published
+    }
+
     /// Whether every gathered game is in the store or safe on this machine's disk.
-    pub(crate) fn is_safe(&self) -> bool {
+    pub fn is_safe(&self) -> bool {
         self.waiting.is_empty() && self.outbox.is_safe()
     }
 
     /// What keeps shards from reaching the store, as text; usually `None`.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         self.outbox.in_words()
+    }
+}
+
+/// The positions of a game that self-play's counters include.
+pub fn searched_positions(game: &GameRecord) -> u64 {
+    if game.is_finished() {
+        (game.plies.len() - usize::from(game.opening_plies)) as u64
+    } else {
+        0
     }
 }

@@ -93,7 +93,7 @@ impl Ranks {
     }
 
     /// Adds up numbers over all ranks.
-    pub(crate) fn sums<const N: usize>(&self, values: [f64; N]) -> anyhow::Result<[f64; N]> {
+    pub fn sums<const N: usize>(&self, values: [f64; N]) -> anyhow::Result<[f64; N]> {
         self.group.sums(values).map_err(|error| self.in_words(&error, None))
     }
 

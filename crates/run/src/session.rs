@@ -9,8 +9,7 @@ use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use tengen_model::Weights;
-use tengen_records::GameRecord;
-use tengen_report::metrics::{self, Event, Measured, Metrics};
+use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator};
 use tengen_store::ShardInfo;
@@ -20,12 +19,11 @@ use crate::failures::Failures;
 use crate::gating::{self, Candidate, Gating};
 use crate::ledger::Clock;
 use crate::opened::Opened;
-use crate::publisher::Publisher;
-use crate::random_games::Blindness;
+use crate::publisher::{Publisher, searched_positions};
 use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
-use crate::validation::{Comparison, Remembering};
+use crate::validation::{Comparison, Warnings};
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -70,7 +68,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let rejected = gating::rejected(run)?;
     let status = Mutex::new(Status::resumed(&training, generation, rejected));
     let start_with = first_update(run, &training, generation, rejected)?;
-    let generator = selfplay::start(run, start_with, training_lead(run, &training))?;
+    let generator = selfplay::start(run, start_with, training.lead())?;
     let title = format!(
         "{} in {}, {} so far",
         run.config.name,
@@ -79,7 +77,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     );
     run.watch.begin(&title);
     run.watch.say(&in_use(run, &training)?);
-    let mut publisher = Publisher::new(outbox, &run.config.loop_config);
+    let mut publisher = Publisher::new(outbox, &run.config.loop_config, &format!("p{}", std::process::id()));
     let shared = Shared {
         run,
         generator: &generator,
@@ -174,18 +172,11 @@ impl Shared<'_> {
 
     /// Lets self-play continue up to the allowed lead over the trainer.
     fn move_lead(&self, training: &Training) {
-        let limit = self.published.load(Ordering::SeqCst) + training_lead(self.run, training);
+        let limit = self.published.load(Ordering::SeqCst) + training.lead();
         if limit != self.generator.lead().limit() {
             self.generator.lead().set_limit(limit);
         }
     }
-}
-
-/// Number of positions that self-play may generate beyond those in the store.
-fn training_lead(run: &Opened, training: &Training) -> u64 {
-    let loop_config = &run.config.loop_config;
-    let used = (training.trained() as f64 / loop_config.reuse) as u64;
-    (used.max(loop_config.start_positions) + loop_config.lead_positions).saturating_sub(training.positions())
 }
 
 /// What the run trains and how, on one line.
@@ -262,16 +253,7 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
     Ok(())
 }
 
-/// The positions of a game that self-play's counters include.
-fn searched_positions(game: &GameRecord) -> u64 {
-    if game.is_finished() {
-        (game.plies.len() - usize::from(game.opening_plies)) as u64
-    } else {
-        0
-    }
-}
-
-/// The trainer's thread: takes in new shards and trains as far as the reuse ratio allows.
+/// The trainer's thread: takes in new shards once they are read and trains as far as the reuse ratio allows.
 fn train(
     shared: &Shared<'_>,
     training: &mut Training,
@@ -280,10 +262,10 @@ fn train(
 ) -> anyhow::Result<()> {
     tengen_network::set_threads(shared.run.config.training.threads);
     let ledger = || shared.clock.read(shared.generator.counters().evaluations);
-    let mut remembering = Remembering::default();
-    let mut blindness = Blindness::default();
+    let mut warnings = Warnings::default();
     while !shared.stopping() {
-        training.take_in(shards.try_iter().collect())?;
+        training.offer(shards.try_iter().collect())?;
+        training.admit_ready()?;
         shared.move_lead(training);
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
@@ -291,11 +273,11 @@ fn train(
             let losses = training.step(&ledger())?;
             shared.status().add_step(&losses);
             if let Some(comparison) = training.validate_if_due()? {
-                take_validation(shared, (&mut remembering, &mut blindness), &comparison);
+                take_validation(shared, &mut warnings, &comparison);
             }
             after_step(shared, training, to_gate)?;
         } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
-            training.take_in(vec![shard])?;
+            training.offer(vec![shard])?;
         }
         shared.status().note(training);
         training.checkpoint_if_due(ledger)?;
@@ -304,15 +286,10 @@ fn train(
 }
 
 /// Records and shows a validation, and warns if the network remembers or goes blind.
-fn take_validation(
-    shared: &Shared<'_>,
-    (remembering, blindness): (&mut Remembering, &mut Blindness),
-    comparison: &Comparison,
-) {
+fn take_validation(shared: &Shared<'_>, warnings: &mut Warnings, comparison: &Comparison) {
     shared.record(Measured::Validation(comparison.event()));
     shared.status().validation = Some(comparison.held_out);
-    let warnings = [remembering.look(comparison), blindness.look(comparison.random_brier)];
-    for warning in warnings.into_iter().flatten() {
+    for warning in warnings.look(comparison) {
         shared.run.watch.say(&warning);
     }
 }
@@ -343,15 +320,7 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
     let generation = shared.generation.fetch_add(1, Ordering::SeqCst) + 1;
     let ledger = shared.clock.read(shared.generator.counters().evaluations);
     let (id, weights) = training.publish(generation, &ledger)?;
-    shared.record(Measured::Model(metrics::Model {
-        model_id: id.to_string(),
-        step: training.steps(),
-        games: training.games(),
-        positions: training.positions(),
-        evaluations: ledger.evaluations,
-        cpu_seconds: ledger.cpu_seconds,
-        elo: None,
-    }));
+    shared.record(Measured::Model(training.model_event(&id.to_string(), &ledger)));
     Ok(Candidate {
         id,
         weights: Some(weights),

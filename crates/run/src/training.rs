@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use tengen_model::{CostLedger, Model, ModelId, NetworkConfig, Provenance, Weights};
 use tengen_network::{DeviceChoice, Precision};
+use tengen_records::GameRecord;
+use tengen_report::metrics;
 use tengen_rng as rng;
 use tengen_rules::Komi;
-use tengen_samples::{SampleSource, Window};
+use tengen_samples::{Loader, ReadShard, SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
@@ -44,6 +46,8 @@ pub struct Training {
     trainer: Trainer,
     device: DeviceChoice,
     source: SampleSource,
+    /// Reads the shards that were offered.
+    loader: Loader,
     /// The ends of random games, which the network should be able to judge.
     random: SampleSource,
     shards: Vec<ShardInfo>,
@@ -86,6 +90,9 @@ impl Training {
         };
         let ranks = run.ranks.clone();
         let listing = listing(store, ranks.as_deref())?;
+        let source = SampleSource::for_store(store, config.samples.clone())
+            .holding_out(config.loop_config.held_out)
+            .with_replies(config.network.reply_head);
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
@@ -95,9 +102,8 @@ impl Training {
             ranks,
             trainer,
             device,
-            source: SampleSource::for_store(store, config.samples.clone())
-                .holding_out(config.loop_config.held_out)
-                .with_replies(config.network.reply_head),
+            loader: source.loader(store),
+            source,
             random: random_games(&config.sizes()?, config.rules, config.seed)?,
             shards: Vec::new(),
             window: Window::select(&[], config.window),
@@ -111,6 +117,7 @@ impl Training {
             warned: false,
             sound: true,
         };
+        training.loader.skip(&training.damaged);
         training.take_in(listing.shards)?;
         if let Some(ranks) = training.ranks.clone() {
             let joined = training.trainer.join(Arc::clone(&ranks.group));
@@ -125,25 +132,64 @@ impl Training {
     /// # Errors
     /// If the store fails, or if more than 1% of the window's shards, and more than one, are damaged.
     pub fn take_in(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
+        self.loader.skip(&shards);
         if shards.is_empty() {
+            Ok(())
+        } else {
+            self.hold(shards, Vec::new())
+        }
+    }
+
+    /// Hands shards to the threads that read and check games; those that were offered or taken in before are ignored.
+    /// Never waits.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn offer(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
+        Ok(shards.into_iter().try_for_each(|shard| self.loader.offer(shard))?)
+    }
+
+    /// Takes in the offered shards that are ready, in the order in which they were offered; until then, neither their
+    /// positions nor their games count. Never waits.
+    ///
+    /// # Errors
+    /// As [`Training::take_in`].
+    pub fn admit_ready(&mut self) -> anyhow::Result<()> {
+        let ready = self.loader.take_ready()?;
+        if ready.is_empty() {
             return Ok(());
         }
+        let (good, others): (Vec<_>, Vec<_>) = ready.into_iter().partition(ReadShard::has_games);
+        for shard in others {
+            if let Some(reason) = shard.damage() {
+                self.set_aside(shard.info().clone(), reason);
+            }
+        }
+        self.hold(good.iter().map(|shard| shard.info().clone()).collect(), good)
+    }
+
+    /// Adds shards, of which some may have been read, advances the window, and reads what it lacks.
+    fn hold(&mut self, shards: Vec<ShardInfo>, ready: Vec<ReadShard>) -> anyhow::Result<()> {
         self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
         self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
         self.shards.extend(shards);
         self.window = Window::select_after(self.pruned_positions, &self.shards, self.config.window);
-        let fair_komi = &mut self.fair_komi;
-        let mut reading = Reading::new(
-            &*self.watch,
-            self.window.positions.saturating_sub(self.source.positions()),
-        );
-        let load = self.source.load_window(&self.store, &self.window, |games| {
+        let (fair_komi, watch) = (&mut self.fair_komi, &self.watch);
+        let (all, mut done) = (self.window.positions.saturating_sub(self.source.positions()), 0);
+        let show = |done| {
+            if all >= MANY_POSITIONS {
+                watch.reading(done, all)
+            }
+        };
+        let see = |shard: &ShardInfo, games: &[GameRecord]| {
             for game in games {
                 fair_komi.observe(game, FairKomi::USUAL_RATE);
-                reading.add(game.plies.len() as u64);
             }
-        })?;
-        reading.finish();
+            done += shard.positions();
+            show(done.min(all.saturating_sub(1)));
+        };
+        let load = self.source.load_window_with(ready, &self.store, &self.window, see)?;
+        show(all);
         if load.left_out > 0 && !self.warned {
             self.warned = true;
             tracing::warn!(
@@ -154,12 +200,11 @@ impl Training {
             );
         }
         for (path, reason) in load.quarantined {
-            tracing::warn!("{path} is damaged and was quarantined: {reason}");
-            let (bad, good) = std::mem::take(&mut self.shards)
-                .into_iter()
-                .partition(|shard| shard.path == path);
-            self.shards = good;
-            self.damaged.extend::<Vec<_>>(bad);
+            let place = self.shards.iter().position(|shard| shard.path == path);
+            let shard = self
+                .shards
+                .remove(place.context("a damaged shard comes from the window")?);
+            self.set_aside(shard, &reason);
         }
         self.window.check_damage(&self.damaged).with_context(|| {
             format!(
@@ -169,13 +214,18 @@ impl Training {
         })
     }
 
+    fn set_aside(&mut self, shard: ShardInfo, reason: &str) {
+        tracing::warn!("{} is damaged and was quarantined: {reason}", shard.path);
+        self.damaged.push(shard);
+    }
+
     /// Whether the store's games allow one more step at the reuse ratio.
     pub fn may_step(&self) -> bool {
         self.may_make(1)
     }
 
     /// Whether the store's games allow this many more steps at the reuse ratio.
-    pub(crate) fn may_make(&self, steps: u64) -> bool {
+    pub fn may_make(&self, steps: u64) -> bool {
         let samples = steps * self.config.training.batch as u64;
         self.positions >= self.config.loop_config.start_positions.max(1)
             && self.source.positions() > 0
@@ -203,12 +253,12 @@ impl Training {
     }
 
     /// What this process says to the others with its next step, if it does not train alone.
-    pub(crate) fn say(&mut self, word: Word) {
+    pub fn say(&mut self, word: Word) {
         self.trainer.say(word);
     }
 
     /// What some process has said with the last step.
-    pub(crate) fn heard(&self) -> Word {
+    pub fn heard(&self) -> Word {
         self.trainer.heard()
     }
 
@@ -237,7 +287,7 @@ impl Training {
 
     /// Compares the network's predictions on held-out games with those on the window, if that is due after the last
     /// step. `None` if it is not, or if the window has no held-out games.
-    pub(crate) fn validate_if_due(&mut self) -> anyhow::Result<Option<Comparison>> {
+    pub fn validate_if_due(&mut self) -> anyhow::Result<Option<Comparison>> {
         let (step, settings) = (self.trainer.steps(), &self.config.loop_config);
         if !step.is_multiple_of(settings.validate_every_steps) {
             return Ok(None);
@@ -263,21 +313,42 @@ impl Training {
         }))
     }
 
-    /// Checks the store for games that others have published, merged or pruned, and updates the window.
+    /// Takes in new shards in several processes that train together: those that rank 0 names.
     ///
     /// # Errors
     /// See [`Training::take_in`].
-    pub fn look(&mut self) -> anyhow::Result<()> {
-        let listing = listing(&self.store, self.ranks.as_deref())?;
-        if listing.shards == self.shards {
-            return Ok(());
+    pub fn take_in_together(&mut self, shards: Vec<ShardInfo>) -> anyhow::Result<()> {
+        let Some(ranks) = self.ranks.clone() else {
+            return self.take_in(shards);
+        };
+        let mut listing = GamesListing::default();
+        listing.shards = shards;
+        self.take_in(agreed(&ranks, || Ok(listing))?.shards)
+    }
+
+    /// The shards that were taken in, oldest first.
+    pub fn shards(&self) -> &[ShardInfo] {
+        &self.shards
+    }
+
+    /// Number of positions that self-play may generate beyond those taken in.
+    pub fn lead(&self) -> u64 {
+        let settings = &self.config.loop_config;
+        let used = (self.trained() as f64 / settings.reuse) as u64;
+        (used.max(settings.start_positions) + settings.lead_positions).saturating_sub(self.offered_positions())
+    }
+
+    /// A published model as an event for the run's metrics.
+    pub fn model_event(&self, id: &str, ledger: &Ledger) -> metrics::Model {
+        metrics::Model {
+            model_id: id.to_owned(),
+            step: self.steps(),
+            games: self.games,
+            positions: self.positions,
+            evaluations: ledger.evaluations,
+            cpu_seconds: ledger.cpu_seconds,
+            elo: None,
         }
-        self.positions = listing.pruned.positions;
-        self.games = listing.pruned.games;
-        self.pruned_positions = listing.pruned.positions;
-        self.damaged = listing.damaged;
-        self.shards.clear();
-        self.take_in(listing.shards)
     }
 
     /// The settings in which this start differs from the one before it, such as `training.learning_rate 0.003 ->
@@ -325,6 +396,11 @@ impl Training {
     /// Samples trained on since the run began.
     pub fn trained(&self) -> u64 {
         self.trainer.samples()
+    }
+
+    /// Positions of all shards offered or taken in.
+    pub(crate) fn offered_positions(&self) -> u64 {
+        self.positions + self.loader.positions()
     }
 
     /// Positions of all shards taken in.
@@ -419,40 +495,16 @@ impl Training {
     }
 }
 
-/// Shows the progress of reading games if there is much to read.
-struct Reading<'a> {
-    watch: &'a dyn Watch,
-    done: u64,
-    /// Positions to read; 0 if reading them takes too little time to show.
-    all: u64,
-}
-
-impl Reading<'_> {
-    fn new(watch: &dyn Watch, positions: u64) -> Reading<'_> {
-        let all = if positions < MANY_POSITIONS { 0 } else { positions };
-        Reading { watch, done: 0, all }
-    }
-
-    fn add(&mut self, positions: u64) {
-        self.done = (self.done + positions).min(self.all.saturating_sub(1));
-        if self.all > 0 {
-            self.watch.reading(self.done, self.all);
-        }
-    }
-
-    fn finish(self) {
-        if self.all > 0 {
-            self.watch.reading(self.all, self.all);
-        }
-    }
-}
-
 /// The games of self-play: those that rank 0 sees, so that processes that train together draw from the same window.
 fn listing(store: &Store, ranks: Option<&Ranks>) -> anyhow::Result<GamesListing> {
     let list = || Ok(store.games().list(&GamesOf::SelfPlay)?);
-    let Some(ranks) = ranks else { return list() };
+    ranks.map_or_else(list, |ranks| agreed(ranks, list))
+}
+
+/// The listing of rank 0, on all ranks.
+fn agreed(ranks: &Ranks, own: impl FnOnce() -> anyhow::Result<GamesListing>) -> anyhow::Result<GamesListing> {
     let bytes = match ranks.is_first() {
-        true => list()?.to_bytes(),
+        true => own()?.to_bytes(),
         false => Vec::new(),
     };
     let bytes = ranks.bytes_from_first(&bytes)?;

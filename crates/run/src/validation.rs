@@ -4,6 +4,8 @@
 use tengen_report::metrics;
 use tengen_trainer::Validation;
 
+use crate::random_games::Blindness;
+
 /// Positions of either kind in one validation.
 pub(crate) const SAMPLES: usize = 512;
 
@@ -22,7 +24,7 @@ const WARN_FROM: f64 = 0.25;
 
 /// One comparison of the network's predictions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Comparison {
+pub struct Comparison {
     pub(crate) step: u64,
     /// On positions of held-out games.
     pub(crate) held_out: Validation,
@@ -42,7 +44,8 @@ impl Comparison {
         self.held_out.losses.total / self.window.losses.total - 1.0
     }
 
-    pub(crate) fn event(&self) -> metrics::Validation {
+    /// The comparison as an event for the run's metrics.
+    pub fn event(&self) -> metrics::Validation {
         let (held_out, window) = (&self.held_out, &self.window);
         metrics::Validation {
             step: self.step,
@@ -68,6 +71,23 @@ impl Comparison {
             window_margin_error: window.margin_error,
             random_brier: self.random_brier,
         }
+    }
+}
+
+/// What validations show over time, as warnings.
+#[derive(Debug, Default)]
+pub struct Warnings {
+    remembering: Remembering,
+    blindness: Blindness,
+}
+
+impl Warnings {
+    /// Takes in a comparison. Returns warnings if the network remembers games or goes blind, each once.
+    pub fn look(&mut self, comparison: &Comparison) -> impl Iterator<Item = String> + use<> {
+        let remembers = self.remembering.look(comparison);
+        remembers
+            .into_iter()
+            .chain(self.blindness.look(comparison.random_brier))
     }
 }
 

@@ -10,11 +10,12 @@ use tengen_encoding::{Features, Sample, TrainingBatch};
 use tengen_records::{GameRecord, RecordError};
 use tengen_rng::SplitMix64;
 use tengen_rules::{Size, Symmetry};
-use tengen_store::{ShardInfo, ShardReadError, Store, StoreError};
+use tengen_store::{ShardInfo, Store, StoreError};
 
 use crate::draws::Draws;
-use crate::game_cache::{Block, CacheError, GameCache};
-use crate::held_out::is_held_out;
+use crate::game_cache::{CacheError, GameCache};
+use crate::loaded_shard::{Found, LoadedShard, ReadShard, UnpackOn, Unpacker};
+use crate::loader::Loader;
 use crate::sample_config::{SampleConfig, SymmetryMode};
 use crate::stored_game::{Parts, StoredGame};
 use crate::window::Window;
@@ -25,43 +26,11 @@ const PARALLEL_BATCH: usize = 64;
 /// Number of samples one thread builds at a time.
 const PARALLEL_GRAIN: usize = 32;
 
+/// Threads of a [`Loader`] that works while a network trains; more would only take the trainer's cores.
+const MOST_READERS: usize = 4;
+
 /// Maximum memory taken by drawing one sample from a mapped file: two accesses, each of which maps 64 KiB.
 const MAPPED_PER_SAMPLE: usize = 2 << 16;
-
-/// Number of games that are unpacked in parallel before their bytes are concatenated.
-const UNPACKED_AT_ONCE: usize = 256;
-
-/// The unpacked games of one shard.
-struct LoadedShard {
-    key: String,
-    /// The games to train on.
-    games: Vec<StoredGame>,
-    /// The games that are never trained on.
-    held_out: Vec<StoredGame>,
-    /// Positions of all games.
-    positions: u64,
-    block: Block,
-}
-
-impl LoadedShard {
-    /// Memory in bytes that the shard always takes, even if no sample is drawn from it.
-    fn memory_bytes(&self) -> usize {
-        let games = self.games.len() + self.held_out.len();
-        let index = games * (size_of::<StoredGame>() + Draws::ENTRY_BYTES);
-        match &self.block {
-            Block::Memory(bytes) => index + bytes.len(),
-            Block::Mapped(_) => index,
-        }
-    }
-
-    /// Size of its scratch file in bytes.
-    fn disk_bytes(&self) -> usize {
-        match &self.block {
-            Block::Memory(_) => 0,
-            Block::Mapped(map) => map.len(),
-        }
-    }
-}
 
 /// Why games could not be prepared for drawing.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +44,9 @@ pub enum SampleError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A thread that reads games could not be started.
+    #[error("cannot start a thread that reads games: {0}")]
+    Thread(#[from] std::io::Error),
 }
 
 /// The result of loading a window.
@@ -97,15 +69,11 @@ pub struct WindowLoad {
 /// take. Samples depend only on the games, the seed and the weights, not on where the games are kept.
 pub struct SampleSource {
     config: SampleConfig,
-    cache: GameCache,
+    unpacker: Unpacker,
     /// The shards, oldest first.
     shards: VecDeque<LoadedShard>,
     /// Shards of the window that were read but exceeded the memory limit.
     too_old: BTreeSet<String>,
-    /// Share of the games that are never trained on.
-    held_out_share: f64,
-    /// Whether samples come with the opponent's reply.
-    replies: bool,
     /// The positions to train on.
     trained: Draws,
     /// The positions of the games that are never trained on.
@@ -131,12 +99,17 @@ impl SampleSource {
 
     fn with_cache(cache: GameCache, config: SampleConfig) -> SampleSource {
         SampleSource {
+            unpacker: Unpacker {
+                cache,
+                parts: Parts {
+                    planes: config.planes,
+                    replies: false,
+                },
+                held_out_share: 0.0,
+            },
             config,
-            cache,
             shards: VecDeque::new(),
             too_old: BTreeSet::new(),
-            held_out_share: 0.0,
-            replies: false,
             trained: Draws::default(),
             held_out: Draws::default(),
             disk_bytes: 0,
@@ -144,7 +117,7 @@ impl SampleSource {
         }
     }
 
-    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`] selects by their ids. Their positions
+    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`](crate::is_held_out) selects by their ids. Their positions
     /// come only from [`SampleSource::draw_held_out`].
     ///
     /// # Panics
@@ -154,7 +127,7 @@ impl SampleSource {
             self.shards.is_empty(),
             "the games to hold out are chosen before any is added"
         );
-        self.held_out_share = share;
+        self.unpacker.held_out_share = share;
         self
     }
 
@@ -168,7 +141,7 @@ impl SampleSource {
             self.shards.is_empty(),
             "what is kept of a game is chosen before any is added"
         );
-        self.replies = replies;
+        self.unpacker.parts.replies = replies;
         self
     }
 
@@ -180,7 +153,7 @@ impl SampleSource {
     /// there is no space for the games; nothing is added in either case.
     pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
         if !self.contains(key) {
-            let shard = self.unpack(key, games)?;
+            let shard = self.unpacker.unpack(key, games, UnpackOn::Pool)?;
             self.shards.push_back(shard);
             match self.enforce_limits() {
                 0 => self.index_shard(self.shards.len() - 1),
@@ -190,35 +163,6 @@ impl SampleSource {
         Ok(())
     }
 
-    fn unpack(&self, key: &str, records: &[GameRecord]) -> Result<LoadedShard, SampleError> {
-        let parts = Parts {
-            planes: self.config.planes,
-            replies: self.replies,
-        };
-        let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
-        for part in records.chunks(UNPACKED_AT_ONCE) {
-            let unpack = |record: &GameRecord| {
-                let mut bytes = Vec::new();
-                let game = StoredGame::unpack(record, parts, &mut bytes)?;
-                let is_held_out = is_held_out(&record.game_id, self.held_out_share);
-                Ok(game.map(|game| (game, is_held_out, bytes)))
-            };
-            let unpacked: Result<Vec<_>, RecordError> = part.par_iter().map(unpack).collect();
-            for (game, is_held_out, its_bytes) in unpacked?.into_iter().flatten() {
-                let list = if is_held_out { &mut held_out } else { &mut games };
-                list.push(game.moved(bytes.len()));
-                bytes.extend_from_slice(&its_bytes);
-            }
-        }
-        Ok(LoadedShard {
-            key: key.to_owned(),
-            positions: games.iter().chain(&held_out).map(|game| game.plies() as u64).sum(),
-            games,
-            held_out,
-            block: self.cache.keep(bytes)?,
-        })
-    }
-
     /// Whether the games of a shard are present.
     pub fn contains(&self, key: &str) -> bool {
         self.shards.iter().any(|shard| shard.key == key)
@@ -226,59 +170,99 @@ impl SampleSource {
 
     /// Drops every shard for which `keep` returns false; returns how many were dropped.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) -> usize {
+        let dropped = self.drop_shards(keep);
+        self.index();
+        dropped
+    }
+
+    /// [`SampleSource::retain`] without the index.
+    fn drop_shards(&mut self, keep: impl Fn(&str) -> bool) -> usize {
         let before = self.shards.len();
         self.shards.retain(|shard| keep(&shard.key));
         self.too_old.retain(|key| keep(key));
-        self.index();
         before - self.shards.len()
     }
 
-    /// Makes the source hold exactly the window's shards: reads and checks the new ones and drops the others. Damaged
-    /// shards are quarantined and reported, which is not an error. The games of each shard read are also passed to
-    /// `see`.
+    /// Makes the source hold exactly the window's shards: reads and checks the new ones, several at a time, and drops
+    /// the others. Damaged shards are quarantined and reported, which is not an error. Each shard read is also shown to
+    /// `see`, in order, with its games without their plies.
     ///
     /// # Errors
-    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games.
+    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games,
+    /// [`SampleError::Thread`] if a thread cannot be started.
     pub fn load_window(
         &mut self,
         store: &Store,
         window: &Window,
-        mut see: impl FnMut(&[GameRecord]),
+        see: impl FnMut(&ShardInfo, &[GameRecord]),
+    ) -> Result<WindowLoad, SampleError> {
+        self.load_window_with(Vec::new(), store, window, see)
+    }
+
+    /// [`SampleSource::load_window`] with shards that a [`Loader`] of this source has read, so that only the others
+    /// are read now. Those that are not in the window are dropped.
+    ///
+    /// # Errors
+    /// As [`SampleSource::load_window`].
+    pub fn load_window_with(
+        &mut self,
+        ready: Vec<ReadShard>,
+        store: &Store,
+        window: &Window,
+        mut see: impl FnMut(&ShardInfo, &[GameRecord]),
     ) -> Result<WindowLoad, SampleError> {
         let shards = self.affordable(&window.shards);
-        let place_of = |shard: &ShardInfo, place| (shard.path.clone(), place);
-        let places: BTreeMap<String, usize> = shards
-            .iter()
-            .zip(0..)
-            .map(|(info, place)| place_of(info, place))
-            .collect();
+        let places: BTreeMap<&str, usize> = shards.iter().map(|shard| shard.path.as_str()).zip(0..).collect();
         let mut report = WindowLoad {
-            dropped: self.retain(|key| places.contains_key(key)),
+            dropped: self.drop_shards(|key| places.contains_key(key)),
             ..WindowLoad::default()
         };
-        let known: BTreeSet<String> = self.shards.iter().map(|shard| shard.key.clone()).collect();
-        for info in shards {
-            if known.contains(&info.path) || self.too_old.contains(&info.path) {
-                continue;
-            }
-            match store.games().read(info) {
-                Ok(games) => {
-                    see(&games);
-                    let shard = self.unpack(&info.path, &games)?;
-                    let newer = |other: &LoadedShard| places.get(&other.key) < places.get(&info.path);
+        let known: BTreeSet<&str> = self.shards.iter().map(|shard| shard.key.as_str()).collect();
+        let is_new = |info: &&ShardInfo| !known.contains(info.path.as_str()) && !self.too_old.contains(&info.path);
+        let new: Vec<&ShardInfo> = shards.iter().filter(is_new).collect();
+        let mut ready: BTreeMap<String, ReadShard> = ready
+            .into_iter()
+            .map(|shard| (shard.info.path.clone(), shard))
+            .collect();
+        let others: Vec<&ShardInfo> = new
+            .iter()
+            .copied()
+            .filter(|info| !ready.contains_key(&info.path))
+            .collect();
+        // One shard alone is unpacked by the whole pool instead.
+        let mut loader = Loader::new(store, &self.unpacker, rayon::current_num_threads());
+        if others.len() > 1 {
+            others.into_iter().try_for_each(|info| loader.offer(info.clone()))?;
+        }
+        for info in new {
+            let read = match ready.remove(&info.path) {
+                Some(read) => read,
+                None => match loader.wait_for_next()? {
+                    Some(read) => read,
+                    None => self.unpacker.read(store, info, UnpackOn::Pool)?,
+                },
+            };
+            match read.found {
+                Found::Games(shard, games) => {
+                    see(info, &games);
+                    let newer = |other: &LoadedShard| places.get(other.key.as_str()) < places.get(info.path.as_str());
                     self.shards.insert(self.shards.partition_point(newer), shard);
                     self.enforce_limits();
                     report.loaded += 1;
                 }
-                Err(ShardReadError::Quarantined { shard, reason }) => report.quarantined.push((shard, reason)),
-                // The window reaches further back than pruning keeps; these games no longer exist.
-                Err(ShardReadError::Gone { .. }) => {}
-                Err(ShardReadError::Store(error)) => return Err(error.into()),
+                Found::Damage(reason) => report.quarantined.push((info.path.clone(), reason)),
+                Found::Nothing => {}
             }
         }
         self.index();
         report.left_out = self.left_out(&window.shards, shards.len());
         Ok(report)
+    }
+
+    /// Threads that read shards of a store for this source, to be taken in by [`SampleSource::load_window_with`]. What
+    /// is kept of a game is as chosen by now.
+    pub fn loader(&self, store: &Store) -> Loader {
+        Loader::new(store, &self.unpacker, rayon::current_num_threads().min(MOST_READERS))
     }
 
     /// The newest shards that together stay within the position limit, at least one.
@@ -311,7 +295,7 @@ impl SampleSource {
     }
 
     fn is_within_limits(&self) -> bool {
-        let fits = self.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
+        let fits = self.unpacker.cache != GameCache::Memory || self.memory_bytes() <= self.config.cache_bytes;
         let positions: u64 = self.shards.iter().map(|shard| shard.positions).sum();
         fits && positions <= self.config.max_positions
     }

@@ -352,7 +352,7 @@ fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
             .games()
             .publish_games(&Collection::SelfPlay { generation }, "w", 0, part)
             .unwrap();
-        load = Some(source.load_window(&store, &window(), |_| ()).unwrap());
+        load = Some(source.load_window(&store, &window(), |_, _| ()).unwrap());
         assert!(source.memory_bytes() <= 20_000);
     }
     let (load, window) = (load.unwrap(), window());
@@ -369,7 +369,7 @@ fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
         ..SampleConfig::default()
     });
     assert_eq!(
-        fresh.load_window(&store, &window, |_| ()).unwrap().left_out,
+        fresh.load_window(&store, &window, |_, _| ()).unwrap().left_out,
         load.left_out
     );
     let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
@@ -458,13 +458,13 @@ fn a_source_follows_the_window_of_a_store() {
             )
             .unwrap();
         let window = Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), config);
-        let load = source.load_window(&store, &window, |_| ()).unwrap();
+        let load = source.load_window(&store, &window, |_, _| ()).unwrap();
         assert!(load.loaded >= 1 && load.quarantined.is_empty());
         assert!(window.shards.iter().all(|shard| source.contains(&shard.path)));
     }
     let window = Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), config);
     let mut fresh = SampleSource::new(SampleConfig::default());
-    fresh.load_window(&store, &window, |_| ()).unwrap();
+    fresh.load_window(&store, &window, |_, _| ()).unwrap();
     let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
     assert_eq!(
         draw(&source),
@@ -477,7 +477,7 @@ fn a_source_follows_the_window_of_a_store() {
     std::fs::write(store.local_path().unwrap().join(&last.path), b"damaged").unwrap();
     let mut late = SampleSource::new(SampleConfig::default());
     let again = Store::open(store.location(), Create::Never).unwrap();
-    let load = late.load_window(&again, &window, |_| ()).unwrap();
+    let load = late.load_window(&again, &window, |_, _| ()).unwrap();
     assert_eq!(load.quarantined.len(), 1);
     assert_eq!(load.quarantined[0].0, last.path);
     assert!(!late.contains(&last.path));

@@ -1,33 +1,33 @@
 //! `tengen gate`: a match between the newest model and the champion.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
-use tengen_run::{Gating, left_over};
+use tengen_fleet::decide;
+use tengen_run::{Gating, Opened, left_over};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{say, spinner};
 
-/// How often to check the store for new models.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-
 /// Match the store's newest model against the champion and promote it if it is stronger
 ///
 /// The match, its games and the verdict go into the store, the games as they finish. After any interruption, the same
 /// command plays only the missing games. A verdict that is already recorded takes effect without another match.
-/// With --follow, the command keeps waiting for more models.
+///
+/// With --follow, the command decides on one model after another until the run's trainer says that the budget is spent
+/// and no model is left. A second gate stands by and takes over when the first is gone. When a signal stops the gate, it
+/// exits with 0.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gate --store data/runs/five
   tengen gate --store data/runs/five --follow
 
-Run it with --follow alongside `tengen selfplay` and `tengen train --follow`.")]
+Run it with --follow alongside `tengen selfplay --follow` and `tengen train
+--follow` in other processes or on other machines with the same store.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
-    /// Keep waiting for more models
+    /// Decide on one model after another until the run is finished
     #[arg(long)]
     follow: bool,
     /// Print the verdicts as one JSON object on stdout
@@ -47,6 +47,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
     args.stage.on_one_device()?;
     let mut run = args.stage.open(&interrupt)?;
+    if args.follow {
+        let line = spinner("{spinner} {wide_msg}");
+        let progress = |text| {
+            line.set_message(text);
+            line.tick();
+        };
+        let decided = decide(&mut run, &progress, &|settled| say(settled.in_words()))?;
+        line.finish_and_clear();
+        return print(&run, decided.verdicts, &args);
+    }
     run.be_patient();
     run.say_when_away();
     let mut gating = Gating::new(&run);
@@ -66,24 +76,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                     verdicts.push(settled.event());
                 }
             }
-            None if args.follow => std::thread::sleep(LOOK_EVERY),
             None => break,
         }
     }
+    if interrupt.requested() {
+        say("stopped; the same command resumes where this one left off");
+    } else if verdicts.is_empty() && !args.json {
+        say("no model is waiting for the gate");
+    }
+    print(&run, verdicts, &args)?;
+    interrupt.outcome()
+}
+
+/// Prints what the gate has decided.
+fn print(run: &Opened, verdicts: Vec<tengen_report::metrics::Gate>, args: &Args) -> anyhow::Result<()> {
     let champion = run
         .store
         .models()
         .champion()?
         .map(|(_, promotion)| promotion.model_id.to_string());
     if args.json {
-        crate::output::json(&Done { champion, verdicts })?;
-        return interrupt.outcome();
-    }
-    if interrupt.requested() {
-        say("stopped; the same command resumes where this one left off");
-    } else if verdicts.is_empty() {
-        say("no model is waiting for the gate");
+        return crate::output::json(&Done { champion, verdicts });
     }
     crate::output::result(format!("champion: {}", champion.as_deref().unwrap_or("none")));
-    interrupt.outcome()
+    Ok(())
 }

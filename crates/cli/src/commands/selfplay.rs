@@ -1,4 +1,4 @@
-//! `tengen selfplay`: plays games of a store's champion against itself.
+//! `tengen selfplay`: plays games of a store's champion against itself, or follows a trainer as one of its workers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 
+use tengen_fleet::{End, Quota, play};
 use tengen_records::GameRecord;
 use tengen_run::{Failures, Opened, Outbox, selfplay};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
@@ -15,24 +16,39 @@ use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo, ShardReadError};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bar, counted, say, thousands};
+use crate::output::{bar, counted, say, spinner, thousands};
 
 /// Play self-play games with the store's champion and publish them in the store
 ///
 /// The games depend only on the run's seed, --session and the model; any number of threads gives the same games.
 /// Several processes may play into one store at once, each with its own --session. Games of the session that are
 /// already in the store are not played again, so the same command with the same --session resumes one that was killed.
+///
+/// With --follow, the command is a worker of a run that `tengen train --follow` trains, on this machine or another: it
+/// plays with the trainer's newest weights, waits while self-play is too far ahead of training, and ends by itself when
+/// the run's budget is spent. Any number of workers may start, stop, or be killed at any time. A worker that is stopped
+/// by a signal publishes its finished games, saves those in progress for the next worker, and exits with 0.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen selfplay --store data/runs/five --games 1000
   tengen selfplay --store data/runs/new --config configs/5x5.toml --games 200 \\
-      --threads 4 --json")]
+      --threads 4 --json
+  tengen selfplay --store s3://bucket/five --follow --minutes 30
+
+A run on several machines: one `tengen train --follow`, one `tengen gate --follow`,
+and any number of `tengen selfplay --follow` on the same --store.")]
 pub(crate) struct Args {
     #[command(flatten)]
     stage: StageArgs,
-    /// Number of games to play
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    games: u64,
+    /// Number of games to play [default: 1000; with --follow, no limit]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    games: Option<u64>,
+    /// Follow the run's trainer, without end unless --games or --minutes sets one
+    #[arg(long, conflicts_with_all = ["session", "fixed_time"])]
+    follow: bool,
+    /// Minutes after which a worker ends
+    #[arg(long, requires = "follow", value_parser = crate::arguments::minutes)]
+    minutes: Option<f64>,
     /// Worker threads [default: loop.workers of the configuration]
     #[arg(long, value_parser = crate::arguments::count)]
     threads: Option<u32>,
@@ -46,6 +62,9 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// Games that are played if --games does not say how many.
+const USUAL_GAMES: u64 = 1000;
 
 /// The command's JSON result.
 #[derive(Serialize)]
@@ -64,6 +83,10 @@ struct Done {
 
 /// Plays and publishes the games, or as many as are finished when the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    if args.follow {
+        return follow(&args);
+    }
+    let all = args.games.unwrap_or(USUAL_GAMES);
     let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
     run.be_patient();
@@ -85,7 +108,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let setup = GenerateSetup {
         run: identity,
         session: args.session.unwrap_or_else(own_session),
-        games: args.games,
+        games: all,
         threads: args
             .threads
             .map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
@@ -111,7 +134,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let games = std::thread::scope(|scope| {
         scope.spawn(|| {
             or_stop(failures.catch("the progress display", || {
-                watch(args.games, &counters, &interrupt, &stop, &ended);
+                watch(all, &counters, &interrupt, &stop, &ended);
                 Ok(())
             }));
         });
@@ -133,7 +156,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let games = games.unwrap_or_default();
     let already_present = match interrupt.requested() {
         true => 0,
-        false => args.games - games,
+        false => all - games,
     };
     let done = Done {
         games,
@@ -147,10 +170,92 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         shards: sink.shards.into_iter().map(|shard| shard.path).collect(),
     };
     print(&done, args.json)?;
-    match done.games + done.already_present < args.games {
+    match done.games + done.already_present < all {
         true => interrupt.outcome(),
         false => Ok(()),
     }
+}
+
+/// The JSON result of a worker.
+#[derive(Serialize)]
+struct Followed {
+    /// Why the worker ended: `stopped` by a signal, `quota` spent, or the run is `finished`.
+    end: &'static str,
+    worker: String,
+    games: u64,
+    unfinished: u64,
+    /// Positions and shards that have reached the store.
+    positions: u64,
+    shards: u64,
+    evaluations: u64,
+    mean_batch: f64,
+    /// Games in progress that were saved for the next worker.
+    games_saved: usize,
+    seconds: f64,
+    model: String,
+}
+
+/// Plays as a worker of a run's trainer.
+fn follow(args: &Args) -> anyhow::Result<()> {
+    let interrupt = Interrupt::listen("Stopping; finished games are published, the others saved for the next worker…")?;
+    let mut run = args.stage.open(&interrupt)?;
+    let quota = Quota {
+        games: args.games,
+        minutes: args.minutes,
+        threads: args.threads.map(|threads| threads as usize),
+    };
+    let line = spinner("{spinner} {wide_msg}");
+    let (mut drawn, mut before) = (Instant::now(), 0);
+    let played = play(&mut run, quota, &mut |scene| {
+        let seconds = drawn.elapsed().as_secs_f64();
+        if seconds < 1.0 {
+            return;
+        }
+        let rate = (scene.counters.evaluations - before) as f64 / seconds;
+        (drawn, before) = (Instant::now(), scene.counters.evaluations);
+        let state = match (&scene.trouble, scene.waits.as_str()) {
+            (Some(trouble), _) => trouble.clone(),
+            (None, "") => format!("{} evaluations/s with {}", thousands(rate as u64), scene.model),
+            (None, waits) => waits.to_owned(),
+        };
+        line.set_message(format!("{}, {state}", counted(scene.counters.games, "game")));
+        line.tick();
+    })?;
+    line.finish_and_clear();
+    let done = Followed {
+        end: match played.end {
+            End::Stopped => "stopped",
+            End::Quota => "quota",
+            End::Finished => "finished",
+        },
+        worker: played.worker,
+        games: played.counters.games,
+        unfinished: played.counters.unfinished,
+        positions: played.positions,
+        shards: played.shards,
+        evaluations: played.counters.evaluations,
+        mean_batch: played.counters.mean_batch(),
+        games_saved: played.saved,
+        seconds: played.seconds,
+        model: played.model,
+    };
+    if args.json {
+        return crate::output::json(&done);
+    }
+    if played.end == End::Finished {
+        say("the run's budget is spent");
+    }
+    crate::output::result(format!(
+        "{} ({} unfinished), {}, {} in {:.1} s with {}; saved for the next worker: {}",
+        counted(done.games, "game"),
+        thousands(done.unfinished),
+        counted(done.positions, "position"),
+        counted(done.evaluations, "evaluation"),
+        done.seconds,
+        done.model,
+        counted(done.games_saved as u64, "unfinished game"),
+    ));
+    Ok(())
 }
 
 fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {

@@ -3,7 +3,8 @@
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use tengen_run::{Goal, Ranks, learn};
+use tengen_fleet::{Goal, learn};
+use tengen_run::Ranks;
 use tengen_samples::CachePlace;
 
 use crate::commands::stage::StageArgs;
@@ -13,14 +14,20 @@ use crate::output::{bar, counted, spinner, thousands};
 /// Train on the store's games and publish the result as a model
 ///
 /// Resumes from the store's newest checkpoint. Without --steps, trains until the configuration's reuse ratio is reached
-/// for the available games; with --follow, waits for more games and never ends by itself.
+/// for the available games.
+///
+/// With --follow, the command is the trainer of workers that play at the same time, on this machine or others: it
+/// publishes weights for them and candidates for the gate, and ends when the configuration's budget is spent. A second
+/// trainer stands by and takes over when the first is gone. When a signal stops the trainer, it writes a checkpoint and
+/// exits with 0.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen train --store data/runs/five --steps 1000
   tengen train --store data/runs/five --follow
   tengen train --store data/runs/five --steps 1000 --cache /scratch
 
-Run it with --follow alongside `tengen selfplay` in other processes. --cache
+Run it with --follow alongside `tengen selfplay --follow` and `tengen gate
+--follow` in other processes or on other machines with the same store. --cache
 keeps the unpacked games on another disk. Processes that torchrun or srun
 starts train one network together, each on a part of every batch.")]
 pub(crate) struct Args {
@@ -29,7 +36,7 @@ pub(crate) struct Args {
     /// Number of steps to train, regardless of the reuse ratio
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "follow")]
     steps: Option<u64>,
-    /// Wait for more games; publish a model every `loop.candidate_every_steps`
+    /// Train for workers until the run's budget is spent
     #[arg(long)]
     follow: bool,
     /// Where this machine keeps the unpacked games of the window: `auto` (STORE/cache, or the temp folder if the store
@@ -53,6 +60,8 @@ struct Done {
     margin_loss: Option<f64>,
     ownership_loss: Option<f64>,
     model: Option<String>,
+    /// Whether the run's budget is spent; only a trainer of workers heeds it.
+    finished: bool,
 }
 
 /// Trains until the requested steps are done, the games are used up, or the user stops it.
@@ -91,11 +100,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         margin_loss: losses.map(|losses| losses.margin),
         ownership_loss: losses.map(|losses| losses.ownership),
         model: learned.model,
+        finished: learned.finished,
     };
     if is_first {
         print(&done, args.json)?;
     }
-    match learned.stopped {
+    match learned.stopped && !args.follow {
         true => interrupt.outcome(),
         false => Ok(()),
     }

@@ -386,7 +386,7 @@ fn stopped_stages_print_what_they_have_done() {
     let run = Running::start(train).until("checkpoint at step");
     run.signal(Signal::TERM);
     let output = run.end();
-    assert_eq!(output.status.code(), Some(143), "{}", stderr_of(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(done["steps"], place.last_step());
 
@@ -396,7 +396,7 @@ fn stopped_stages_print_what_they_have_done() {
     wait_until("it listens", || listens(&run.child));
     run.signal(Signal::HUP);
     let output = run.end();
-    assert_eq!(output.status.code(), Some(129), "{}", stderr_of(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(done["champion"].is_string());
 }

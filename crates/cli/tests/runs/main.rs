@@ -4,5 +4,6 @@
 mod common;
 mod crash;
 mod ends;
+mod fleet;
 mod ranks;
 mod stages;

@@ -42,7 +42,7 @@ fn read(store: &Store) -> Found {
         ..SampleConfig::default()
     };
     let mut source = SampleSource::new(in_memory);
-    source.load_window(store, &window, |_| {}).unwrap();
+    source.load_window(store, &window, |_, _| {}).unwrap();
     let filter = DatasetFilter::default();
     let stats = stats(store, &filter, TreeShape::default(), |_, _| ()).unwrap().games;
     let folder = TempDir::new().unwrap();

@@ -58,6 +58,12 @@ pub struct LoopConfig {
     pub checkpoint_seconds: f64,
     /// Number of checkpoints to keep; older ones are deleted.
     pub checkpoints_kept: usize,
+    /// How often processes that share the run look for each other's news in the store, seconds. Larger values ask the
+    /// store less often but let workers play longer with old weights.
+    pub look_seconds: f64,
+    /// Whether the trainer of several processes merges the small shards of old generations every ten minutes. `tengen
+    /// data merge` does it by hand.
+    pub merge_old_games: bool,
     /// Whether self-play uses champions only; otherwise it uses the latest weights, which is better on small boards.
     pub champions_only: bool,
 }
@@ -84,6 +90,8 @@ impl Default for LoopConfig {
             candidate_every_steps: 500,
             checkpoint_seconds: 20.0,
             checkpoints_kept: 2,
+            look_seconds: 2.0,
+            merge_old_games: true,
             champions_only: false,
         }
     }
@@ -106,6 +114,7 @@ impl LoopConfig {
         check_setting("loop.weights_every_steps", self.weights_every_steps, 1..)?;
         check_setting("loop.candidate_every_steps", self.candidate_every_steps, 1..)?;
         check_setting("loop.checkpoint_seconds", self.checkpoint_seconds, 0.0..=1e9)?;
+        check_setting("loop.look_seconds", self.look_seconds, above(0.0, 3600.0))?;
         check_setting("loop.checkpoints_kept", self.checkpoints_kept, 1..)
     }
 

@@ -1,0 +1,274 @@
+//! What should a worker do now? The trainer's notice says which weights to play with and how far self-play may go; until
+//! there is one, the worker plays with the champion up to where training begins.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use tengen_model::{ModelId, Weights, sha256_hex};
+use tengen_report::notices::{Notice, TRAINER, TrainerSays, WORKERS};
+use tengen_report::{counted, duration};
+use tengen_run::{Opened, Progress, selfplay};
+use tengen_selfplay::{FairKomi, ModelUpdate};
+
+use crate::lease::silence;
+
+/// What a worker should do.
+#[derive(Clone)]
+pub(crate) struct Orders {
+    /// The network and the settings to play with.
+    pub(crate) model: ModelUpdate,
+    /// Positions that all workers together may have that the trainer has not taken in.
+    pub(crate) room: u64,
+    /// How many workers share the room, this one included.
+    pub(crate) workers: usize,
+    /// Number of this worker's last shard that the trainer has seen.
+    pub(crate) seen: Option<u64>,
+    /// Whether the run's budget is spent.
+    pub(crate) finished: bool,
+    /// Who is to make room.
+    trainer: Trainer,
+}
+
+/// What is known of the trainer.
+#[derive(Clone, Debug, PartialEq)]
+enum Trainer {
+    /// No trainer has ever written a notice.
+    Missing,
+    /// The last one ended cleanly, on this host.
+    Ended(String),
+    /// Its notice has been the same for so long; on this host.
+    Silent(Duration, String),
+    Works,
+}
+
+impl Orders {
+    /// Whether self-play must be told about these orders after `before`.
+    pub(crate) fn changes(&self, before: &Orders) -> bool {
+        let (new, old) = (&self.model, &before.model);
+        new.model_id != old.model_id
+            || new.visits != old.visits
+            || new.positions != old.positions
+            || new.generation != old.generation
+            || new.fair_komi != old.fair_komi
+    }
+
+    /// Why self-play waits, in words.
+    pub(crate) fn why_wait(&self) -> String {
+        match &self.trainer {
+            Trainer::Missing => "waiting for a trainer to start: `tengen train --follow`".to_owned(),
+            Trainer::Ended(host) => {
+                format!("waiting for a trainer: the last one, on {host}, has ended; start `tengen train --follow`")
+            }
+            Trainer::Silent(time, host) => format!(
+                "waiting for the trainer on {host}, which has been silent for {}",
+                duration(time.as_secs_f64())
+            ),
+            Trainer::Works => format!(
+                "waiting for the trainer: {} may be ahead of it by {} in all",
+                counted(self.workers as u64, "worker"),
+                counted(self.room, "position")
+            ),
+        }
+    }
+}
+
+/// Follows the trainer's notice.
+pub(crate) struct Follow {
+    /// The orders given last.
+    orders: Option<Orders>,
+    /// The trainer's name, the number of its notice, and when that was new.
+    heard: Option<(String, u64, Instant)>,
+    /// Positions in the store when the worker started.
+    positions: u64,
+}
+
+impl Follow {
+    /// Begins to follow a run.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) fn new(run: &Opened) -> anyhow::Result<Follow> {
+        // Without a trainer's notice, only the games in the store tell how far self-play may go.
+        let positions = match Notice::<TrainerSays>::read(&run.store, TRAINER)? {
+            Some(_) => 0,
+            None => run.progress()?.positions,
+        };
+        Ok(Follow {
+            orders: None,
+            heard: None,
+            positions,
+        })
+    }
+
+    /// The orders to start with.
+    ///
+    /// # Errors
+    /// If the store fails or the network cannot be used.
+    pub(crate) fn first_orders(&mut self, run: &Opened) -> anyhow::Result<Orders> {
+        loop {
+            if let Some(orders) = self.orders(run, "")? {
+                return Ok(orders);
+            }
+        }
+    }
+
+    /// The orders now, for the worker with this name; `None` if the weights were replaced while they were read, so that
+    /// the next call will find newer ones.
+    ///
+    /// # Errors
+    /// If the store fails or the network cannot be used.
+    pub(crate) fn orders(&mut self, run: &Opened, worker: &str) -> anyhow::Result<Option<Orders>> {
+        let orders = match Notice::<TrainerSays>::read(&run.store, TRAINER)? {
+            Some(notice) => self.read_from(run, &notice, worker)?,
+            None => Some(self.without_trainer(run)?),
+        };
+        if let Some(orders) = &orders {
+            self.orders = Some(orders.clone());
+        }
+        Ok(orders)
+    }
+
+    fn read_from(
+        &mut self,
+        run: &Opened,
+        notice: &Notice<TrainerSays>,
+        worker: &str,
+    ) -> anyhow::Result<Option<Orders>> {
+        let says = &notice.says;
+        let Some(model) = self.model(run, says)? else {
+            return Ok(None);
+        };
+        let is_listed = says.workers.contains_key(worker);
+        Ok(Some(Orders {
+            model,
+            room: says.room,
+            workers: says.workers.len() + usize::from(!is_listed),
+            seen: says.workers.get(worker).and_then(|taken| taken.sequence),
+            finished: says.finished,
+            trainer: self.trainer(run, notice),
+        }))
+    }
+
+    fn trainer(&mut self, run: &Opened, notice: &Notice<TrainerSays>) -> Trainer {
+        let (name, host) = (&notice.author.name, &notice.author.host);
+        if notice.ended {
+            return Trainer::Ended(host.clone());
+        }
+        match &self.heard {
+            Some((known, beat, since)) if (known, *beat) == (name, notice.beat) => {
+                let silent = since.elapsed();
+                match silent >= silence(run.config.loop_config.look_seconds) {
+                    true => Trainer::Silent(silent, host.clone()),
+                    false => Trainer::Works,
+                }
+            }
+            known => {
+                let own = env!("CARGO_PKG_VERSION");
+                if known.is_none() && notice.author.version != own {
+                    run.watch.say(&format!(
+                        "the trainer is Tengen {}, this worker is {own}: if games are refused, use the same version",
+                        notice.author.version
+                    ));
+                }
+                self.heard = Some((name.clone(), notice.beat, Instant::now()));
+                Trainer::Works
+            }
+        }
+    }
+
+    /// The network that the trainer names, with what else it says about play.
+    fn model(&self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<ModelUpdate>> {
+        let progress = Progress {
+            positions: says.positions,
+            rejected: says.rejected,
+        };
+        let komi = FairKomi::try_from(says.fair_komi.clone()).map_err(anyhow::Error::msg)?;
+        let name = match (&says.weights, &says.champion) {
+            (Some(place), _) if !run.config.loop_config.champions_only => {
+                format!("g{:06}-step{}", says.generation, place.step)
+            }
+            (_, Some((_, champion))) => champion.clone(),
+            (_, None) => champion(run)?.to_string(),
+        };
+        // Another generation of the same weights is the same network.
+        if let Some(before) = self.orders.as_ref().map(|orders| &orders.model)
+            && step_of(&before.model_id) == step_of(&name)
+        {
+            return Ok(Some(ModelUpdate {
+                generation: says.generation,
+                visits: run.config.visits_at(progress),
+                positions: progress.positions,
+                fair_komi: komi,
+                ..before.clone()
+            }));
+        }
+        let weights = match name.parse::<ModelId>() {
+            Ok(id) => Some(run.weights(&id)?),
+            Err(_) => self.followed_weights(run, says)?,
+        };
+        let Some(weights) = weights else { return Ok(None) };
+        selfplay::update(run, &weights, says.generation, name, progress, komi).map(Some)
+    }
+
+    /// The weights that the trainer has put aside for self-play; `None` if there are newer ones by now.
+    fn followed_weights(&self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<Weights>> {
+        let place = says.weights.as_ref().context("the trainer names no weights")?;
+        let Some(bytes) = run.store.files().get(&place.path)? else {
+            return Ok(None);
+        };
+        let found = sha256_hex(&bytes);
+        if found != place.sha256 {
+            tracing::warn!(
+                "{}: expected SHA-256 {}, found {found}: waiting for the next weights",
+                place.path,
+                place.sha256
+            );
+            return Ok(None);
+        }
+        Ok(Some(Weights::from_safetensors(&bytes)?))
+    }
+
+    /// What to do before a trainer has ever written a notice: play with the champion until there is enough to begin
+    /// with.
+    fn without_trainer(&mut self, run: &Opened) -> anyhow::Result<Orders> {
+        let settings = &run.config.loop_config;
+        let workers = run.store.files().modified(WORKERS)?.len().max(1);
+        let model = match self.orders.take() {
+            Some(orders) => orders.model,
+            None => {
+                let id = champion(run)?;
+                let progress = Progress {
+                    positions: self.positions,
+                    rejected: 0,
+                };
+                let info = run.store.models().info(&id)?;
+                let mut komi = FairKomi::new();
+                for size in run.config.sizes()? {
+                    if let Some(fair) = info.fair_komi(size) {
+                        komi.set(size, f64::from(fair.points()));
+                    }
+                }
+                selfplay::update(run, &run.weights(&id)?, id.generation(), id.to_string(), progress, komi)?
+            }
+        };
+        Ok(Orders {
+            model,
+            room: (settings.start_positions + settings.lead_positions).saturating_sub(self.positions),
+            workers,
+            seen: None,
+            finished: false,
+            trainer: Trainer::Missing,
+        })
+    }
+}
+
+/// The part of a network's name that does not depend on the generation it is played in.
+fn step_of(name: &str) -> &str {
+    name.split_once("-step").map_or(name, |(_, step)| step)
+}
+
+fn champion(run: &Opened) -> anyhow::Result<ModelId> {
+    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
+    Ok(champion.model_id)
+}

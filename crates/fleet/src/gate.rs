@@ -1,0 +1,155 @@
+//! The gate as a process of its own: decides on one candidate after another until the run is finished.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use tengen_report::metrics::{Event, Gate, Measured, Metrics};
+use tengen_report::notices::{GATE, GateSays, Notice, TRAINER, TrainerSays, Work};
+use tengen_run::{Clock, Failures, Gating, Ledger, Opened, Settled, left_over, rejected};
+
+use crate::author;
+use crate::lease::{Lease, silence};
+
+/// How often to check whether to stop.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What a gate has decided.
+#[derive(Clone, Debug, Default)]
+pub struct Decided {
+    /// The verdicts, in order.
+    pub verdicts: Vec<Gate>,
+    /// Whether the run is finished and no candidate is left.
+    pub finished: bool,
+}
+
+/// Decides on every candidate that a run's trainer publishes, until the run is finished or [`Opened::stop`] is set.
+/// While another gate works for the run, stands by. `progress` is told how the match stands, `settled` each verdict.
+///
+/// # Errors
+/// If the store stays away for longer than the configured patience, a match fails, or another gate has taken over.
+pub fn decide(
+    run: &mut Opened,
+    progress: &(dyn Fn(String) + Sync),
+    settled: &dyn Fn(&Settled),
+) -> anyhow::Result<Decided> {
+    run.be_patient();
+    run.say_when_away();
+    let (author, _) = author::own()?;
+    let run = &*run;
+    let silence = silence(run.config.loop_config.look_seconds);
+    let taken = Lease::take::<GateSays>((&run.store, "gate", GATE), &author, silence, &*run.watch, &run.stop)?;
+    let Some((lease, before)) = taken else {
+        return Ok(Decided::default());
+    };
+    let clock = Clock::start(Ledger::default(), false);
+    let says = Arc::new(Mutex::new(GateSays {
+        device: run.device_in_words(),
+        rejected: rejected(run)?,
+        work: before.map_or_else(Work::default, |before| before.work),
+        ..GateSays::default()
+    }));
+    let (ended, failures) = (AtomicBool::new(false), Failures::default());
+    let decided = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let done = failures.catch("telling others about the gate", || {
+                tell(run, lease, &says, &clock, &ended)
+            });
+            if done.is_none() {
+                run.stop.store(true, Ordering::SeqCst);
+            }
+        });
+        let decided = failures.catch("the gate", || work(run, &says, progress, settled));
+        ended.store(true, Ordering::SeqCst);
+        decided
+    });
+    failures.into_result(&*run.watch)?;
+    Ok(decided.unwrap_or_default())
+}
+
+/// Writes the gate's notice until the gate has ended.
+fn tell(
+    run: &Opened,
+    mut lease: Lease,
+    says: &Mutex<GateSays>,
+    clock: &Clock,
+    ended: &AtomicBool,
+) -> anyhow::Result<()> {
+    let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
+    let before = says.lock().unwrap_or_else(PoisonError::into_inner).work;
+    loop {
+        let ending = ended.load(Ordering::SeqCst);
+        let mut now = says.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        now.work.cpu_seconds = before.cpu_seconds + clock.read(0).cpu_seconds;
+        now.operations = run.store.operations();
+        lease.beat(&run.store, ending, now)?;
+        if ending {
+            return Ok(());
+        }
+        pause(look_every, || ended.load(Ordering::SeqCst));
+    }
+}
+
+/// Decides on one candidate after another.
+fn work(
+    run: &Opened,
+    says: &Mutex<GateSays>,
+    progress: &(dyn Fn(String) + Sync),
+    tell: &dyn Fn(&Settled),
+) -> anyhow::Result<Decided> {
+    let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
+    let stopping = || run.stop.load(Ordering::SeqCst);
+    let says = || says.lock().unwrap_or_else(PoisonError::into_inner);
+    let metrics = Metrics::open(&run.folder()?)?;
+    let mut gating = Gating::new(run);
+    let mut decided = Decided::default();
+    // The newest model as of the last look that found nothing to do.
+    let mut looked_at = None;
+    while !stopping() {
+        let trainer = Notice::<TrainerSays>::read(&run.store, TRAINER)?.map(|notice| notice.says);
+        let newest = trainer.as_ref().and_then(|says| says.newest_model.clone());
+        // Listing all models takes longer the older a run is, so only news from the trainer are a reason for it.
+        let candidate = match newest.is_some() && newest == looked_at {
+            true => None,
+            false => left_over(run)?,
+        };
+        let Some(candidate) = candidate else {
+            looked_at = newest;
+            if trainer.is_some_and(|says| says.finished) {
+                decided.finished = true;
+                break;
+            }
+            pause(look_every, stopping);
+            continue;
+        };
+        let show = |text: String| {
+            says().playing.clone_from(&text);
+            progress(text);
+        };
+        let settled = gating.settle(&candidate, &show, &stopping);
+        says().playing.clear();
+        let Some(settled) = settled.context("the match failed; the same command resumes it")? else {
+            break;
+        };
+        says().rejected += u32::from(!settled.promoted);
+        let elapsed = trainer.map_or(0.0, |says| says.elapsed_seconds);
+        metrics.record(&Event::now(elapsed, Measured::Gate(settled.event())))?;
+        for rating in gating.ratings()? {
+            metrics.record(&Event::now(elapsed, Measured::Rating(rating)))?;
+        }
+        tell(&settled);
+        decided.verdicts.push(settled.event());
+    }
+    Ok(decided)
+}
+
+/// Sleeps, but not once `stop` is true.
+fn pause(time: Duration, stop: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while began.elapsed() < time && !stop() {
+        std::thread::sleep(TICK);
+    }
+}

@@ -1,0 +1,53 @@
+//! Games in progress outlive their worker: it saves them in the store, and the next worker that starts goes on with
+//! them. Each is taken by one worker alone.
+
+use tengen_run::Opened;
+use tengen_selfplay::Snapshot;
+use tengen_store::{Put, StoreError, seal, unseal};
+
+/// The folder of the games in progress, one file for each worker that has ended.
+const FOLDER: &str = "in_flight";
+
+/// Ends the name of the file with which a worker claims another one's games.
+const CLAIM: &str = ".taken";
+
+/// Saves a worker's games in progress.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) fn keep(run: &Opened, worker: &str, snapshot: &Snapshot) -> anyhow::Result<()> {
+    if snapshot.games() > 0 {
+        let json = serde_json::to_string(snapshot)?;
+        run.store
+            .files()
+            .put_new(&format!("{FOLDER}/{worker}.json"), seal(&json))?;
+    }
+    Ok(())
+}
+
+/// Takes over the games of one worker that has ended; `None` if there are none. They are gone from the store before
+/// they continue, so that no game is played twice.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) fn take(run: &Opened, worker: &str) -> Result<Option<Snapshot>, StoreError> {
+    let files = run.store.files();
+    let found = files.list(FOLDER)?;
+    let paths = found.iter().map(|(path, _)| path.as_str());
+    for path in paths.clone().filter(|path| path.ends_with(".json")) {
+        let claim = format!("{path}{CLAIM}");
+        if paths.clone().any(|other| other == claim) || files.put_new(&claim, worker.to_owned())? == Put::Exists {
+            continue;
+        }
+        let bytes = files.get(path)?;
+        files.delete(path)?;
+        files.delete(&claim)?;
+        let Some(bytes) = bytes else { continue };
+        match unseal(path, &bytes).map(|json| Snapshot::from_bytes(&json)) {
+            Ok(Ok(snapshot)) => return Ok(Some(snapshot)),
+            Ok(Err(error)) => tracing::warn!("discarding the games in progress in {path}: {error}"),
+            Err(error) => tracing::warn!("discarding the games in progress in {path}: {error}"),
+        }
+    }
+    Ok(None)
+}

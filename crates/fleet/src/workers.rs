@@ -1,0 +1,163 @@
+//! Which workers are alive, and what have all of them spent? A worker is alive as long as it replaces its notice.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tengen_report::notices::{Notice, WORKERS, Work, WorkerSays, worker_path};
+use tengen_store::{Store, StoreError};
+
+/// How long a worker counts as alive after its last notice.
+const ALIVE: Duration = Duration::from_secs(60);
+
+/// How long after its last notice a worker's costs are added up for good and the notice is deleted.
+const RETIRE_AFTER: Duration = Duration::from_secs(3600);
+
+/// What all workers have done and do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Effort {
+    /// What all of them have spent, dead or alive.
+    pub(crate) work: Work,
+    /// Games per second of those that are alive.
+    pub(crate) games_per_second: f64,
+    /// Network evaluations per second of those that are alive.
+    pub(crate) evaluations_per_second: f64,
+}
+
+/// What the trainer knows of a worker's notice.
+struct Seen {
+    /// When the store says it was written, which only tells one notice from the next.
+    modified_ms: u64,
+    /// When the trainer found it changed.
+    changed: Instant,
+    says: WorkerSays,
+    ended: bool,
+    /// Whether `says` and `ended` are those of the notice at `modified_ms`.
+    is_read: bool,
+}
+
+impl Seen {
+    fn is_alive(&self) -> bool {
+        !self.ended && self.changed.elapsed() < ALIVE
+    }
+}
+
+/// The workers of a run, as far as their notices tell.
+#[derive(Default)]
+pub(crate) struct Workers {
+    seen: BTreeMap<String, Seen>,
+    /// What workers without a notice have spent.
+    pub(crate) retired: Work,
+    /// Workers that `retired` includes but whose notices may still be there.
+    pub(crate) retiring: Vec<String>,
+}
+
+impl Workers {
+    /// Continues from what an earlier trainer has added up.
+    pub(crate) fn after(retired: Work, retiring: Vec<String>) -> Workers {
+        Workers {
+            seen: BTreeMap::new(),
+            retired,
+            retiring,
+        }
+    }
+
+    /// Checks which notices have changed, with one listing.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) fn look(&mut self, store: &Store) -> Result<(), StoreError> {
+        let now = Instant::now();
+        let listed = store.files().modified(WORKERS)?;
+        let newest = listed.iter().map(|(_, _, modified_ms)| *modified_ms).max().unwrap_or(0);
+        for (path, _, modified_ms) in listed {
+            let name = path.strip_prefix(WORKERS).and_then(|rest| rest.strip_prefix('/'));
+            let Some(name) = name.and_then(|name| name.strip_suffix(".json")) else {
+                continue;
+            };
+            if self.retiring.iter().any(|retiring| retiring == name) {
+                continue;
+            }
+            // At first, all that is known of a notice is how much older it is than the newest one.
+            let age = Duration::from_millis(newest - modified_ms);
+            let seen = self.seen.entry(name.to_owned()).or_insert_with(|| Seen {
+                modified_ms,
+                changed: now.checked_sub(age).unwrap_or(now),
+                says: WorkerSays::default(),
+                ended: false,
+                is_read: false,
+            });
+            if seen.modified_ms != modified_ms {
+                seen.modified_ms = modified_ms;
+                seen.changed = now;
+                seen.is_read = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the notices that have changed, to learn what their authors have spent.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) fn read(&mut self, store: &Store) -> Result<(), StoreError> {
+        for (name, seen) in self.seen.iter_mut().filter(|(_, seen)| !seen.is_read) {
+            if let Some(notice) = Notice::<WorkerSays>::read(store, &worker_path(name))? {
+                seen.says = notice.says;
+                seen.ended = notice.ended;
+            }
+            seen.is_read = true;
+        }
+        Ok(())
+    }
+
+    /// Adds up workers that are long gone. Their notices may be deleted once another process could read the sums.
+    pub(crate) fn retire(&mut self) {
+        let is_old = |seen: &Seen| seen.is_read && seen.changed.elapsed() >= RETIRE_AFTER;
+        let old: Vec<String> = self
+            .seen
+            .iter()
+            .filter(|(_, seen)| is_old(seen))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in old {
+            if let Some(seen) = self.seen.remove(&name) {
+                self.retired = self.retired.plus(seen.says.work);
+                self.retiring.push(name);
+            }
+        }
+    }
+
+    /// Deletes the notices of the workers that were added up.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) fn forget(&mut self, store: &Store) -> Result<(), StoreError> {
+        while let Some(name) = self.retiring.last() {
+            store.files().delete(&worker_path(name))?;
+            self.retiring.pop();
+        }
+        Ok(())
+    }
+
+    /// What all workers have done.
+    pub(crate) fn effort(&self) -> Effort {
+        let mut effort = Effort {
+            work: self.retired,
+            ..Effort::default()
+        };
+        for seen in self.seen.values() {
+            effort.work = effort.work.plus(seen.says.work);
+            if seen.is_alive() {
+                effort.games_per_second += seen.says.games_per_second;
+                effort.evaluations_per_second += seen.says.evaluations_per_second;
+            }
+        }
+        effort
+    }
+
+    /// The workers that are alive, with the time since their last notice.
+    pub(crate) fn alive(&self) -> impl Iterator<Item = (&String, Duration)> {
+        let alive = self.seen.iter().filter(|(_, seen)| seen.is_alive());
+        alive.map(|(name, seen)| (name, seen.changed.elapsed()))
+    }
+}

@@ -1,0 +1,139 @@
+//! The trainer's side of the loop by itself: games that are read in the background are learned from as if the trainer
+//! had read them itself, and the small parts around it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use tengen_run::{Ledger, Opened, RunConfig, Setup, Training};
+use tengen_store::{Collection, ShardInfo, Store};
+use tengen_testing::random_games;
+
+/// A tiny network on 3x3 that trains on one thread.
+fn config() -> RunConfig {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let settings = [
+        "network.blocks=1",
+        "network.channels=8",
+        "selfplay.boards=[{size=\"3x3\"}]",
+        "training.batch=16",
+        "training.threads=1",
+        "loop.start_positions=1",
+        "window.base_positions=200",
+    ];
+    RunConfig::load(&path, &settings.map(str::to_owned)).unwrap()
+}
+
+fn open(folder: &TempDir) -> Opened {
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    Opened::open(&config(), &location, &setup).unwrap()
+}
+
+/// Publishes shards of four games each.
+fn publish(store: &Store, shards: u64) -> Vec<ShardInfo> {
+    let games = random_games(3, 4 * shards);
+    let generation = Collection::SelfPlay { generation: 1 };
+    let publish = |(number, part): (usize, &[_])| {
+        let published = store.games().publish_games(&generation, "w", number as u64, part);
+        published.unwrap()
+    };
+    games.chunks(4).enumerate().map(publish).collect()
+}
+
+/// Admits what is ready until as many positions count as should.
+fn admit(training: &mut Training, positions: u64) {
+    for _ in 0..500 {
+        training.admit_ready().unwrap();
+        if training.positions() == positions {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} of {positions} positions", training.positions());
+}
+
+fn positions(shards: &[ShardInfo]) -> u64 {
+    shards.iter().map(ShardInfo::positions).sum()
+}
+
+/// What a step of training teaches, as text.
+fn step(training: &mut Training) -> String {
+    format!("{:?}", training.step(&Ledger::default()).unwrap())
+}
+
+#[test]
+fn offered_games_teach_what_games_taken_in_teach() {
+    let folder = TempDir::new().unwrap();
+    let run = open(&folder);
+    let (mut waiting, _) = Training::resume(&run).unwrap();
+    let (mut following, _) = Training::resume(&run).unwrap();
+    let shards = publish(&run.store, 12);
+    for (number, shard) in shards.iter().enumerate() {
+        waiting.take_in(vec![shard.clone()]).unwrap();
+        assert_eq!(
+            following.positions(),
+            positions(&shards[..number]),
+            "not before it is admitted"
+        );
+        // The same shard offered twice is one shard.
+        following.offer(shards[..=number].to_vec()).unwrap();
+        admit(&mut following, positions(&shards[..=number]));
+        assert_eq!(following.games(), waiting.games());
+        assert_eq!(following.window_positions(), waiting.window_positions());
+        assert_eq!(following.fair_komi(), waiting.fair_komi());
+        assert_eq!(step(&mut following), step(&mut waiting));
+    }
+    assert!(
+        waiting.window_positions() < positions(&shards),
+        "old games left the window"
+    );
+    // Everything at once is the same window, and so is a new start.
+    let (mut resumed, _) = Training::resume(&run).unwrap();
+    let (mut again, _) = Training::resume(&run).unwrap();
+    assert_eq!(step(&mut resumed), step(&mut again));
+    assert_eq!(resumed.window_positions(), waiting.window_positions());
+}
+
+#[test]
+fn offered_shards_that_are_damaged_or_missing_are_found() {
+    let folder = TempDir::new().unwrap();
+    let run = open(&folder);
+    let (mut training, _) = Training::resume(&run).unwrap();
+    let shards = publish(&run.store, 6);
+    let file = |shard: &ShardInfo| run.store.local_path().unwrap().join(&shard.path);
+    std::fs::write(file(&shards[1]), b"damaged").unwrap();
+    training.offer(shards[..3].to_vec()).unwrap();
+    admit(&mut training, shards[0].positions() + shards[2].positions());
+    assert_eq!(run.store.games().quarantine_notes().unwrap()[0].shard, shards[1].path);
+    training.offer(shards[..3].to_vec()).unwrap();
+    training.admit_ready().unwrap();
+    assert_eq!(training.positions(), shards[0].positions() + shards[2].positions());
+
+    let until_it_fails = |training: &mut Training| {
+        (0..500).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            training.admit_ready().err()
+        })
+    };
+    // A store that does not answer with the file it promised ends the training as it does without a loader.
+    std::fs::remove_file(file(&shards[3])).unwrap();
+    let (mut waiting, _) = Training::resume(&run).unwrap();
+    training.offer(vec![shards[3].clone()]).unwrap();
+    let error = until_it_fails(&mut training).expect("a missing file");
+    let expected = waiting.take_in(vec![shards[3].clone()]).unwrap_err();
+    assert_eq!(format!("{error:#}"), format!("{expected:#}"));
+
+    // A second damaged shard is too many.
+    std::fs::write(file(&shards[4]), b"damaged").unwrap();
+    training.offer(vec![shards[4].clone()]).unwrap();
+    let error = format!("{:#}", until_it_fails(&mut training).expect("two damaged shards"));
+    assert!(
+        error.contains("2 of the window's") && error.contains("tengen data verify"),
+        "{error}"
+    );
+}

@@ -1,0 +1,154 @@
+//! One shard on its way into the training window: read, checked, and unpacked.
+
+use rayon::prelude::*;
+
+use tengen_records::{GameRecord, RecordError};
+use tengen_store::{ShardInfo, ShardReadError, Store};
+
+use crate::draws::Draws;
+use crate::game_cache::{Block, GameCache};
+use crate::held_out::is_held_out;
+use crate::samples::SampleError;
+use crate::stored_game::{Parts, StoredGame};
+
+/// Number of games that are unpacked before their bytes are concatenated.
+const UNPACKED_AT_ONCE: usize = 256;
+
+/// The unpacked games of one shard.
+pub(crate) struct LoadedShard {
+    pub(crate) key: String,
+    /// The games to train on.
+    pub(crate) games: Vec<StoredGame>,
+    /// The games that are never trained on.
+    pub(crate) held_out: Vec<StoredGame>,
+    /// Positions of all games.
+    pub(crate) positions: u64,
+    pub(crate) block: Block,
+}
+
+impl LoadedShard {
+    /// Memory in bytes that the shard always takes, even if no sample is drawn from it.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let games = self.games.len() + self.held_out.len();
+        let index = games * (size_of::<StoredGame>() + Draws::ENTRY_BYTES);
+        match &self.block {
+            Block::Memory(bytes) => index + bytes.len(),
+            Block::Mapped(_) => index,
+        }
+    }
+
+    /// Size of its scratch file in bytes.
+    pub(crate) fn disk_bytes(&self) -> usize {
+        match &self.block {
+            Block::Memory(_) => 0,
+            Block::Mapped(map) => map.len(),
+        }
+    }
+}
+
+/// A shard that has been read.
+pub struct ReadShard {
+    pub(crate) info: ShardInfo,
+    pub(crate) found: Found,
+}
+
+/// What reading a shard has found.
+pub(crate) enum Found {
+    /// Its games, unpacked, and their records without the plies.
+    Games(LoadedShard, Vec<GameRecord>),
+    /// Damage, for which it was quarantined.
+    Damage(String),
+    /// Nothing: it was pruned.
+    Nothing,
+}
+
+impl ReadShard {
+    /// The shard.
+    pub fn info(&self) -> &ShardInfo {
+        &self.info
+    }
+
+    /// Whether it is intact and still exists.
+    pub fn has_games(&self) -> bool {
+        matches!(self.found, Found::Games(..))
+    }
+
+    /// Why it was quarantined; `None` if it is not damaged.
+    pub fn damage(&self) -> Option<&str> {
+        match &self.found {
+            Found::Damage(reason) => Some(reason),
+            Found::Games(..) | Found::Nothing => None,
+        }
+    }
+}
+
+/// On which threads games are unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnpackOn {
+    /// The calling one.
+    Caller,
+    /// All threads of the pool that also builds batches.
+    Pool,
+}
+
+/// How games are unpacked, and where they are kept.
+#[derive(Clone)]
+pub(crate) struct Unpacker {
+    pub(crate) cache: GameCache,
+    pub(crate) parts: Parts,
+    /// Share of the games that are never trained on.
+    pub(crate) held_out_share: f64,
+}
+
+impl Unpacker {
+    /// Reads and checks a shard, then unpacks its games.
+    ///
+    /// # Errors
+    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games.
+    pub(crate) fn read(&self, store: &Store, info: &ShardInfo, on: UnpackOn) -> Result<ReadShard, SampleError> {
+        let found = match store.games().read(info) {
+            Ok(mut games) => {
+                let shard = self.unpack(&info.path, &games, on)?;
+                games.iter_mut().for_each(|game| game.plies = Vec::new());
+                Found::Games(shard, games)
+            }
+            Err(ShardReadError::Quarantined { reason, .. }) => Found::Damage(reason),
+            // The window reaches further back than pruning keeps; these games no longer exist.
+            Err(ShardReadError::Gone { .. }) => Found::Nothing,
+            Err(ShardReadError::Store(error)) => return Err(error.into()),
+        };
+        Ok(ReadShard {
+            info: info.clone(),
+            found,
+        })
+    }
+
+    /// Unpacks the games of a shard, leaving out those without a result.
+    pub(crate) fn unpack(&self, key: &str, records: &[GameRecord], on: UnpackOn) -> Result<LoadedShard, SampleError> {
+        let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
+        for part in records.chunks(UNPACKED_AT_ONCE) {
+            let unpack = |record: &GameRecord| {
+                let mut bytes = Vec::new();
+                let game = StoredGame::unpack(record, self.parts, &mut bytes)?;
+                let is_held_out = is_held_out(&record.game_id, self.held_out_share);
+                Ok(game.map(|game| (game, is_held_out, bytes)))
+            };
+            let unpacked: Result<Vec<_>, RecordError> = match on {
+                UnpackOn::Caller => part.iter().map(unpack).collect(),
+                UnpackOn::Pool => part.par_iter().map(unpack).collect(),
+            };
+            for (game, is_held_out, its_bytes) in unpacked?.into_iter().flatten() {
+                let list = if is_held_out { &mut held_out } else { &mut games };
+                list.push(game.moved(bytes.len()));
+                bytes.extend_from_slice(&its_bytes);
+            }
+        }
+        Ok(LoadedShard {
+            key: key.to_owned(),
+            positions: games.iter().chain(&held_out).map(|game| game.plies() as u64).sum(),
+            games,
+            held_out,
+            block: self.cache.keep(bytes)?,
+        })
+    }
+}

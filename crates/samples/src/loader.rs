@@ -1,0 +1,193 @@
+//! Reads shards in threads of its own: a trainer hands them in, goes on with its steps, and takes back what is ready.
+//!
+//! Checking a shard replays all its games, which takes longer than many training steps, and a store may be slow or
+//! away. Neither is the trainer's time. Shards come back in the order in which they were handed in, so that what the
+//! trainer draws depends on that order alone, not on which thread was faster.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use tengen_store::{ShardInfo, Store};
+
+use crate::loaded_shard::{ReadShard, UnpackOn, Unpacker};
+use crate::samples::SampleError;
+
+/// Number of shards for each thread that may be at work or wait to be taken, which bounds what they hold in memory.
+const AHEAD: usize = 4;
+
+/// The outcome of a job; an outer error is the panic of its thread.
+type Done = std::thread::Result<Result<ReadShard, SampleError>>;
+
+/// Reads, checks and unpacks shards in the background. Dropping it abandons what it has not given back.
+pub struct Loader {
+    reader: Reader,
+    /// How many threads there may be, and how many there are. They start when there is work for them.
+    threads: usize,
+    started: usize,
+    jobs: (Sender<Job>, Receiver<Job>),
+    done: (Sender<Numbered>, Receiver<Numbered>),
+    /// Paths of all shards handed in or to be skipped.
+    known: BTreeSet<String>,
+    /// Shards for which there is no thread yet, in order.
+    waiting: VecDeque<ShardInfo>,
+    /// Outcomes that arrived before their turn, by the number of the job.
+    early: BTreeMap<u64, Done>,
+    /// Positions of each shard at work or done, in order.
+    begun: VecDeque<u64>,
+    /// Number of the job whose outcome is given back next.
+    next: u64,
+}
+
+/// An outcome with the number of its job.
+type Numbered = (u64, Done);
+
+/// A shard to read, with its number in the order in which shards were handed in.
+type Job = (u64, ShardInfo);
+
+#[derive(Clone)]
+struct Reader {
+    store: Store,
+    unpacker: Unpacker,
+}
+
+impl Loader {
+    /// A loader of a store's shards with up to `threads` threads, at least one.
+    pub(crate) fn new(store: &Store, unpacker: &Unpacker, threads: usize) -> Loader {
+        Loader {
+            reader: Reader {
+                store: store.clone(),
+                unpacker: unpacker.clone(),
+            },
+            threads: threads.max(1),
+            started: 0,
+            jobs: unbounded(),
+            done: unbounded(),
+            known: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            early: BTreeMap::new(),
+            begun: VecDeque::new(),
+            next: 0,
+        }
+    }
+
+    /// Hands in a shard to be read after all earlier ones. One that was handed in before or is to be skipped is
+    /// ignored. Never waits.
+    ///
+    /// # Errors
+    /// [`SampleError::Thread`] if a thread cannot be started.
+    pub fn offer(&mut self, shard: ShardInfo) -> Result<(), SampleError> {
+        if self.known.insert(shard.path.clone()) {
+            self.waiting.push_back(shard);
+        }
+        self.begin_jobs()
+    }
+
+    /// Ignores these shards when they are handed in.
+    pub fn skip<'a>(&mut self, shards: impl IntoIterator<Item = &'a ShardInfo>) {
+        self.known.extend(shards.into_iter().map(|shard| shard.path.clone()));
+    }
+
+    /// The shards that are ready, in the order in which they were handed in: none that was handed in after one that is
+    /// not ready. Never waits.
+    ///
+    /// # Errors
+    /// What went wrong with a shard: [`SampleError::Store`] if the store failed, [`SampleError::Cache`] if there was no
+    /// space for the games. Also [`SampleError::Thread`]. The shards before it are lost to the caller.
+    ///
+    /// # Panics
+    /// If the thread that read a shard panicked: with its panic.
+    pub fn take_ready(&mut self) -> Result<Vec<ReadShard>, SampleError> {
+        let mut ready = Vec::new();
+        loop {
+            self.early.extend(self.done.1.try_iter());
+            match self.early.remove(&self.next) {
+                Some(done) => ready.push(self.give_back(done)?),
+                None => return Ok(ready),
+            }
+        }
+    }
+
+    /// Waits for the next shard in order; `None` if none is left.
+    ///
+    /// # Errors
+    /// As [`Loader::take_ready`].
+    ///
+    /// # Panics
+    /// As [`Loader::take_ready`].
+    pub fn wait_for_next(&mut self) -> Result<Option<ReadShard>, SampleError> {
+        while !self.begun.is_empty() {
+            if let Some(done) = self.early.remove(&self.next) {
+                return self.give_back(done).map(Some);
+            }
+            let (number, done) = self.done.1.recv().expect("the loader holds a sender, too");
+            self.early.insert(number, done);
+        }
+        Ok(None)
+    }
+
+    /// Positions of the shards that were handed in and not given back yet.
+    pub fn positions(&self) -> u64 {
+        self.begun.iter().sum::<u64>() + self.waiting.iter().map(ShardInfo::positions).sum::<u64>()
+    }
+
+    fn give_back(&mut self, done: Done) -> Result<ReadShard, SampleError> {
+        self.next += 1;
+        self.begun.pop_front();
+        self.begin_jobs()?;
+        done.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Gives the threads as many shards as they may have, and starts the threads they need.
+    fn begin_jobs(&mut self) -> Result<(), SampleError> {
+        while self.begun.len() < self.threads * AHEAD
+            && let Some(shard) = self.waiting.pop_front()
+        {
+            if self.started < self.threads.min(self.begun.len() + 1) {
+                let (reader, jobs, done) = (self.reader.clone(), self.jobs.1.clone(), self.done.0.clone());
+                let thread = std::thread::Builder::new().name(format!("reader {}", self.started));
+                thread.spawn(move || reader.work(&jobs, &done))?;
+                self.started += 1;
+            }
+            let number = self.next + self.begun.len() as u64;
+            self.begun.push_back(shard.positions());
+            self.jobs
+                .0
+                .send((number, shard))
+                .expect("the loader holds a receiver, too");
+        }
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// Reads shards until the loader is gone.
+    fn work(&self, jobs: &Receiver<Job>, done: &Sender<(u64, Done)>) {
+        for (number, shard) in jobs {
+            // On this thread alone: the pool's threads belong to the batches.
+            let read = || self.unpacker.read(&self.store, &shard, UnpackOn::Caller);
+            if done.send((number, catch_unwind(AssertUnwindSafe(read)))).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SampleConfig, SampleSource};
+    use tengen_store::Create;
+
+    #[test]
+    fn a_panic_of_a_thread_is_that_of_the_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+        let mut loader = SampleSource::new(SampleConfig::default()).loader(&store);
+        loader.begun.push_back(1);
+        loader.done.0.send((0, Err(Box::new("struck by lightning")))).unwrap();
+        let panic = catch_unwind(AssertUnwindSafe(|| loader.take_ready())).err().unwrap();
+        assert_eq!(*panic.downcast::<&str>().unwrap(), "struck by lightning");
+    }
+}
