@@ -52,10 +52,9 @@ pub struct Training {
     random: SampleSource,
     shards: Vec<ShardInfo>,
     window: Window,
-    /// Positions and games of everything published, including pruned shards.
+    /// Positions and games of all shards taken in, and of the pruned ones, without the damaged ones.
     positions: u64,
     games: u64,
-    pruned_positions: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
     fair_komi: FairKomi,
@@ -109,7 +108,6 @@ impl Training {
             window: Window::select(&[], config.window),
             positions: listing.pruned.positions,
             games: listing.pruned.games,
-            pruned_positions: listing.pruned.positions,
             damaged: listing.damaged,
             fair_komi: FairKomi::new(),
             parent: store.models().list()?.pop().map(|model| model.to_string()),
@@ -173,7 +171,7 @@ impl Training {
         self.positions += shards.iter().map(ShardInfo::positions).sum::<u64>();
         self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
         self.shards.extend(shards);
-        self.window = Window::select_after(self.pruned_positions, &self.shards, self.config.window);
+        self.window = Window::select_of(self.positions, &self.shards, self.config.window);
         let (fair_komi, watch) = (&mut self.fair_komi, &self.watch);
         let (all, mut done) = (self.window.positions.saturating_sub(self.source.positions()), 0);
         let show = |done| {
@@ -204,6 +202,8 @@ impl Training {
             let shard = self
                 .shards
                 .remove(place.context("a damaged shard comes from the window")?);
+            self.positions -= shard.positions();
+            self.games -= shard.games();
             self.set_aside(shard, &reason);
         }
         self.window.check_damage(&self.damaged).with_context(|| {

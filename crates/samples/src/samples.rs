@@ -154,13 +154,18 @@ impl SampleSource {
     pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
         if !self.contains(key) {
             let shard = self.unpacker.unpack(key, games, UnpackOn::Pool)?;
-            self.shards.push_back(shard);
-            match self.enforce_limits() {
-                0 => self.index_shard(self.shards.len() - 1),
-                _ => self.index(),
-            }
+            self.push(shard);
         }
         Ok(())
+    }
+
+    /// Adds a shard as the newest one and drops the oldest ones that no longer fit.
+    fn push(&mut self, shard: LoadedShard) {
+        self.shards.push_back(shard);
+        match self.enforce_limits() {
+            0 => self.index_shard(self.shards.len() - 1),
+            _ => self.index(),
+        }
     }
 
     /// Whether the games of a shard are present.
@@ -212,6 +217,12 @@ impl SampleSource {
         mut see: impl FnMut(&ShardInfo, &[GameRecord]),
     ) -> Result<WindowLoad, SampleError> {
         let shards = self.affordable(&window.shards);
+        if self.precedes(shards, &ready) {
+            let dropped = self.shards.len() + ready.len() - shards.len();
+            let report = self.advance(ready, dropped, see);
+            let left_out = self.left_out(&window.shards, shards.len());
+            return Ok(WindowLoad { left_out, ..report });
+        }
         let places: BTreeMap<&str, usize> = shards.iter().map(|shard| shard.path.as_str()).zip(0..).collect();
         let mut report = WindowLoad {
             dropped: self.drop_shards(|key| places.contains_key(key)),
@@ -257,6 +268,50 @@ impl SampleSource {
         self.index();
         report.left_out = self.left_out(&window.shards, shards.len());
         Ok(report)
+    }
+
+    /// Whether these shards are the newest ones held and then the ready ones, as usual while a run goes on.
+    fn precedes(&self, shards: &[ShardInfo], ready: &[ReadShard]) -> bool {
+        let kept = shards.len().saturating_sub(ready.len());
+        let (kept, new) = shards.split_at(kept);
+        let Some(dropped) = self.shards.len().checked_sub(kept.len()) else {
+            return false;
+        };
+        let held = self.shards.iter().skip(dropped).map(|shard| &shard.key);
+        self.too_old.is_empty()
+            && ready.iter().all(ReadShard::has_games)
+            && ready
+                .iter()
+                .map(|shard| &shard.info.path)
+                .eq(new.iter().map(|shard| &shard.path))
+            && held.eq(kept.iter().map(|shard| &shard.path))
+    }
+
+    /// Adds the ready shards and drops as many of the oldest as [`SampleSource::precedes`] leaves out, at a cost that
+    /// does not depend on the number of games held.
+    fn advance(
+        &mut self,
+        ready: Vec<ReadShard>,
+        dropped: usize,
+        mut see: impl FnMut(&ShardInfo, &[GameRecord]),
+    ) -> WindowLoad {
+        for shard in self.shards.drain(..dropped) {
+            self.disk_bytes -= shard.disk_bytes();
+            self.trained.drop_first(&shard.games);
+            self.held_out.drop_first(&shard.held_out);
+        }
+        let loaded = ready.len();
+        for read in ready {
+            if let Found::Games(shard, games) = read.found {
+                see(&read.info, &games);
+                self.push(shard);
+            }
+        }
+        WindowLoad {
+            loaded,
+            dropped,
+            ..WindowLoad::default()
+        }
     }
 
     /// Threads that read shards of a store for this source, to be taken in by [`SampleSource::load_window_with`]. What

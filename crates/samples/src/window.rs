@@ -112,7 +112,13 @@ impl Window {
 
     /// [`Window::select`] if `pruned_positions` preceded the listing and count toward the window size.
     pub fn select_after(pruned_positions: u64, shards: &[ShardInfo], config: WindowConfig) -> Window {
-        let total_positions = pruned_positions + shards.iter().map(ShardInfo::positions).sum::<u64>();
+        let total = pruned_positions + shards.iter().map(ShardInfo::positions).sum::<u64>();
+        Window::select_of(total, shards, config)
+    }
+
+    /// [`Window::select_after`] if the number of positions in the listing and before it is known: then only the shards
+    /// of the window are looked at.
+    pub fn select_of(total_positions: u64, shards: &[ShardInfo], config: WindowConfig) -> Window {
         let wanted = config.target_positions(total_positions);
         let mut first = shards.len();
         let mut positions = 0;

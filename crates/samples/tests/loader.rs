@@ -8,7 +8,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use tengen_records::GameRecord;
-use tengen_samples::{Loader, ReadShard, SampleConfig, SampleSource, SymmetryMode, Window, WindowConfig};
+use tengen_samples::{CachePlace, Loader, ReadShard, SampleConfig, SampleSource, SymmetryMode, Window, WindowConfig};
 use tengen_store::{Collection, CompactSettings, Create, GamesOf, ShardInfo, Store};
 use tengen_testing::random_games;
 
@@ -55,9 +55,21 @@ fn samples(source: &SampleSource) -> String {
 
 #[test]
 fn what_is_read_in_the_background_is_drawn_as_if_it_were_read_at_once() {
+    follow(&SampleConfig::default());
+    follow(&SampleConfig {
+        cache: CachePlace::Memory,
+        cache_bytes: 30_000,
+        ..SampleConfig::default()
+    });
+    follow(&SampleConfig {
+        max_positions: 250,
+        ..SampleConfig::default()
+    });
+}
+
+fn follow(config: &SampleConfig) {
     let (_folder, store, shards) = filled(30);
-    let config = SampleConfig::default;
-    let source = || SampleSource::new(config()).holding_out(0.2).with_replies(true);
+    let source = || SampleSource::new(config.clone()).holding_out(0.2).with_replies(true);
     let (mut at_once, mut following) = (source(), source());
     let mut loader = following.loader(&store);
     let (mut seen, mut seen_later) = (Vec::new(), Vec::new());
@@ -91,7 +103,10 @@ fn what_is_read_in_the_background_is_drawn_as_if_it_were_read_at_once() {
         assert_eq!(seen_later, seen);
         assert_eq!(following.positions(), at_once.positions());
         assert_eq!(following.held_out_positions(), at_once.held_out_positions());
+        assert_eq!(following.disk_bytes(), at_once.disk_bytes());
         assert_eq!(samples(&following), samples(&at_once));
+        let held_out = |source: &SampleSource| format!("{:?}", source.draw_held_out(32, 3, SymmetryMode::Random));
+        assert_eq!(held_out(&following), held_out(&at_once));
     }
     assert_eq!(loader.positions(), 0);
     assert!(loader.wait_for_next().unwrap().is_none());
