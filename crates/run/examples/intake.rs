@@ -31,7 +31,7 @@ fn main() -> anyhow::Result<()> {
     let rate: f64 = arguments.next().unwrap_or("4".to_owned()).parse()?;
     let shards = BEFORE + (seconds * rate) as usize;
     let games = random_games(5, (shards * GAMES) as u64);
-    println!("trainer | steps a second | longest pause in ms | positions taken in");
+    println!("trainer | steps a second | % of its time for games | longest pause in ms | positions taken in");
     for (name, waits) in [("reads by itself", true), ("takes in what is read", false)] {
         let sealed = games.chunks(GAMES).enumerate().map(|(number, games)| {
             let shard = SealedShard::new(&GENERATION, "w", number as u64, games);
@@ -79,7 +79,8 @@ fn measure(
     };
     std::thread::scope(|scope| {
         let publisher = scope.spawn(publish);
-        let (mut steps, mut longest, began) = (0, Duration::ZERO, Instant::now());
+        let (mut steps, mut pauses, mut longest) = (0, Duration::ZERO, Duration::ZERO);
+        let began = Instant::now();
         while began.elapsed() < length {
             let before = Instant::now();
             let arrived: Vec<ShardInfo> = shards.try_iter().collect();
@@ -89,13 +90,19 @@ fn measure(
                 training.offer(arrived)?;
                 training.admit_ready()?;
             }
-            longest = longest.max(before.elapsed());
+            let pause = before.elapsed();
+            pauses += pause;
+            longest = longest.max(pause);
             training.step(&Ledger::default())?;
             steps += 1;
         }
         let speed = f64::from(steps) / began.elapsed().as_secs_f64();
+        let share = 100.0 * pauses.as_secs_f64() / began.elapsed().as_secs_f64();
         let pause = longest.as_secs_f64() * 1e3;
-        println!("{name} | {speed:.1} | {pause:.1} | {}", training.positions());
+        println!(
+            "{name} | {speed:.1} | {share:.1} | {pause:.1} | {}",
+            training.positions()
+        );
         done.store(true, Ordering::SeqCst);
         publisher
             .join()

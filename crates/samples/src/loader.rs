@@ -17,8 +17,14 @@ use crate::samples::SampleError;
 /// Number of shards for each thread that may be at work or wait to be taken, which bounds what they hold in memory.
 const AHEAD: usize = 4;
 
-/// The outcome of a job; an outer error is the panic of its thread.
-type Done = std::thread::Result<Result<ReadShard, SampleError>>;
+/// A shard to read, with its number in the order in which shards were handed in.
+type Job = (u64, ShardInfo);
+
+/// What became of a job; an outer error is the panic of its thread.
+type Outcome = std::thread::Result<Result<ReadShard, SampleError>>;
+
+/// A job's number and its outcome.
+type Done = (u64, Outcome);
 
 /// Reads, checks and unpacks shards in the background. Dropping it abandons what it has not given back.
 pub struct Loader {
@@ -27,24 +33,18 @@ pub struct Loader {
     threads: usize,
     started: usize,
     jobs: (Sender<Job>, Receiver<Job>),
-    done: (Sender<Numbered>, Receiver<Numbered>),
+    done: (Sender<Done>, Receiver<Done>),
     /// Paths of all shards handed in or to be skipped.
     known: BTreeSet<String>,
     /// Shards for which there is no thread yet, in order.
     waiting: VecDeque<ShardInfo>,
     /// Outcomes that arrived before their turn, by the number of the job.
-    early: BTreeMap<u64, Done>,
+    early: BTreeMap<u64, Outcome>,
     /// Positions of each shard at work or done, in order.
     begun: VecDeque<u64>,
     /// Number of the job whose outcome is given back next.
     next: u64,
 }
-
-/// An outcome with the number of its job.
-type Numbered = (u64, Done);
-
-/// A shard to read, with its number in the order in which shards were handed in.
-type Job = (u64, ShardInfo);
 
 #[derive(Clone)]
 struct Reader {
@@ -103,7 +103,7 @@ impl Loader {
         loop {
             self.early.extend(self.done.1.try_iter());
             match self.early.remove(&self.next) {
-                Some(done) => ready.push(self.give_back(done)?),
+                Some(outcome) => ready.push(self.give_back(outcome)?),
                 None => return Ok(ready),
             }
         }
@@ -118,11 +118,11 @@ impl Loader {
     /// As [`Loader::take_ready`].
     pub fn wait_for_next(&mut self) -> Result<Option<ReadShard>, SampleError> {
         while !self.begun.is_empty() {
-            if let Some(done) = self.early.remove(&self.next) {
-                return self.give_back(done).map(Some);
+            if let Some(outcome) = self.early.remove(&self.next) {
+                return self.give_back(outcome).map(Some);
             }
-            let (number, done) = self.done.1.recv().expect("the loader holds a sender, too");
-            self.early.insert(number, done);
+            let (number, outcome) = self.done.1.recv().expect("the loader holds a sender, too");
+            self.early.insert(number, outcome);
         }
         Ok(None)
     }
@@ -132,11 +132,11 @@ impl Loader {
         self.begun.iter().sum::<u64>() + self.waiting.iter().map(ShardInfo::positions).sum::<u64>()
     }
 
-    fn give_back(&mut self, done: Done) -> Result<ReadShard, SampleError> {
+    fn give_back(&mut self, outcome: Outcome) -> Result<ReadShard, SampleError> {
         self.next += 1;
         self.begun.pop_front();
         self.begin_jobs()?;
-        done.unwrap_or_else(|panic| resume_unwind(panic))
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Gives the threads as many shards as they may have, and starts the threads they need.
@@ -163,7 +163,7 @@ impl Loader {
 
 impl Reader {
     /// Reads shards until the loader is gone.
-    fn work(&self, jobs: &Receiver<Job>, done: &Sender<(u64, Done)>) {
+    fn work(&self, jobs: &Receiver<Job>, done: &Sender<Done>) {
         for (number, shard) in jobs {
             // On this thread alone: the pool's threads belong to the batches.
             let read = || self.unpacker.read(&self.store, &shard, UnpackOn::Caller);
