@@ -10,6 +10,7 @@ use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
 
 use super::curves::newest_ratings;
+use super::fleet::{self, Process};
 use super::openings::FirstMoves;
 use crate::metrics::{self, Event, Measured, Rating};
 
@@ -83,6 +84,8 @@ pub(super) struct Data {
     pub(super) first_moves: Vec<FirstMoves>,
     /// Games to replay and their origins, the most interesting ones first.
     pub(super) shown: Vec<(String, GameRecord)>,
+    /// The processes that share the run.
+    pub(super) processes: Vec<Process>,
     /// What could not be read, as sentences.
     pub(super) problems: Vec<String>,
 }
@@ -96,6 +99,8 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
             _ => Vec::new(),
         },
     };
+    let processes = fleet::read(store).context("cannot read what the run's processes say")?;
+    problems.extend(processes.iter().filter_map(Process::problem));
     let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;
     let pruned = listing.pruned;
     let (selfplay, matches): (Vec<_>, Vec<_>) = listing
@@ -128,6 +133,7 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
         recent: recent.into_iter().map(|(_, game)| game).collect(),
         first_moves,
         shown,
+        processes,
         problems,
     })
 }

@@ -7,6 +7,7 @@ mod calibration;
 mod comparison;
 mod curves;
 mod data;
+mod fleet;
 pub mod metrics;
 pub mod notices;
 mod numbers;

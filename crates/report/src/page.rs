@@ -6,7 +6,7 @@ use super::curves::Curves;
 use super::data::{Data, ModelRow};
 use super::openings::percent;
 use super::plot::Plot;
-use super::{Refresh, calibration, replay, tables};
+use super::{Refresh, calibration, fleet, replay, tables};
 use crate::numbers::{duration, thousands};
 
 /// Maximum size of the games in the page, in bytes.
@@ -70,6 +70,10 @@ fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
             div.heats { @for moves in &data.first_moves { (moves.board()) } }
         }
         (plots("throughput", "Throughput", &curves.throughput()))
+        @if !data.processes.is_empty() {
+            h2 #processes { "Processes" }
+            (fleet::table(&data.processes))
+        }
         h2 #gate { "Gate" }
         (tables::gates(&data.events))
         h2 #models { "Models and their cost" }
@@ -98,7 +102,10 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
             @if curves.seconds() > 0.0 { (duration(curves.seconds())) " of run time · " }
             "written " (data.written)
         }
-        nav { @for (id, name) in links { a href=(format!("#{id}")) { (name) } } }
+        nav {
+            @for (id, name) in links { a href=(format!("#{id}")) { (name) } }
+            @if !data.processes.is_empty() { a href="#processes" { "Processes" } }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use tengen_testing::random_model;
 
 use super::{Refresh, write_report};
 use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
+use crate::notices::{self, Author, Notice, TrainerSays, WorkerSays};
 
 /// Random numbers, good enough for games that only need to look like games.
 struct Dice(SplitMix64);
@@ -509,4 +510,61 @@ fn sample_page() {
         Refresh::Never,
     )
     .unwrap();
+}
+
+/// Writes a notice and sets its age in the store.
+fn notice<T: serde::Serialize + serde::de::DeserializeOwned>(
+    store: &Store,
+    path: &str,
+    host: &str,
+    (ended, age): (bool, u64),
+    says: T,
+) {
+    let author = Author {
+        name: format!("{host}-1"),
+        host: host.to_owned(),
+        pid: 1,
+        version: "0.1.0".to_owned(),
+    };
+    Notice::new(&author, 1, ended, says).write(store, path).unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(store.local_path().unwrap().join(path))
+        .unwrap();
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn a_worker_that_stopped_without_a_word_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().display().to_string(), Create::Always).unwrap();
+    let worker = |host: &str| notices::worker_path(&format!("{host}-1"));
+    let playing = WorkerSays {
+        device: "cuda:0 NVIDIA H100".to_owned(),
+        games_per_second: 12.25,
+        evaluations_per_second: 4321.0,
+        idle: 0.5,
+        model: "g000003-step1200".to_owned(),
+        ..WorkerSays::default()
+    };
+    let trainer = TrainerSays {
+        step: 1234,
+        ..TrainerSays::default()
+    };
+    notice(&store, notices::TRAINER, "boss", (false, 1), trainer);
+    notice(&store, &worker("alive"), "alive", (false, 8), playing.clone());
+    notice(&store, &worker("lost"), "lost", (false, 200), playing.clone());
+    notice(&store, &worker("done"), "done", (true, 900), playing);
+    let page = page(&store, Refresh::Never);
+    assert!(page.contains("step 1,234, 0 positions taken in"));
+    assert!(page.contains("plays with g000003-step1200"));
+    let gone = page.matches("has stopped without saying so").count();
+    assert_eq!(gone, 1, "one of three workers has");
+    assert!(page.contains("The worker lost-1 on lost has stopped without saying so"));
+    assert_eq!(
+        (page.matches("12.2</td>").count(), page.matches("4321</td>").count()),
+        (1, 1),
+        "only the living play"
+    );
 }

@@ -1,0 +1,188 @@
+//! The processes that share a run: the trainer, the gate and each worker, and whether they are still there.
+
+use maud::{Markup, html};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use tengen_store::{Operations, Store, StoreError};
+
+use super::openings::percent;
+use crate::notices::{GATE, GateSays, Notice, TRAINER, TrainerSays, WORKERS, WorkerSays};
+use crate::numbers::{duration, thousands};
+
+/// Maximum number of rows of the table.
+const MOST_ROWS: usize = 200;
+
+/// How much older than the newest notice a notice is, seconds, if its author has stopped without saying so.
+const SILENT: f64 = 60.0;
+
+/// One process of a run.
+pub(super) struct Process {
+    role: &'static str,
+    name: String,
+    host: String,
+    device: String,
+    /// Seconds between its last notice and the newest one of all processes, by the store's clock.
+    silent: f64,
+    ended: bool,
+    /// What it does, as text.
+    doing: String,
+    /// Games and network evaluations per second; `None` for others than workers.
+    rates: Option<(f64, f64)>,
+    /// Share of its time that it waited.
+    idle: Option<f64>,
+    operations: Operations,
+}
+
+impl Process {
+    fn has_stopped(&self) -> bool {
+        !self.ended && self.silent > SILENT
+    }
+
+    /// Says that a process has stopped without saying so.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.has_stopped().then(|| {
+            format!(
+                "The {} {} on {} has stopped without saying so: its last news is {} older than the newest.",
+                self.role,
+                self.name,
+                self.host,
+                duration(self.silent)
+            )
+        })
+    }
+
+    fn state(&self) -> Markup {
+        html! {
+            @if self.ended { "ended" }
+            @else if self.has_stopped() { span.no { "gone" } }
+            @else { span.yes { "alive" } }
+        }
+    }
+}
+
+/// The processes that have left notices in a store, the trainer and the gate first.
+pub(super) fn read(store: &Store) -> Result<Vec<Process>, StoreError> {
+    let listed = store.files().modified("fleet")?;
+    let newest = listed.iter().map(|(_, _, time)| *time).max().unwrap_or(0);
+    let mut processes = Vec::new();
+    for (path, _, time) in &listed {
+        let silent = (newest - time) as f64 / 1000.0;
+        let process = match path.as_str() {
+            TRAINER => one(store, path, "trainer", silent, trainer)?,
+            GATE => one(store, path, "gate", silent, gate)?,
+            path if path.starts_with(WORKERS) => one(store, path, "worker", silent, worker)?,
+            _ => None,
+        };
+        processes.extend(process);
+    }
+    let rank = |process: &Process| {
+        (
+            ["trainer", "gate", "worker"]
+                .iter()
+                .position(|role| *role == process.role),
+            process.ended,
+        )
+    };
+    processes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(a.silent.total_cmp(&b.silent)));
+    Ok(processes)
+}
+
+/// Reads one notice; `fill` adds what only its kind of process says.
+fn one<T: Serialize + DeserializeOwned>(
+    store: &Store,
+    path: &str,
+    role: &'static str,
+    silent: f64,
+    fill: fn(&mut Process, T),
+) -> Result<Option<Process>, StoreError> {
+    let notice = Notice::<T>::read(store, path)?;
+    Ok(notice.map(|notice| {
+        let mut process = Process {
+            role,
+            name: notice.author.name,
+            host: notice.author.host,
+            device: String::new(),
+            silent,
+            ended: notice.ended,
+            doing: String::new(),
+            rates: None,
+            idle: None,
+            operations: Operations::default(),
+        };
+        fill(&mut process, notice.says);
+        process
+    }))
+}
+
+fn trainer(process: &mut Process, says: TrainerSays) {
+    process.doing = match says.finished {
+        true => format!("the run is finished after step {}", thousands(says.step)),
+        false => format!(
+            "step {}, {} positions taken in, room for {} more",
+            thousands(says.step),
+            thousands(says.positions),
+            thousands(says.room)
+        ),
+    };
+    process.operations = says.operations;
+}
+
+fn gate(process: &mut Process, says: GateSays) {
+    process.doing = says.playing;
+    process.device = says.device;
+    process.operations = says.operations;
+}
+
+fn worker(process: &mut Process, says: WorkerSays) {
+    process.doing = match says.waits.is_empty() {
+        true => format!("plays with {}", says.model),
+        false => says.waits,
+    };
+    process.device = says.device;
+    process.rates = Some((says.games_per_second, says.evaluations_per_second));
+    process.idle = Some(says.idle);
+    process.operations = says.operations;
+}
+
+/// The processes as a table.
+pub(super) fn table(processes: &[Process]) -> Markup {
+    html! {
+        p.soft { "\"Last seen\" is how much older a process's last news is than the newest, by the store's clock. \
+                  Waiting is for the trainer; it is normal if workers play faster than the trainer learns." }
+        p.soft.table-hint { "Scroll the table sideways to see all columns." }
+        div.card.table tabindex="0" { table {
+            tr {
+                th.left { "process" } th.left { "host" } th.left { "device" } th.left { "state" } th { "last seen" }
+                th { "games/s" } th { "evaluations/s" } th { "waiting" } th { "store requests" } th { "mean latency" }
+                th.left { "now" }
+            }
+            @for process in processes.iter().take(MOST_ROWS) { (row(process)) }
+        } }
+        @if processes.len() > MOST_ROWS {
+            p.soft { "and " (thousands((processes.len() - MOST_ROWS) as u64)) " more" }
+        }
+    }
+}
+
+fn row(process: &Process) -> Markup {
+    let rate = |rate: Option<f64>, digits: usize| rate.map_or("–".to_owned(), |rate| format!("{rate:.digits$}"));
+    let operations = &process.operations;
+    // What ended processes did last says nothing about now.
+    let rates = process.rates.filter(|_| !process.ended && !process.has_stopped());
+    html! {
+        tr {
+            td.left { (process.role) " " code { (process.name) } }
+            td.left { (process.host) }
+            td.left { (process.device) }
+            td.left { (process.state()) }
+            td { (duration(process.silent)) }
+            td { (rate(rates.map(|(games, _)| games), 1)) }
+            td { (rate(rates.map(|(_, evaluations)| evaluations), 0)) }
+            td { (process.idle.map_or("–".to_owned(), percent)) }
+            td { (thousands(operations.requests())) }
+            td { (format!("{:.1} ms", 1000.0 * operations.mean_seconds())) }
+            td.left { (process.doing) }
+        }
+    }
+}
