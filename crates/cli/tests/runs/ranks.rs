@@ -235,7 +235,7 @@ fn a_signal_to_one_rank_stops_all_after_the_same_step() {
         signal(&children[signaled], Signal::TERM);
         let outputs = end(children);
         for output in &outputs {
-            assert_eq!(output.status.code(), Some(143), "{}", stderr_of(output));
+            assert!(output.status.success(), "{}", stderr_of(output));
         }
         let done: Value = serde_json::from_slice(&outputs[0].stdout).expect("JSON");
         if done["steps_made"] != 0 {
