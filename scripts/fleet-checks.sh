@@ -40,7 +40,7 @@ check_shards() {
 check_promotions() {
   local count=0 name
   for name in $(list_promotions "$1"); do
-    [ "$name" = "$(printf %06d.json "$count")" ] || fail "promotion $name where $(printf %06d.json "$count") was expected"
+    [ "$name" = "$(printf %06d.json "$count")" ] || fail "found promotion $name in place of number $count"
     count=$((count + 1))
   done
   [ "$count" -gt 1 ] || fail "nothing was promoted"

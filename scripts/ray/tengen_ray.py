@@ -27,11 +27,12 @@ class Died(Exception):
 @ray.remote(max_retries=-1, retry_exceptions=[Died])
 def launch(command):
     """Runs one process to its end. A canceled task, or one whose Ray worker is gone, passes SIGTERM on to it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # for ray.cancel; ignored if Ray was started with `&`
     # PR_SET_PDEATHSIG (1): the process gets SIGTERM when this one dies.
     process = subprocess.Popen(command, preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGTERM))
     try:
         while (code := process.poll()) is None:
-            time.sleep(0.2)  # ray.cancel raises KeyboardInterrupt here
+            time.sleep(0.2)
     except BaseException:
         process.terminate()
         process.wait()
@@ -47,8 +48,8 @@ def arguments():
     parser.add_argument("store")
     parser.add_argument("--workers", type=int, required=True, help="self-play workers")
     parser.add_argument("--threads", type=int, default=1, help="threads, and so CPUs, of each worker (default: 1)")
-    parser.add_argument("--trainer-cpus", type=float, default=2, help="CPUs of the trainer (default: 2)")
-    parser.add_argument("--gate-cpus", type=float, default=1, help="CPUs of the gate (default: 1)")
+    for part in ("trainer", "gate"):
+        parser.add_argument(f"--{part}-cpus", type=float, default=1, help=f"CPUs of the {part} (default: 1)")
     for part in ("worker", "trainer", "gate"):
         parser.add_argument(f"--{part}-gpus", type=float, default=0, help=f"GPUs of the {part}, such as 0.25")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of CONFIG")
@@ -72,7 +73,9 @@ def main():
         return launch.options(name=f"tengen {part}", num_cpus=cpus, num_gpus=gpus).remote(command)
 
     ray.init(address=options.address, log_to_driver=False, logging_level="warning")
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # SIGINT as well, because it is ignored if a shell script starts this program in the background.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     threads = ("--threads", str(options.threads))
     running = {submit("train", options.trainer_cpus, options.trainer_gpus): "trainer"}
     running[submit("gate", options.gate_cpus, options.gate_gpus)] = "gate"
@@ -80,15 +83,15 @@ def main():
         running[submit("selfplay", options.threads, options.worker_gpus, *threads)] = f"worker {number}"
     print(f"submitted the trainer, the gate, and {options.workers} workers for {store}", flush=True)
     try:
-        failed = False
+        codes = set()
         while running:
             [done], _ = ray.wait(list(running), num_returns=1)
             part, code = running.pop(done), ray.get(done)
             print(f"{part} ended with exit code {code}", flush=True)
-            failed |= code != 0
+            codes.add(code)
             if code != 0 and part in ("trainer", "gate"):
                 raise KeyboardInterrupt  # nothing moves without them
-        return int(failed)
+        return max(codes)
     except KeyboardInterrupt:
         print("stopping; the same command resumes", flush=True)
         for task in running:
