@@ -13,12 +13,14 @@ find_tengen() {
 
 # The shards that the folder $1 holds now.
 list_shards() { find "$1/games" -name '*.parquet' -printf '%f\n' 2>/dev/null | sort; }
+# Those that were merged into larger ones.
+list_merged() { grep -rhoE '[^/"]+\.parquet' "$1/changes" 2>/dev/null || true; }
 
-# Notes every shard that folder $1 ever holds in $work/seen, until stop_watching.
+# Notes every shard that the folder $1 ever holds in $work/seen, until stop_watching.
 watch_shards() {
   : >"$work/seen"
   while :; do
-    sort -u -o "$work/seen" "$work/seen" <(list_shards "$1")
+    list_shards "$@" | sort -u -o "$work/seen" "$work/seen" -
     sleep 2
   done &
   watcher=$!
@@ -29,17 +31,17 @@ stop_watching() { [ -z "$watcher" ] || { kill "$watcher" && wait "$watcher"; } 2
 # Fails if a shard that was seen is neither in the folder $1 any more nor in a larger one it was merged into.
 check_shards() {
   local now=$work/now
-  { list_shards "$1"; grep -rhoE '[^/"]+\.parquet' "$1/changes" 2>/dev/null || true; } | sort -u >"$now"
+  { list_shards "$@"; list_merged "$@"; } | sort -u >"$now"
   local lost
   lost=$(comm -23 "$work/seen" "$now")
   [ -z "$lost" ] || fail "games were published and are gone: $lost"
   echo "all $(wc -l <"$work/seen") shards that were seen during the run are still there" >&2
 }
 
-# Fails unless promotions in folder $1 are numbered 0, 1, 2 … without a gap.
+# Fails unless the promotions in the folder $1 are numbered 0, 1, 2 … without a gap.
 check_promotions() {
   local count=0 name
-  for name in $(list_promotions "$1"); do
+  for name in $(list_promotions "$@"); do
     [ "$name" = "$(printf %06d.json "$count")" ] || fail "found promotion $name in place of number $count"
     count=$((count + 1))
   done
