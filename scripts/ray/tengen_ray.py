@@ -6,7 +6,8 @@ the nodes, hands out GPUs or shares of them, and starts a process again whose no
     python scripts/ray/tengen_ray.py CONFIG s3://go/nine --workers 8 --worker-gpus 0.25 --trainer-gpus 1
 
 CONFIG, the binary, and a STORE that is a folder must be on a file system that every node shares. Credentials of a store
-in the cloud come from the environment in which each node ran `ray start`.
+in the cloud come from the environment in which each node ran `ray start`. RAY_ADDRESS names a cluster other than that
+of this node.
 """
 import argparse
 import ctypes
@@ -42,7 +43,7 @@ def launch(command):
     return code
 
 
-def arguments():
+def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config")
     parser.add_argument("store")
@@ -53,37 +54,31 @@ def arguments():
     for part in ("worker", "trainer", "gate"):
         parser.add_argument(f"--{part}-gpus", type=float, default=0, help=f"GPUs of the {part}, such as 0.25")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of CONFIG")
-    parser.add_argument("--address", default="auto", help="the cluster (default: the one of this node)")
-    return parser.parse_args()
-
-
-def main():
-    options = arguments()
+    options = parser.parse_args()
     tengen = shutil.which(os.environ.get("TENGEN", "tengen"))
     if tengen is None:
         sys.exit("tengen_ray: tengen not found; set TENGEN to the path of the binary, the same on every node")
-    if not os.access(options.config, os.R_OK):
-        sys.exit(f"tengen_ray: cannot read the configuration {options.config}")
+    if not os.access(config := os.path.abspath(options.config), os.R_OK):
+        sys.exit(f"tengen_ray: cannot read the configuration {config}")
     store = options.store if "://" in options.store else os.path.abspath(options.store)
-    stage = ["--store", store, "--config", os.path.abspath(options.config), "--follow"]
-    stage += [word for value in options.set for word in ("--set", value)]
+    stage = ["--store", store, "--config", config, *(f"--set={value}" for value in options.set)]
 
-    def submit(part, cpus, gpus, *more):
-        command = [os.path.abspath(tengen), part, *stage, *more, *(["--device", "cuda"] if gpus else [])]
-        return launch.options(name=f"tengen {part}", num_cpus=cpus, num_gpus=gpus).remote(command)
+    def submit(name, part, cpus, gpus, *more):
+        command = [os.path.abspath(tengen), part, "--follow", *stage, *more, *(["--device", "cuda"] if gpus else [])]
+        running[launch.options(name=f"tengen {name}", num_cpus=cpus, num_gpus=gpus).remote(command)] = name
 
-    ray.init(address=options.address, log_to_driver=False, logging_level="warning")
-    # SIGINT as well, because it is ignored if a shell script starts this program in the background.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    ray.init(address="auto", log_to_driver=False, logging_level="warning")
+    for number in (signal.SIGINT, signal.SIGTERM):  # a script that starts this with `&` has SIGINT ignored
         signal.signal(number, signal.default_int_handler)
-    threads = ("--threads", str(options.threads))
-    running = {submit("train", options.trainer_cpus, options.trainer_gpus): "trainer"}
-    running[submit("gate", options.gate_cpus, options.gate_gpus)] = "gate"
-    for number in range(1, options.workers + 1):
-        running[submit("selfplay", options.threads, options.worker_gpus, *threads)] = f"worker {number}"
+    running = {}
+    submit("trainer", "train", options.trainer_cpus, options.trainer_gpus)
+    submit("gate", "gate", options.gate_cpus, options.gate_gpus)
+    for number in range(options.workers):
+        play = ("selfplay", options.threads, options.worker_gpus, "--threads", str(options.threads))
+        submit(f"worker {number + 1}", *play)
     print(f"submitted the trainer, the gate, and {options.workers} workers for {store}", flush=True)
     try:
-        codes = set()
+        codes = {0}
         while running:
             [done], _ = ray.wait(list(running), num_returns=1)
             part, code = running.pop(done), ray.get(done)
