@@ -20,7 +20,7 @@ list_merged() { grep -rhoE '[^/"]+\.parquet' "$1/changes" 2>/dev/null || true; }
 watch_shards() {
   : >"$work/seen"
   while :; do
-    list_shards "$@" | sort -u -o "$work/seen" "$work/seen" -
+    list_shards "$@" | sort -u -o "$work/seen" "$work/seen" - || true
     sleep 2
   done &
   watcher=$!
@@ -31,6 +31,7 @@ stop_watching() { [ -z "$watcher" ] || { kill "$watcher" && wait "$watcher"; } 2
 # Fails if a shard that was seen is neither in the folder $1 any more nor in a larger one it was merged into.
 check_shards() {
   local now=$work/now
+  [ -s "$work/seen" ] || fail "no shards were seen during the run"
   { list_shards "$@"; list_merged "$@"; } | sort -u >"$now"
   local lost
   lost=$(comm -23 "$work/seen" "$now")
