@@ -40,6 +40,8 @@ enum Trainer {
     /// Its notice has been the same for so long; on this host.
     Silent(Duration, String),
     Works,
+    /// It works but does not know of this worker yet.
+    Unaware,
 }
 
 impl Orders {
@@ -64,6 +66,7 @@ impl Orders {
                 "waiting for the trainer on {host}, which has been silent for {}",
                 duration(time.as_secs_f64())
             ),
+            Trainer::Unaware => "waiting until the trainer knows of this worker".to_owned(),
             Trainer::Works => format!(
                 "waiting for the trainer: {} may be ahead of it by {} in all",
                 counted(self.workers as u64, "worker"),
@@ -139,14 +142,18 @@ impl Follow {
         let Some(model) = self.model(run, says)? else {
             return Ok(None);
         };
-        let is_listed = says.workers.contains_key(worker);
+        let listed = says.workers.get(worker);
         Ok(Some(Orders {
             model,
-            room: says.room,
-            workers: says.workers.len() + usize::from(!is_listed),
-            seen: says.workers.get(worker).and_then(|taken| taken.sequence),
+            // The trainer gives room to the workers that it knows.
+            room: listed.map_or(0, |_| says.room),
+            workers: says.workers.len().max(1),
+            seen: listed.and_then(|taken| taken.sequence),
             finished: says.finished,
-            trainer: self.trainer(run, notice),
+            trainer: match self.trainer(run, notice) {
+                Trainer::Works if listed.is_none() => Trainer::Unaware,
+                trainer => trainer,
+            },
         }))
     }
 

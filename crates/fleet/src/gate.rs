@@ -12,7 +12,7 @@ use tengen_report::notices::{GATE, GateSays, Notice, TRAINER, TrainerSays, Work}
 use tengen_run::{Clock, Failures, Gating, Ledger, Opened, Settled, left_over, rejected};
 
 use crate::author;
-use crate::lease::{Lease, silence};
+use crate::lease::{Lease, Replaced, Task, silence};
 
 /// How often to check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -38,12 +38,34 @@ pub fn decide(
 ) -> anyhow::Result<Decided> {
     run.be_patient();
     run.say_when_away();
-    let (author, _) = author::own()?;
     let run = &*run;
+    let mut decided = Decided::default();
+    loop {
+        match decide_in_turn(run, progress, settled, &mut decided) {
+            Err(error) if error.downcast_ref::<Replaced>().is_some() => {
+                run.watch.say(&format!("{error:#}; standing by"));
+            }
+            done => return done.map(|()| decided),
+        }
+    }
+}
+
+/// Takes the gate over once nobody else does it, and decides until the run is finished or stopped.
+fn decide_in_turn(
+    run: &Opened,
+    progress: &(dyn Fn(String) + Sync),
+    settled: &dyn Fn(&Settled),
+    decided: &mut Decided,
+) -> anyhow::Result<()> {
+    let (author, _) = author::own()?;
     let silence = silence(run.config.loop_config.look_seconds);
-    let taken = Lease::take::<GateSays>((&run.store, "gate", GATE), &author, silence, &*run.watch, &run.stop)?;
+    let task = Task {
+        name: "gate",
+        path: GATE,
+    };
+    let taken = Lease::take::<GateSays>(&run.store, task, &author, silence, &*run.watch, &run.stop)?;
     let Some((lease, before)) = taken else {
-        return Ok(Decided::default());
+        return Ok(());
     };
     let clock = Clock::start(Ledger::default(), false);
     let says = Arc::new(Mutex::new(GateSays {
@@ -53,21 +75,19 @@ pub fn decide(
         ..GateSays::default()
     }));
     let (ended, failures) = (AtomicBool::new(false), Failures::default());
-    let decided = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(|| {
             let done = failures.catch("telling others about the gate", || {
                 tell(run, lease, &says, &clock, &ended)
             });
             if done.is_none() {
-                run.stop.store(true, Ordering::SeqCst);
+                ended.store(true, Ordering::SeqCst);
             }
         });
-        let decided = failures.catch("the gate", || work(run, &says, progress, settled));
+        failures.catch("the gate", || work(run, &says, &ended, (progress, settled), decided));
         ended.store(true, Ordering::SeqCst);
-        decided
     });
-    failures.into_result(&*run.watch)?;
-    Ok(decided.unwrap_or_default())
+    failures.into_result(&*run.watch)
 }
 
 /// Writes the gate's notice until the gate has ended.
@@ -97,15 +117,15 @@ fn tell(
 fn work(
     run: &Opened,
     says: &Mutex<GateSays>,
-    progress: &(dyn Fn(String) + Sync),
-    tell: &dyn Fn(&Settled),
-) -> anyhow::Result<Decided> {
+    ended: &AtomicBool,
+    (progress, tell): (&(dyn Fn(String) + Sync), &dyn Fn(&Settled)),
+    decided: &mut Decided,
+) -> anyhow::Result<()> {
     let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
-    let stopping = || run.stop.load(Ordering::SeqCst);
+    let stopping = || run.stop.load(Ordering::SeqCst) || ended.load(Ordering::SeqCst);
     let says = || says.lock().unwrap_or_else(PoisonError::into_inner);
     let metrics = Metrics::open(&run.folder()?)?;
     let mut gating = Gating::new(run);
-    let mut decided = Decided::default();
     // The newest model as of the last look that found nothing to do.
     let mut looked_at = None;
     while !stopping() {
@@ -143,7 +163,7 @@ fn work(
         tell(&settled);
         decided.verdicts.push(settled.event());
     }
-    Ok(decided)
+    Ok(())
 }
 
 /// Sleeps, but not once `stop` is true.

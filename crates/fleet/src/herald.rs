@@ -25,9 +25,6 @@ use crate::workers::{Effort, Workers};
 /// How often to check whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How often to check which workers are alive and what the gate says.
-const WORKERS_EVERY: Duration = Duration::from_secs(5);
-
 /// How often to read what workers have spent.
 const COSTS_EVERY: Duration = Duration::from_secs(30);
 
@@ -113,7 +110,6 @@ impl Herald {
             sent: 0,
             kept: says.weights.iter().map(|place| place.path.clone()).collect(),
             says,
-            workers_seen: None,
             costs_read: None,
         };
         let thread = std::thread::Builder::new().name("herald".to_owned());
@@ -230,7 +226,6 @@ struct Voice {
     says: TrainerSays,
     /// Files with followed weights, oldest first.
     kept: VecDeque<String>,
-    workers_seen: Option<Instant>,
     costs_read: Option<Instant>,
 }
 
@@ -285,14 +280,11 @@ impl Voice {
         if let Some((number, promotion)) = champion {
             self.says.champion = Some((number, promotion.model_id.to_string()));
         }
-        if is_due(self.workers_seen, WORKERS_EVERY) {
-            self.workers_seen = Some(Instant::now());
-            self.workers.look(&self.store)?;
-            if self.follows_gate
-                && let Some(gate) = Notice::<GateSays>::read(&self.store, GATE)?
-            {
-                self.says.rejected = gate.says.rejected;
-            }
+        self.workers.look(&self.store)?;
+        if self.follows_gate
+            && let Some(gate) = Notice::<GateSays>::read(&self.store, GATE)?
+        {
+            self.says.rejected = gate.says.rejected;
         }
         if is_due(self.costs_read, COSTS_EVERY) {
             self.costs_read = Some(Instant::now());

@@ -2,7 +2,7 @@
 //! are used up, or as the trainer of workers that play at the same time.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -15,7 +15,7 @@ use tengen_trainer::{Losses, Word};
 
 use crate::author;
 use crate::herald::Herald;
-use crate::lease::{Lease, silence};
+use crate::lease::{Lease, Replaced, Task, silence};
 use crate::workers::Effort;
 
 /// How often to check whether there are enough games for a step.
@@ -66,18 +66,44 @@ pub fn learn(run: &mut Opened, goal: Goal, progress: &mut dyn FnMut(Option<&Loss
         true => wait_for_lock(run)?,
         false => is_first.then(|| run.lock()).transpose()?,
     };
+    if follows && lock.is_none() {
+        return Ok(Learned::nothing());
+    }
     run.be_patient();
     if is_first {
         run.say_when_away();
     }
-    let lease = match follows && lock.is_some() {
-        true => take_lease(run)?,
-        false => None,
-    };
-    if follows && lease.is_none() {
-        return Ok(Learned::nothing());
+    if !follows {
+        return train(run, goal, None, progress);
     }
-    let (mut training, before) = Training::resume(run)?;
+    loop {
+        let Some(lease) = take_lease(run)? else {
+            return Ok(Learned::nothing());
+        };
+        match train(run, goal, Some(lease), progress) {
+            Err(error) if error.downcast_ref::<Replaced>().is_some() && run.ranks.is_none() => {
+                run.watch.say(&format!("{error:#}; standing by"));
+            }
+            learned => return learned,
+        }
+    }
+}
+
+/// Trains as far as the goal says; as the trainer of workers with a lease and what the last trainer said.
+fn train(
+    run: &Opened,
+    goal: Goal,
+    lease: Option<(Lease, Option<TrainerSays>)>,
+    progress: &mut dyn FnMut(Option<&Losses>),
+) -> anyhow::Result<Learned> {
+    let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
+    let (lease, (mut training, before)) = match lease {
+        Some((mut lease, says)) => {
+            let resumed = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
+            (Some((lease, says)), resumed)
+        }
+        None => (None, Training::resume(run)?),
+    };
     if is_first {
         training.say_changed_settings()?;
     }
@@ -209,13 +235,36 @@ fn wait_for_lock(run: &Opened) -> anyhow::Result<Option<RunLock>> {
 fn take_lease(run: &Opened) -> anyhow::Result<Option<(Lease, Option<TrainerSays>)>> {
     let (author, _) = author::own()?;
     let silence = silence(run.config.loop_config.look_seconds);
-    Lease::take(
-        (&run.store, "trainer", TRAINER),
-        &author,
-        silence,
-        &*run.watch,
-        &run.stop,
-    )
+    let task = Task {
+        name: "trainer",
+        path: TRAINER,
+    };
+    Lease::take(&run.store, task, &author, silence, &*run.watch, &run.stop)
+}
+
+/// Resumes training, which takes long if the window is large, and meanwhile repeats what the last trainer said, so that
+/// everybody sees that there is a trainer.
+fn resume_alive(run: &Opened, lease: &mut Lease, says: TrainerSays) -> anyhow::Result<(Training, Ledger)> {
+    let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let beating = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                lease.beat(&run.store, false, says.clone())?;
+                let began = Instant::now();
+                while began.elapsed() < look_every && !done.load(Ordering::SeqCst) {
+                    std::thread::sleep(WAIT);
+                }
+            }
+            anyhow::Ok(())
+        });
+        let resumed = Training::resume(run);
+        done.store(true, Ordering::SeqCst);
+        beating
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        resumed
+    })
 }
 
 /// The cost of the run: this trainer's and the workers'.

@@ -1,39 +1,82 @@
-//! Who holds a task that one process at a time may do? Its notice tells: as long as its number grows, the author lives.
+//! Who holds a task that one process at a time may do?
 //!
-//! No clocks are compared: a process that wants the task watches the notice for a while by its own clock. A holder
-//! that was stopped for so long finds another name in the notice before it writes the next one, and gives up.
+//! Terms are numbered, and a process begins one by creating the file with its number, which only one process can. The
+//! holder's notice tells whether it lives: it is replaced at every look. A process that wants the task watches it, and
+//! begins the next term when the holder has ended or has been silent for long. No clocks are compared, and time in which
+//! the store cannot be read does not count. A holder that was cut off finds another name in the notice before it writes
+//! the next one, and gives up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use tengen_report::notices::{Author, Notice};
 use tengen_run::Watch;
-use tengen_store::Store;
+use tengen_store::{Put, Store, StoreError};
 
 /// Looks at a notice that stays the same before its author counts as gone.
 const SILENT_LOOKS: f64 = 15.0;
+
+/// How often to look whether the holder is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// The longest time between two looks that counts as silence of the holder; more means that the store was away.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// How long a notice must stay the same before its author counts as gone. Authors write one at every look.
 pub(crate) fn silence(look_seconds: f64) -> Duration {
     Duration::from_secs_f64(look_seconds * SILENT_LOOKS)
 }
 
-/// How often to look whether the holder is still there.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Another process holds the task now.
+#[derive(Debug, thiserror::Error)]
+#[error("another {task} has taken over, on {} (process {})", by.host, by.pid)]
+pub(crate) struct Replaced {
+    task: &'static str,
+    by: Author,
+}
+
+/// A task that one process at a time may do.
+#[derive(Clone, Copy)]
+pub(crate) struct Task {
+    /// Its name, such as `trainer`.
+    pub(crate) name: &'static str,
+    /// Where the holder's notice is.
+    pub(crate) path: &'static str,
+}
+
+impl Task {
+    /// The file that begins a term.
+    fn term(self, number: u32) -> String {
+        format!("fleet/terms/{}-{number:06}.json", self.name)
+    }
+
+    /// The number of the last term that has begun, if it is not before `from`, and who began it.
+    fn last_term(self, store: &Store, from: u32) -> Result<(u32, Option<Author>), StoreError> {
+        let (mut number, mut author) = (from, None);
+        while let Some(bytes) = store.files().get(&self.term(number + 1))? {
+            number += 1;
+            author = serde_json::from_slice(&bytes).ok();
+        }
+        Ok((number, author))
+    }
+}
 
 /// The right to do a task, and the notice that says so.
 pub(crate) struct Lease {
-    path: &'static str,
-    task: &'static str,
+    task: Task,
     author: Author,
+    term: u32,
     beat: u64,
-    silence: Duration,
-    /// Whether the notice is this process's own.
-    held: bool,
+}
+
+/// The last sign of life of a holder, and for how long it has been the last.
+struct Sign {
+    sign: (u32, u64),
+    looked: Instant,
+    silent: Duration,
 }
 
 impl Lease {
@@ -43,104 +86,83 @@ impl Lease {
     /// # Errors
     /// If the store fails.
     pub(crate) fn take<T: Serialize + DeserializeOwned>(
-        (store, task, path): (&Store, &'static str, &'static str),
+        store: &Store,
+        task: Task,
         author: &Author,
         silence: Duration,
         watch: &dyn Watch,
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<(Lease, Option<T>)>> {
-        let mut seen: Option<(String, u64, Instant)> = None;
+        let mut last: Option<Sign> = None;
         let mut said = false;
-        loop {
-            let notice = Notice::<T>::read(store, path)?;
-            let Some(held) = notice.as_ref().filter(|notice| !notice.ended) else {
-                break Ok(Some((
-                    Lease::of(task, path, author, silence, notice.as_ref()),
-                    says(notice),
-                )));
+        while !stop.load(Ordering::SeqCst) {
+            let notice = Notice::<T>::read(store, task.path)?;
+            let (noticed, beat) = notice.as_ref().map_or((0, 0), |notice| (notice.term, notice.beat));
+            let (term, begun_by) = task.last_term(store, noticed)?;
+            let holder = begun_by.or(notice.as_ref().map(|notice| notice.author.clone()));
+            let sign = (term, beat);
+            let silent = match &last {
+                Some(before) if before.sign == sign => before.silent + before.looked.elapsed().min(LONGEST_LOOK),
+                _ => Duration::ZERO,
             };
-            let (name, beat) = (&held.author.name, held.beat);
-            match &seen {
-                Some((seen_name, seen_beat, since)) if (seen_name, *seen_beat) == (name, beat) => {
-                    if since.elapsed() >= silence {
-                        watch.say(&format!(
-                            "the {task} on {} (process {}) has been silent for {} s: taking over",
-                            held.author.host,
-                            held.author.pid,
-                            silence.as_secs()
-                        ));
-                        break Ok(Some((
-                            Lease::of(task, path, author, silence, notice.as_ref()),
-                            says(notice),
-                        )));
-                    }
+            let has_ended = term == noticed && notice.as_ref().is_none_or(|notice| notice.ended);
+            if has_ended || silent >= silence {
+                if let (false, Some(holder)) = (has_ended, &holder) {
+                    watch.say(&format!(
+                        "the {} on {} (process {}) has been silent for {} s: taking over",
+                        task.name,
+                        holder.host,
+                        holder.pid,
+                        silence.as_secs()
+                    ));
                 }
-                known => {
-                    if known.is_some() && !said {
-                        said = true;
-                        watch.say(&format!(
-                            "another {task} works for this run, on {} (process {}): standing by until it ends",
-                            held.author.host, held.author.pid
-                        ));
-                    }
-                    seen = Some((name.clone(), beat, Instant::now()));
+                let name = serde_json::to_vec(author)?;
+                if store.files().put_new(&task.term(term + 1), name)? == Put::Created {
+                    let lease = Lease {
+                        task,
+                        author: author.clone(),
+                        term: term + 1,
+                        beat: 0,
+                    };
+                    return Ok(Some((lease, notice.map(|notice| notice.says))));
                 }
+                last = None;
+                continue;
             }
-            if stop.load(Ordering::SeqCst) {
-                break Ok(None);
+            if let (false, Some(_), Some(holder)) = (said, &last, &holder) {
+                said = true;
+                watch.say(&format!(
+                    "another {} works for this run, on {} (process {}): standing by until it ends",
+                    task.name, holder.host, holder.pid
+                ));
             }
+            let looked = Instant::now();
+            last = Some(Sign { sign, looked, silent });
             std::thread::sleep(LOOK_EVERY);
         }
-    }
-
-    fn of<T>(
-        task: &'static str,
-        path: &'static str,
-        author: &Author,
-        silence: Duration,
-        before: Option<&Notice<T>>,
-    ) -> Lease {
-        Lease {
-            path,
-            silence,
-            task,
-            author: author.clone(),
-            beat: before.map_or(0, |notice| notice.beat),
-            held: false,
-        }
+        Ok(None)
     }
 
     /// Writes the next notice.
     ///
     /// # Errors
-    /// If the store fails, or if another process has taken over.
+    /// If the store fails; [`Replaced`] if another process has begun the next term.
     pub(crate) fn beat<T: Serialize + DeserializeOwned>(
         &mut self,
         store: &Store,
         ended: bool,
         says: T,
     ) -> anyhow::Result<()> {
-        if self.held
-            && let Some(other) = Notice::<T>::read(store, self.path)?.map(|notice| notice.author)
-            && other != self.author
-        {
-            bail!(
-                "another {} has taken over, on {} (process {}): it found this one silent for {} s",
-                self.task,
-                other.host,
-                other.pid,
-                self.silence.as_secs()
-            );
+        let (term, begun_by) = self.task.last_term(store, self.term)?;
+        if let (true, Some(by)) = (term > self.term, begun_by) {
+            let task = self.task.name;
+            return Err(Replaced { task, by }.into());
         }
         self.beat += 1;
-        Notice::new(&self.author, self.beat, ended, says).write(store, self.path)?;
-        self.held = true;
-        Ok(())
+        let mut notice = Notice::new(&self.author, self.beat, ended, says);
+        notice.term = self.term;
+        Ok(notice.write(store, self.task.path)?)
     }
-}
-
-fn says<T>(notice: Option<Notice<T>>) -> Option<T> {
-    notice.map(|notice| notice.says)
 }
 
 #[cfg(test)]
@@ -152,26 +174,34 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_millis(1500);
 
+    const TASK: Task = Task {
+        name: "gate",
+        path: GATE,
+    };
+
+    fn store(folder: &tempfile::TempDir) -> Store {
+        Store::open(&folder.path().display().to_string(), Create::Always).expect("a store")
+    }
+
     fn take(store: &Store, stop: &AtomicBool) -> Option<Lease> {
         let (author, _) = crate::author::own().expect("a name");
-        let taken = Lease::take::<GateSays>((store, "gate", GATE), &author, SILENCE, &Silent, stop);
+        let taken = Lease::take::<GateSays>(store, TASK, &author, SILENCE, &Silent, stop);
         taken.expect("the store works").map(|(lease, _)| lease)
     }
 
     #[test]
     fn a_silent_holder_is_replaced_and_notices_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let store = Store::open(&folder.path().display().to_string(), Create::Always).expect("a store");
-        let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+        let store = store(&folder);
+        let go = AtomicBool::new(false);
         let mut first = take(&store, &go).expect("nobody has it");
         first.beat(&store, false, GateSays::default()).expect("its own");
-        assert!(take(&store, &stop).is_none(), "the first one holds it");
 
         let began = Instant::now();
         let mut second = take(&store, &go).expect("the first one is silent");
         assert!(began.elapsed() >= SILENCE);
-        second.beat(&store, false, GateSays::default()).expect("its own");
         let replaced = first.beat(&store, false, GateSays::default()).expect_err("replaced");
+        assert!(replaced.downcast_ref::<Replaced>().is_some(), "{replaced}");
         assert!(
             replaced.to_string().contains("another gate has taken over"),
             "{replaced}"
@@ -181,5 +211,25 @@ mod tests {
         let began = Instant::now();
         take(&store, &go).expect("the second one has ended");
         assert!(began.elapsed() < SILENCE);
+    }
+
+    #[test]
+    fn of_many_that_start_at_once_one_gets_the_task() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = store(&folder);
+        let (stop, leases) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    if let Some(mut lease) = take(&store, &stop) {
+                        lease.beat(&store, false, GateSays::default()).expect("its own");
+                        leases.lock().expect("no panic").push(lease);
+                    }
+                });
+            }
+            std::thread::sleep(SILENCE / 2);
+            stop.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(leases.into_inner().expect("no panic").len(), 1);
     }
 }

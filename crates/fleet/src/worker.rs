@@ -107,7 +107,8 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
         threads,
         groups_per_thread: run.config.loop_config.groups_per_worker,
         channel_capacity: CHANNEL,
-        first_limit: share(first.room, first.workers),
+        // Nothing is played before the trainer, or the other workers, know of this one.
+        first_limit: 0,
     };
     let generator = start(run, &author, setup, &first)?;
     let shared = Shared {
@@ -325,14 +326,14 @@ fn attend(shared: &Shared<'_>, follow: &mut Follow, mut orders: Orders) -> anyho
     let look_every = Duration::from_secs_f64(shared.run.config.loop_config.look_seconds);
     let mut reporter = Reporter::new(shared);
     reporter.write(shared)?;
-    let mut looked = Instant::now();
+    let mut looked: Option<Instant> = None;
     while !shared.stopping() {
-        std::thread::sleep(TICK);
-        reporter.tick(shared, &orders);
-        if looked.elapsed() < look_every {
+        if looked.is_some_and(|looked| looked.elapsed() < look_every) {
+            std::thread::sleep(TICK);
+            reporter.tick(shared, &orders);
             continue;
         }
-        looked = Instant::now();
+        looked = Some(Instant::now());
         if let Some(new) = given_up(shared, follow.orders(shared.run, &shared.author.name))? {
             if new.changes(&orders) {
                 shared.generator.set_model(new.model.clone());

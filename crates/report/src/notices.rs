@@ -4,6 +4,7 @@
 //! ```text
 //! fleet/trainer.json         the trainer: how far it is, the newest weights, how far self-play may go
 //! fleet/gate.json            the gate
+//! fleet/terms/<task>-<n>.json who began the n-th term as trainer or gate; the last one works
 //! fleet/workers/<name>.json  one self-play process
 //! fleet/weights/<file>       weights that self-play follows, apart from published models; old ones are deleted
 //! ```
@@ -49,6 +50,9 @@ pub struct Notice<T> {
     format_version: String,
     /// Who wrote it.
     pub author: Author,
+    /// The number of the term in which a trainer or a gate works; 0 for workers.
+    #[serde(default)]
+    pub term: u32,
     /// Counts the author's notices. A process whose notice stays at the same number for long is gone.
     pub beat: u64,
     /// Whether the author ended cleanly, so that this is its last notice.
@@ -65,6 +69,7 @@ impl<T: Serialize + DeserializeOwned> Notice<T> {
         Notice {
             format_version: FORMAT.to_owned(),
             author: author.clone(),
+            term: 0,
             beat,
             ended,
             written_ms: tengen_records::now_ms(),

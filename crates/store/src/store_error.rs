@@ -85,8 +85,8 @@ pub enum StoreError {
     },
     /// Writing failed; nothing was partially published.
     #[error(
-        "cannot write {path}: {reason}; nothing was partially published: free some space or fix the permissions, \
-         then start again"
+        "cannot write {path}: {reason}; nothing was partially published: {}, then start again",
+        remedy(reason)
     )]
     Write {
         /// Path in the store.
@@ -201,6 +201,15 @@ fn reason(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// What to do about a failed write.
+fn remedy(reason: &str) -> &'static str {
+    let of_network = ["error sending request", "HTTP", "connect", "timed out"];
+    match of_network.iter().any(|words| reason.contains(words)) {
+        true => "check the network, the server, and the credentials",
+        false => "free some space or fix the permissions",
+    }
 }
 
 /// What to do about a damaged file, as the end of a sentence; empty where the message says it all.

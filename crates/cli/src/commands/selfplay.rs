@@ -12,7 +12,7 @@ use tengen_fleet::{End, Quota, play};
 use tengen_records::GameRecord;
 use tengen_run::{Failures, Opened, Outbox, selfplay};
 use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
-use tengen_store::{Collection, GamesOf, SealedShard, ShardInfo, ShardReadError};
+use tengen_store::{Collection, GamesOf, Operations, SealedShard, ShardInfo, ShardReadError};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
@@ -193,6 +193,8 @@ struct Followed {
     games_saved: usize,
     seconds: f64,
     model: String,
+    /// What was asked of the store.
+    operations: Operations,
 }
 
 /// Plays as a worker of a run's trainer.
@@ -238,6 +240,7 @@ fn follow(args: &Args) -> anyhow::Result<()> {
         games_saved: played.saved,
         seconds: played.seconds,
         model: played.model,
+        operations: run.store.operations(),
     };
     if args.json {
         return crate::output::json(&done);
