@@ -10,7 +10,7 @@ use anyhow::bail;
 use tengen_report::metrics::{Event, Measured, Metrics, Selfplay, Train};
 use tengen_report::notices::{TRAINER, TrainerSays};
 use tengen_run::{Clock, Failures, Ledger, Opened, Ranks, Training, Warnings};
-use tengen_store::{RunLock, StoreError};
+use tengen_store::{Operations, RunLock, StoreError};
 use tengen_trainer::{Losses, Word};
 
 use crate::author;
@@ -130,7 +130,7 @@ fn train(
     let failures = Failures::default();
     failures.catch("training", || {
         loop {
-            follower.attend(&mut training, &costs)?;
+            follower.attend(run, &mut training, &costs)?;
             plan.finished = goal.follow && is_first && follower.is_finished(run, &training, &costs);
             plan.has_fresh = follower.has_fresh();
             match plan.next(&training)? {
@@ -300,6 +300,8 @@ struct Follower {
     trained: u64,
     /// What the workers had done when it was last recorded.
     played: Effort,
+    /// What all processes had asked of the store, and when.
+    asked: (Operations, Instant),
     warnings: Warnings,
     /// Number of the newest generation.
     generation: u32,
@@ -317,6 +319,7 @@ impl Follower {
             measured: Instant::now(),
             trained: 0,
             played: Effort::default(),
+            asked: (Operations::default(), Instant::now()),
             warnings: Warnings::default(),
             generation,
             is_replaced: false,
@@ -325,7 +328,7 @@ impl Follower {
     }
 
     /// Exchanges news with the herald.
-    fn attend(&mut self, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
+    fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
         let Some(herald) = &self.herald else { return Ok(()) };
         if self.alone {
             training.offer(herald.fresh())?;
@@ -336,6 +339,9 @@ impl Follower {
         if let Some(metrics) = &self.metrics
             && effort != self.played
         {
+            let asked = effort.operations.plus(run.store.operations());
+            let (before, since) = std::mem::replace(&mut self.asked, (asked, Instant::now()));
+            let games = effort.work.games.saturating_sub(self.played.work.games);
             self.played = effort;
             let event = Selfplay {
                 games: training.games(),
@@ -345,7 +351,8 @@ impl Follower {
                 evaluations_per_second: effort.evaluations_per_second,
                 window_positions: training.window_positions(),
                 ..Selfplay::default()
-            };
+            }
+            .with_store(asked.since(before), games, since.elapsed().as_secs_f64());
             metrics.record(&Event::now(elapsed, Measured::Selfplay(event)))?;
         }
         let told = herald.tell(training, self.generation, elapsed);

@@ -19,8 +19,8 @@ use crate::unseen::{Unseen, share};
 /// How often to draw the progress and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How often a worker writes its notice.
-const NOTICE_EVERY: Duration = Duration::from_secs(10);
+/// Looks for news after which a worker writes its notice.
+const NOTICE_LOOKS: f64 = 5.0;
 
 /// How long a worker waits for the trainer before it says so, and how often it says it again.
 const SAY_AFTER: Duration = Duration::from_secs(10);
@@ -375,6 +375,7 @@ struct Reporter {
     before: CounterValues,
     /// Ticks since the last notice, and those in which self-play waited.
     ticks: (u64, u64),
+    every: Duration,
     waits_since: Option<Instant>,
     said: Option<Instant>,
 }
@@ -384,7 +385,10 @@ impl Reporter {
         let mut state = shared.state();
         state.says.device = shared.run.device_in_words();
         state.says.threads = shared.threads as u64;
+        let notice_seconds = NOTICE_LOOKS * shared.run.config.loop_config.look_seconds;
+        state.says.notice_seconds = notice_seconds;
         Reporter {
+            every: Duration::from_secs_f64(notice_seconds),
             written: Instant::now(),
             before: CounterValues::default(),
             ticks: (0, 0),
@@ -412,7 +416,7 @@ impl Reporter {
     }
 
     fn is_due(&self) -> bool {
-        self.written.elapsed() >= NOTICE_EVERY
+        self.written.elapsed() >= self.every
     }
 
     fn write(&mut self, shared: &Shared<'_>) -> anyhow::Result<()> {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tengen_report::notices::{Notice, WORKERS, Work, WorkerSays, worker_path};
-use tengen_store::{Store, StoreError};
+use tengen_store::{Operations, Store, StoreError};
 
-/// How long a worker counts as alive after its last notice.
+/// How long a worker counts as alive after its last notice, at least, and in its own notices.
 const ALIVE: Duration = Duration::from_secs(60);
+const ALIVE_NOTICES: f64 = 3.0;
 
 /// How long after its last notice a worker's costs are added up for good and the notice is deleted.
 const RETIRE_AFTER: Duration = Duration::from_secs(3600);
@@ -21,6 +22,8 @@ pub(crate) struct Effort {
     pub(crate) games_per_second: f64,
     /// Network evaluations per second of those that are alive.
     pub(crate) evaluations_per_second: f64,
+    /// What those that are alive have asked of the store since they started.
+    pub(crate) operations: Operations,
 }
 
 /// What the trainer knows of a worker's notice.
@@ -37,7 +40,8 @@ struct Seen {
 
 impl Seen {
     fn is_alive(&self) -> bool {
-        !self.ended && self.changed.elapsed() < ALIVE
+        let notices = Duration::from_secs_f64(ALIVE_NOTICES * self.says.notice_seconds.clamp(0.0, 1e6));
+        !self.ended && self.changed.elapsed() < ALIVE.max(notices)
     }
 }
 
@@ -150,6 +154,7 @@ impl Workers {
             if seen.is_alive() {
                 effort.games_per_second += seen.says.games_per_second;
                 effort.evaluations_per_second += seen.says.evaluations_per_second;
+                effort.operations = effort.operations.plus(seen.says.operations);
             }
         }
         effort

@@ -371,6 +371,12 @@ impl<'a> Curves<'a> {
                 ],
             ),
             self.over_time(
+                "Requests to the store",
+                "By all processes of the run; a bucket charges for each.",
+                Axis::showing("per minute", &[0.0]),
+                vec![self.selfplay_curve("requests", Tone::Blue, |games| games.store_requests_per_minute)],
+            ),
+            self.over_time(
                 "Evaluation cache",
                 "Share of the requested positions that were answered from the cache.",
                 Axis::showing("share, %", &[0.0, 100.0]),

@@ -24,6 +24,8 @@ pub(super) struct Process {
     device: String,
     /// Seconds between its last notice and the newest one of all processes, by the store's clock.
     silent: f64,
+    /// Seconds between its notices.
+    every: f64,
     ended: bool,
     /// What it does, as text.
     doing: String,
@@ -36,7 +38,7 @@ pub(super) struct Process {
 
 impl Process {
     fn has_stopped(&self) -> bool {
-        !self.ended && self.silent > SILENT
+        !self.ended && self.silent > SILENT.max(3.0 * self.every)
     }
 
     /// Says that a process has stopped without saying so.
@@ -104,6 +106,7 @@ fn one<T: Serialize + DeserializeOwned>(
             host: notice.author.host,
             device: String::new(),
             silent,
+            every: 0.0,
             ended: notice.ended,
             doing: String::new(),
             rates: None,
@@ -140,6 +143,7 @@ fn worker(process: &mut Process, says: WorkerSays) {
         false => says.waits,
     };
     process.device = says.device;
+    process.every = says.notice_seconds;
     process.rates = Some((says.games_per_second, says.evaluations_per_second));
     process.idle = Some(says.idle);
     process.operations = says.operations;

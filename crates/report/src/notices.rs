@@ -220,6 +220,8 @@ pub struct WeightsPlace {
 pub struct WorkerSays {
     /// What it computes on, such as `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
     pub device: String,
+    /// Seconds between its notices.
+    pub notice_seconds: f64,
     /// Self-play threads.
     pub threads: u64,
     /// Seconds since it started.

@@ -9,6 +9,7 @@ use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_search::ServerStats;
 use tengen_selfplay::{CounterValues, FairKomi};
+use tengen_store::Operations;
 use tengen_trainer::{Losses, Validation};
 
 use crate::config::Progress;
@@ -64,6 +65,7 @@ struct Mark {
     at: Instant,
     counters: CounterValues,
     gpus: ServerStats,
+    operations: Operations,
     samples: u64,
 }
 
@@ -137,6 +139,7 @@ impl Status {
                 at: now,
                 counters: CounterValues::default(),
                 gpus: gpus(),
+                operations: Operations::default(),
                 samples: training.trained(),
             },
         };
@@ -276,12 +279,17 @@ impl Status {
             at: Instant::now(),
             counters: self.counters,
             gpus: gpus(),
+            operations: run.store.operations(),
             samples: self.samples,
         };
-        let gpus_now = mark.gpus;
+        let (gpus_now, operations_now) = (mark.gpus, mark.operations);
         let before = std::mem::replace(&mut self.since, mark);
+        let asked = operations_now.since(before.operations);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
-        let mut events = vec![Measured::Selfplay(self.selfplay_event(run, &before, gpus_now, seconds))];
+        let mut events = vec![Measured::Selfplay(
+            self.selfplay_event(run, &before, gpus_now, seconds)
+                .with_store(asked, self.recent.games, seconds),
+        )];
         self.recent = GameSums::default();
         let losses = std::mem::take(&mut self.losses);
         if let (Some(last), 1..) = (self.last_losses, losses.steps) {
@@ -335,6 +343,7 @@ impl Status {
             pass_share: signs.passes,
             early_end_share: signs.early_ends,
             distinct_opening_share: signs.openings,
+            ..Selfplay::default()
         }
     }
 }

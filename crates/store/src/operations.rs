@@ -46,6 +46,23 @@ impl Operations {
         self.nanoseconds as f64 / 1e9 / self.requests().max(1) as f64
     }
 
+    /// The sum of two, of different handles.
+    #[must_use]
+    pub fn plus(self, other: Operations) -> Operations {
+        Operations {
+            gets: self.gets + other.gets,
+            puts: self.puts + other.puts,
+            lists: self.lists + other.lists,
+            heads: self.heads + other.heads,
+            deletes: self.deletes + other.deletes,
+            listed: self.listed + other.listed,
+            bytes_read: self.bytes_read + other.bytes_read,
+            bytes_written: self.bytes_written + other.bytes_written,
+            failures: self.failures + other.failures,
+            nanoseconds: self.nanoseconds + other.nanoseconds,
+        }
+    }
+
     /// What was asked after `before`, an earlier reading of the same counters.
     #[must_use]
     pub fn since(self, before: Operations) -> Operations {

@@ -1,6 +1,7 @@
 //! One measurement event and its JSON form.
 
 use serde::{Deserialize, Serialize};
+use tengen_store::Operations;
 
 /// A measurement at one moment of a run. As JSON it is one flat object whose `event` key names the kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -234,6 +235,25 @@ figures! {
         early_end_share: f64,
         /// Distinct first ten plies, as a share of the newest games without random plies, 0 to 1.
         distinct_opening_share: f64,
+        /// Requests to the store per minute, by all processes of the run.
+        store_requests_per_minute: f64,
+        /// Requests to the store per finished game.
+        store_requests_per_game: f64,
+        /// Mean time that a request to the store took, milliseconds.
+        store_latency_ms: f64,
+    }
+}
+
+impl Selfplay {
+    /// Adds what was asked of the store in so many seconds in which so many games were finished.
+    #[must_use]
+    pub fn with_store(self, asked: Operations, games: u64, seconds: f64) -> Selfplay {
+        Selfplay {
+            store_requests_per_minute: asked.requests() as f64 / seconds.max(1e-9) * 60.0,
+            store_requests_per_game: asked.requests() as f64 / games as f64,
+            store_latency_ms: 1e3 * asked.mean_seconds(),
+            ..self
+        }
     }
 }
 
