@@ -138,9 +138,10 @@ fn gate(process: &mut Process, says: GateSays) {
 }
 
 fn worker(process: &mut Process, says: WorkerSays) {
-    process.doing = match says.waits.is_empty() {
-        true => format!("plays with {}", says.model),
-        false => says.waits,
+    process.doing = match (process.ended, says.waits.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!("plays with {}", says.model),
+        (false, false) => says.waits,
     };
     process.device = says.device;
     process.every = says.notice_seconds;
@@ -173,7 +174,10 @@ fn row(process: &Process) -> Markup {
     let rate = |rate: Option<f64>, digits: usize| rate.map_or("–".to_owned(), |rate| format!("{rate:.digits$}"));
     let operations = &process.operations;
     // What ended processes did last says nothing about now.
-    let rates = process.rates.filter(|_| !process.ended && !process.has_stopped());
+    let (rates, idle) = match process.ended || process.has_stopped() {
+        true => (None, None),
+        false => (process.rates, process.idle),
+    };
     html! {
         tr {
             td.left { (process.role) " " code { (process.name) } }
@@ -183,7 +187,7 @@ fn row(process: &Process) -> Markup {
             td { (duration(process.silent)) }
             td { (rate(rates.map(|(games, _)| games), 1)) }
             td { (rate(rates.map(|(_, evaluations)| evaluations), 0)) }
-            td { (process.idle.map_or("–".to_owned(), percent)) }
+            td { (idle.map_or("–".to_owned(), percent)) }
             td { (thousands(operations.requests())) }
             td { (format!("{:.1} ms", 1000.0 * operations.mean_seconds())) }
             td.left { (process.doing) }

@@ -66,7 +66,7 @@ pub enum StoreError {
         location: String,
     },
     /// Reading failed.
-    #[error("cannot read {path}: {reason}")]
+    #[error("cannot read {path}: {reason}{}", missing_credentials(reason))]
     Read {
         /// Path in the store.
         path: String,
@@ -201,6 +201,20 @@ fn reason(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// Where a library that finds no credentials asks for those of the machine, which only machines in a cloud have.
+const METADATA_SERVER: &str = "169.254.169.254";
+
+/// What to do if there are no credentials, as the end of a sentence; empty for other reasons.
+fn missing_credentials(reason: &str) -> &'static str {
+    match reason.contains(METADATA_SERVER) {
+        true => {
+            "; no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of your cloud as \
+             docs/operations.md describes them"
+        }
+        false => "",
+    }
 }
 
 /// What to do about a failed write.

@@ -46,7 +46,10 @@ struct Done {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; the same command resumes the match in progress…")?;
     args.stage.on_one_device()?;
-    let mut run = args.stage.open(&interrupt)?;
+    let mut run = match args.follow {
+        true => args.stage.open_patiently(&interrupt)?,
+        false => args.stage.open(&interrupt)?,
+    };
     if args.follow {
         let line = spinner("{spinner} {wide_msg}");
         let progress = |text| {

@@ -200,7 +200,7 @@ struct Followed {
 /// Plays as a worker of a run's trainer.
 fn follow(args: &Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; finished games are published, the others saved for the next worker…")?;
-    let mut run = args.stage.open(&interrupt)?;
+    let mut run = args.stage.open_patiently(&interrupt)?;
     let quota = Quota {
         games: args.games,
         minutes: args.minutes,

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use tengen_run::Opened;
-use tengen_run::{RunConfig, Setup};
+use tengen_run::{LoopConfig, Opened, RunConfig, Setup};
+use tengen_store::StoreError;
 
 use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
+use crate::output::{duration, say};
 use crate::screen::Terminal;
 
 /// The run that a stage works for.
@@ -60,5 +62,30 @@ impl StageArgs {
         };
         run.first_model()?;
         Ok(run)
+    }
+
+    /// [`StageArgs::open`] for a process that others have started and will not look after: if the store cannot be
+    /// reached, tries again for as long as a run would wait.
+    pub(crate) fn open_patiently(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
+        let patience = Duration::from_secs_f64(LoopConfig::default().patience_seconds);
+        let began = Instant::now();
+        let mut said = false;
+        loop {
+            let error = match self.open(interrupt) {
+                Err(error) if began.elapsed() < patience && !interrupt.requested() => error,
+                opened => return opened,
+            };
+            if !error.downcast_ref::<StoreError>().is_some_and(StoreError::may_pass) {
+                return Err(error);
+            }
+            if !said {
+                said = true;
+                say(format!(
+                    "{error:#}; trying again for up to {}",
+                    duration(patience.as_secs_f64())
+                ));
+            }
+            std::thread::sleep(Duration::from_secs(2));
+        }
     }
 }

@@ -70,7 +70,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     args.stage.on_one_device()?;
     let ranks = Ranks::meet()?;
     let is_first = ranks.as_ref().is_none_or(|ranks| ranks.is_first());
-    let mut run = Ranks::open(ranks, || args.stage.open(&interrupt))?;
+    let mut run = Ranks::open(ranks, || match args.follow {
+        true => args.stage.open_patiently(&interrupt),
+        false => args.stage.open(&interrupt),
+    })?;
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;
         run.config.samples.validate()?;
