@@ -1,5 +1,5 @@
-//! What should a worker do now? The trainer's notice says which weights to play with and how far self-play may go; until
-//! there is one, the worker plays with the champion up to where training begins.
+//! What should a worker do now? The trainer's notice says which weights to play with and how far self-play may go;
+//! until there is one, the worker plays with the champion up to where training begins.
 
 use std::time::{Duration, Instant};
 

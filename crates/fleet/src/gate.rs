@@ -17,6 +17,9 @@ use crate::lease::{Lease, Replaced, Task, silence};
 /// How often to check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Who is told how a match stands, and each verdict.
+type Listeners<'a> = (&'a (dyn Fn(String) + Sync), &'a dyn Fn(&Settled));
+
 /// What a gate has decided.
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
@@ -118,7 +121,7 @@ fn work(
     run: &Opened,
     says: &Mutex<GateSays>,
     ended: &AtomicBool,
-    (progress, tell): (&(dyn Fn(String) + Sync), &dyn Fn(&Settled)),
+    (progress, tell): Listeners<'_>,
     decided: &mut Decided,
 ) -> anyhow::Result<()> {
     let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);

@@ -2,9 +2,9 @@
 //!
 //! Terms are numbered, and a process begins one by creating the file with its number, which only one process can. The
 //! holder's notice tells whether it lives: it is replaced at every look. A process that wants the task watches it, and
-//! begins the next term when the holder has ended or has been silent for long. No clocks are compared, and time in which
-//! the store cannot be read does not count. A holder that was cut off finds another name in the notice before it writes
-//! the next one, and gives up.
+//! begins the next term when the holder has ended or has been silent for long. No clocks are compared, and time in
+//! which the store cannot be read does not count. A holder that was cut off finds the next term begun before it writes
+//! its notice, and gives up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

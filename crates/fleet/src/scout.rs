@@ -1,8 +1,8 @@
 //! Which games are new? A look lists the newest generations alone, so that it costs the same after a year.
 //!
-//! Workers publish under the generation that the trainer names, so new games are in the newest one or, from workers that
-//! have not heard of it yet, in the one before. Games that come later, such as those of a worker that was cut off from
-//! the store for hours, are found by a thorough look from time to time.
+//! Workers publish under the generation that the trainer names, so new games are in the newest one or, from workers
+//! that have not heard of it yet, in the one before. Games that come later, such as those of a worker that was cut off
+//! from the store for hours, are found by a thorough look from time to time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};

@@ -89,8 +89,8 @@ pub struct Played {
 /// it does.
 ///
 /// # Errors
-/// If the run cannot be used, the store stays away for longer than the configured patience, or self-play fails. Finished
-/// games are published or kept in the spool, games in progress saved.
+/// If the run cannot be used, the store stays away for longer than the configured patience, or self-play fails.
+/// Finished games are published or kept in the spool, games in progress saved.
 pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> anyhow::Result<Played> {
     run.be_patient();
     run.say_when_away();

@@ -223,6 +223,9 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             pass_share: 0.02,
             early_end_share: 0.01,
             distinct_opening_share: 0.9,
+            store_requests_per_minute: 90.0,
+            store_requests_per_game: 0.2,
+            store_latency_ms: 4.0,
         };
         metrics.record(&at(Measured::Selfplay(selfplay))).unwrap();
         let Some(model) = models.get((minute / 10) as usize).filter(|_| minute % 10 == 9) else {

@@ -117,8 +117,8 @@ impl SampleSource {
         }
     }
 
-    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`](crate::is_held_out) selects by their ids. Their positions
-    /// come only from [`SampleSource::draw_held_out`].
+    /// Never trains on this share of the games, 0 to 1, which [`is_held_out`](crate::is_held_out) selects by their ids.
+    /// Their positions come only from [`SampleSource::draw_held_out`].
     ///
     /// # Panics
     /// If games were added before.

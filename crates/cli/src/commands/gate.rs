@@ -15,8 +15,8 @@ use crate::output::{say, spinner};
 /// command plays only the missing games. A verdict that is already recorded takes effect without another match.
 ///
 /// With --follow, the command decides on one model after another until the run's trainer says that the budget is spent
-/// and no model is left. A second gate stands by and takes over when the first is gone. When a signal stops the gate, it
-/// exits with 0.
+/// and no model is left. A second gate stands by and takes over when the first is gone. When a signal stops the gate,
+/// it exits with 0.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen gate --store data/runs/five
