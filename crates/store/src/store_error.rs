@@ -200,7 +200,16 @@ fn reason(error: &dyn std::error::Error) -> String {
         }
         cause = inner.source();
     }
-    text
+    without_xml(&text)
+}
+
+/// An answer of a server with only the message of an XML document at its end.
+fn without_xml(text: &str) -> String {
+    let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.trim());
+    match (text.split_once("<?xml"), between("<Message>", "</Message>")) {
+        (Some((before, _)), Some(message)) => format!("{before}{message}"),
+        _ => text.to_owned(),
+    }
 }
 
 /// Where a library that finds no credentials asks for those of the machine, which only machines in a cloud have.
@@ -249,4 +258,33 @@ fn way_back(path: &str) -> &'static str {
 
 pub(crate) fn damaged(path: String, expected: String, found: String) -> StoreError {
     StoreError::Damaged { path, expected, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_servers_are_one_sentence_that_says_what_to_do() {
+        let bucket = "404 Not Found: <?xml version=\"1.0\"?>\n<Error><Code>NoSuchBucket</Code><Message>The specified \
+                      bucket does not exist</Message></Error>";
+        assert_eq!(
+            without_xml(bucket),
+            "404 Not Found: The specified bucket does not exist"
+        );
+        assert_eq!(without_xml("disk full"), "disk full");
+        let read = |reason: &str| StoreError::Read {
+            path: "run.json".to_owned(),
+            reason: reason.to_owned(),
+            may_pass: false,
+        };
+        let nobody = read("PUT http://169.254.169.254/latest/api/token: timed out").to_string();
+        assert!(nobody.contains("set AWS_ACCESS_KEY_ID"), "{nobody}");
+        assert!(!read("disk full").to_string().contains("AWS"));
+        assert_eq!(
+            remedy("HTTP error: error sending request"),
+            remedy("operation timed out")
+        );
+        assert_ne!(remedy("No space left on device"), remedy("operation timed out"));
+    }
 }
