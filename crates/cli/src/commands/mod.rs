@@ -18,6 +18,7 @@ mod rules;
 mod run;
 #[cfg(feature = "torch")]
 mod selfplay;
+mod shell;
 #[cfg(feature = "torch")]
 mod stage;
 #[cfg(feature = "torch")]
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     #[command(subcommand)]
     Bench(bench::Bench),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 impl Command {
@@ -89,6 +92,8 @@ impl Command {
             #[cfg(feature = "torch")]
             Command::Doctor(args) => doctor::run(args),
             Command::Bench(command) => bench::run(command),
+            Command::Completions(args) => shell::completions(args),
+            Command::Man(args) => shell::man(args),
         }
     }
 }

@@ -20,6 +20,7 @@ mod positions;
 mod rate;
 mod rule_sets;
 mod rules;
+mod shell;
 #[cfg(feature = "torch")]
 mod sweep;
 mod tournament;
