@@ -258,13 +258,24 @@ fn resume_alive(run: &Opened, lease: &mut Lease, says: TrainerSays) -> anyhow::R
             }
             anyhow::Ok(())
         });
-        let resumed = Training::resume(run);
-        done.store(true, Ordering::SeqCst);
+        let resumed = {
+            let _done = SetOnDrop(&done);
+            Training::resume(run)
+        };
         beating
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         resumed
     })
+}
+
+/// Sets a flag when it is dropped, even by a panic.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// The cost of the run: this trainer's and the workers'.
