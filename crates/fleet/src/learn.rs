@@ -162,22 +162,24 @@ fn train(
     });
     progress(None);
     let (made, finished) = (training.steps() - first, plan.finished);
-    let ledger = costs.read(follower.herald.as_ref());
-    // A trainer that was replaced must not write any more.
-    if made > 0 && is_first && !follower.is_replaced {
-        failures.catch("writing the last checkpoint", || training.last_checkpoint(&ledger));
-    }
-    if is_first && made > 0 && !goal.follow && failures.is_empty() {
-        model = Some(training.publish(generation + 1, &ledger)?.0.to_string());
-    }
-    if finished && failures.is_empty() {
-        failures.catch("publishing the last model", || {
-            model = follower.publish_last(run, &mut training, &ledger)?.or(model.take());
-            Ok(())
-        });
-    }
-    if let Some(herald) = follower.herald.take() {
-        failures.catch("telling workers about the end", || herald.end(finished));
+    if is_first {
+        let ledger = costs.read(follower.herald.as_ref());
+        // A trainer that was replaced must not write any more.
+        if made > 0 && !follower.is_replaced {
+            failures.catch("writing the last checkpoint", || training.last_checkpoint(&ledger));
+        }
+        // Without workers, whatever was learned is the result.
+        let has_result = if goal.follow { finished } else { made > 0 };
+        if has_result && failures.is_empty() {
+            let last = failures.catch("publishing the last model", || match goal.follow {
+                true => follower.publish_last(run, &mut training, &ledger),
+                false => follower.publish(&mut training, &ledger).map(Some),
+            });
+            model = last.flatten().or(model);
+        }
+        if let Some(herald) = follower.herald.take() {
+            failures.catch("telling workers about the end", || herald.end(finished));
+        }
     }
     failures.into_result(&*run.watch)?;
     Ok(Learned {
