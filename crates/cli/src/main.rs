@@ -4,12 +4,10 @@
 // Without libtorch, no command is left that takes some of these arguments.
 #![cfg_attr(not(feature = "torch"), allow(dead_code))]
 
-mod analysis;
 mod arguments;
 mod commands;
 mod device;
 mod interrupt;
-mod lines;
 mod match_args;
 mod output;
 mod players;

@@ -1,22 +1,21 @@
 //! `tengen analyze`: KataGo's JSON analysis protocol over standard input and output, for KaTrain and other programs.
 
 mod katago;
-mod worker;
 
 pub(crate) use katago::with_two_hyphens;
 
+use std::io::Write;
 use std::path::PathBuf;
 
+use tengen_engine::{Analyzer, read_lines};
 use tengen_evaluator::PlayerSpec;
 use tengen_gtp::json::{Defaults, Identity, QueryQueue, Viewpoint};
 use tengen_rules::{Komi, Rules};
 
 use crate::device::DeviceArgs;
-use crate::lines::read_lines;
 use crate::players::Loader;
 use crate::{arguments, output};
 use katago::Config;
-use worker::Worker;
 
 /// Positions searched in parallel by default.
 const USUAL_PARALLEL: u16 = 8;
@@ -167,7 +166,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         "Started, ready to begin handling requests (tengen {} with {}, {parallel} positions at once)",
         identity.version, identity.model
     ));
-    let mut worker = Worker::new(QueryQueue::new(identity, defaults), predictor, (parallel, leaves));
-    worker.work(&read_lines(|_| {})?, args.quit_without_waiting);
+    let queue = QueryQueue::new(identity, defaults);
+    let mut analyzer = Analyzer::new(queue, predictor, (parallel, leaves), write);
+    analyzer.work(&read_lines(|_| {})?, args.quit_without_waiting);
     Ok(())
+}
+
+/// Writes lines at once; false if the reader has disconnected.
+fn write(lines: &[String]) -> bool {
+    if lines.is_empty() {
+        return true;
+    }
+    let mut stdout = std::io::stdout().lock();
+    let text = lines.join("\n") + "\n";
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
 }

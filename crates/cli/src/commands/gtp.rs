@@ -1,28 +1,22 @@
 //! `tengen gtp`: a Go Text Protocol engine on standard input and output, for any GUI or referee.
 
-mod engine;
-mod play_options;
-mod quit;
-mod raw;
-mod sgf;
-
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
+use tengen_engine::{
+    DEFAULT_TEMPERATURE_PLIES, EngineSetup, MoveSource, PlayOptions, Quit, Resign, Temperature, TengenEngine,
+    read_lines, temperature,
+};
 use tengen_evaluator::{PlayerKind, PlayerSpec};
 use tengen_gtp::{Next, Pondered, Request, Session};
 use tengen_rules::{Komi, Rules, Size};
 
 use crate::arguments;
 use crate::device::DeviceArgs;
-use crate::lines::read_lines;
-use crate::output::usage;
+use crate::output::{say, usage};
 use crate::players::Loader;
-use engine::{MoveSource, TengenEngine};
-use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
-use quit::Quit;
 use tengen_matches::{Asked, Conditions, TrainedOn};
 
 /// Play as a GTP engine, for any Go GUI or referee
@@ -148,14 +142,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     };
     let Conditions { size, komi, rules } = training.conditions(asked);
     let quit = Quit::default();
-    let engine = TengenEngine::new(
-        (source, args.leaves),
+    let engine = TengenEngine::new(EngineSetup {
+        source,
+        leaves: args.leaves,
         training,
-        args.name,
+        name: args.name,
         options,
-        args.seed,
-        quit.clone(),
-    );
+        seed: args.seed,
+        quit: quit.clone(),
+        say: |line| say(line),
+    });
     let mut session = Session::new(engine, size, komi).under(rules);
     session.tell_conditions();
     let note = move |line: &[u8]| {

@@ -9,10 +9,8 @@ use tengen_report::replace;
 use tengen_rules::{Color, Handicap, Move, Point, PointSet, Rules};
 use tengen_sgf::{SgfTree, read_sgf_bytes};
 
-use crate::output::say;
-
 /// Reads the first game of a file up to a move number, where 1 is the position before the first move.
-pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<LoadedGame> {
+pub(super) fn load(path: &str, move_number: Option<usize>, say: fn(&str)) -> anyhow::Result<LoadedGame> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
     let mut games = read_sgf_bytes(&bytes).with_context(|| format!("{path} is not an SGF file"))?;
     let game = games.swap_remove(0);
@@ -20,14 +18,14 @@ pub(super) fn load(path: &str, move_number: Option<usize>) -> anyhow::Result<Loa
     Ok(LoadedGame {
         size: game.size,
         komi: game.komi,
-        rules: game.rules.as_deref().and_then(rules_of),
+        rules: game.rules.as_deref().and_then(|name| rules_of(name, say)),
         start: game.start(),
         turns: game.moves.into_iter().take(played).collect(),
     })
 }
 
-/// The rules that a file names, if Tengen supports them; reports on stderr whether they are adopted.
-fn rules_of(name: &str) -> Option<Rules> {
+/// The rules that a file names, if Tengen supports them; says whether they are adopted.
+fn rules_of(name: &str, say: fn(&str)) -> Option<Rules> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let read = words.join("_").parse::<Rules>().map_err(|error| error.to_string());
     let playable = read.and_then(|rules| match rules.check_for_machines() {
@@ -36,11 +34,11 @@ fn rules_of(name: &str) -> Option<Rules> {
     });
     match playable {
         Ok(rules) => {
-            say(format!("using the file's rules: {rules}"));
+            say(&format!("using the file's rules: {rules}"));
             Some(rules)
         }
         Err(reason) => {
-            say(format!("keeping the session's rules, not the file's: {reason}"));
+            say(&format!("keeping the session's rules, not the file's: {reason}"));
             None
         }
     }

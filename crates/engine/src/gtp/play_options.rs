@@ -5,32 +5,32 @@ use tengen_rules::{Move, Size};
 use tengen_search::SearchResult;
 
 /// Default number of turns with randomly chosen moves.
-pub(super) const DEFAULT_TEMPERATURE_PLIES: usize = 8;
+pub const DEFAULT_TEMPERATURE_PLIES: usize = 8;
 
 /// How the engine plays; a session can change all of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PlayOptions {
+pub struct PlayOptions {
     /// Maximum visits per move.
-    pub(super) visits: Option<u32>,
+    pub visits: Option<u32>,
     /// Maximum seconds per move.
-    pub(super) seconds: Option<f64>,
+    pub seconds: Option<f64>,
     /// Whether the engine captures all dead stones before it passes.
-    pub(super) finish: bool,
+    pub finish: bool,
     /// When to resign; never set together with `finish`.
-    pub(super) resign: Option<Resign>,
+    pub resign: Option<Resign>,
     /// Whether the engine keeps searching during the opponent's turn.
-    pub(super) ponder: bool,
+    pub ponder: bool,
     /// How much randomness to use at the beginning of a game.
-    pub(super) temperature: Temperature,
+    pub temperature: Temperature,
 }
 
 /// When to resign: after this many own turns in a row with so low a win probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Resign {
+pub struct Resign {
     /// The win probability, 0 to 1, below which a turn is hopeless.
-    pub(super) below: f32,
+    pub below: f32,
     /// Hopeless turns in a row, at least 1.
-    pub(super) turns: u32,
+    pub turns: u32,
 }
 
 impl std::str::FromStr for Resign {
@@ -59,16 +59,16 @@ impl std::fmt::Display for Resign {
 
 /// How to choose moves at random by their visits at the beginning of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Temperature {
+pub struct Temperature {
     /// A move's odds are its visits to the power of 1 over this, 0 to 10; 0 always plays the best move.
-    pub(super) value: f64,
+    pub value: f64,
     /// Number of plies of the game for which the temperature applies.
-    pub(super) plies: usize,
+    pub plies: usize,
 }
 
 impl Temperature {
     /// The move to play at this ply.
-    pub(super) fn draw(&self, result: &SearchResult, size: Size, ply: usize, rng: &mut Rng) -> Move {
+    pub fn draw(&self, result: &SearchResult, size: Size, ply: usize, rng: &mut Rng) -> Move {
         if self.value <= 0.0 || ply >= self.plies {
             return result.best;
         }
@@ -88,14 +88,14 @@ impl Temperature {
 }
 
 /// Parses a temperature from the command line or a session.
-pub(super) fn temperature(text: &str) -> Result<f64, String> {
+pub fn temperature(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..=10.0).contains(value));
     value.ok_or_else(|| "expected a temperature from 0 to 10, such as 0.5".to_owned())
 }
 
 impl PlayOptions {
     /// The session's parameters and their current values. Parameters that KataGo also has use KataGo's names.
-    pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
         fn text<T: ToString>(value: &Option<T>) -> String {
             value.as_ref().map_or("none".to_owned(), T::to_string)
         }
@@ -111,7 +111,7 @@ impl PlayOptions {
     }
 
     /// Changes a parameter listed by [`parameters`](PlayOptions::parameters). An error changes nothing.
-    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let wrong = |expected: &str| format!("{name} takes {expected}, not {value}");
         match name {
             "maxVisits" => self.visits = or_none(value).ok_or_else(|| wrong("a whole number or none"))?,

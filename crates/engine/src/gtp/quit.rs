@@ -9,11 +9,11 @@ const SENT_TOGETHER: Duration = Duration::from_millis(250);
 
 /// When `quit` arrived, if it did. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Quit(Arc<Mutex<Option<Instant>>>);
+pub struct Quit(Arc<Mutex<Option<Instant>>>);
 
 impl Quit {
     /// Notes that `quit` has arrived, though it is not handled before the commands in front of it.
-    pub(super) fn arrives(&self) {
+    pub fn arrives(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 

@@ -1,7 +1,6 @@
-//! Searches the positions of open queries, several in parallel.
+//! Answers analysis queries: searches the positions of open ones, several in parallel.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
@@ -31,8 +30,9 @@ const MOST_LINES: usize = 256;
 const SEED: u64 = 1;
 
 /// Answers the queries of a queue.
-pub(super) struct Worker {
+pub struct Analyzer {
     queue: QueryQueue,
+    write: fn(&[String]) -> bool,
     predictor: Box<dyn Predictor>,
     parallel: usize,
     leaves: usize,
@@ -60,10 +60,18 @@ enum Input {
     Disconnected,
 }
 
-impl Worker {
-    /// A worker that searches this many positions in parallel, and evaluates this many leaves of each at once.
-    pub(super) fn new(queue: QueryQueue, predictor: Box<dyn Predictor>, (parallel, leaves): (usize, usize)) -> Worker {
-        Worker {
+impl Analyzer {
+    /// An analyzer that searches this many positions in parallel, and evaluates this many leaves of each at once.
+    ///
+    /// `write` sends whole lines to the client at once and is false if the client has disconnected.
+    pub fn new(
+        queue: QueryQueue,
+        predictor: Box<dyn Predictor>,
+        (parallel, leaves): (usize, usize),
+        write: fn(&[String]) -> bool,
+    ) -> Analyzer {
+        Analyzer {
+            write,
             queue,
             predictor,
             parallel,
@@ -76,7 +84,7 @@ impl Worker {
 
     /// Answers lines until the input has ended and, unless `quit_at_once`, every query is answered, or until the reader
     /// disconnects.
-    pub(super) fn work(&mut self, lines: &Receiver<Vec<u8>>, quit_at_once: bool) {
+    pub fn work(&mut self, lines: &Receiver<Vec<u8>>, quit_at_once: bool) {
         let mut input = Input::Open;
         loop {
             if input == Input::Open {
@@ -113,18 +121,18 @@ impl Worker {
     /// Takes one line; false if the reader has disconnected.
     fn take(&mut self, line: &[u8]) -> bool {
         if line.len() >= LONGEST_LINE {
-            return write(&[self.queue.reject_long_line(LONGEST_LINE)]);
+            return (self.write)(&[self.queue.reject_long_line(LONGEST_LINE)]);
         }
         let handled = self.queue.handle(line);
         if handled.clear_cache {
             self.cache.clear();
         }
-        write(&handled.replies)
+        (self.write)(&handled.replies)
     }
 
     /// Adds some visits to the first positions in line and answers finished ones; false if the reader has disconnected.
     fn search_slice(&mut self) -> bool {
-        if !write(&self.end_stopped()) {
+        if !(self.write)(&self.end_stopped()) {
             return false;
         }
         let numbers = self.queue.most_urgent(self.parallel);
@@ -144,7 +152,7 @@ impl Worker {
         if let Err(error) = run {
             let reason = format!("the position could not be evaluated: {error}");
             let lines = slice.iter().filter_map(|(number, _)| self.queue.fail(*number, &reason));
-            return write(&lines.collect::<Vec<_>>());
+            return (self.write)(&lines.collect::<Vec<_>>());
         }
         let now = Instant::now();
         let mut lines = Vec::new();
@@ -152,7 +160,7 @@ impl Worker {
             lines.extend(self.line_due(number, started, now));
         }
         lines.extend(self.end_largest());
-        write(&lines)
+        (self.write)(&lines)
     }
 
     /// The search of a job, started if needed.
@@ -280,14 +288,4 @@ fn analysis(job: &Job, search: &Search) -> PositionAnalysis {
         visited.for_each(|mv| mv.ownership = Some(after(mv.mv)));
     }
     analysis
-}
-
-/// Writes lines at once; false if the reader has disconnected.
-fn write(lines: &[String]) -> bool {
-    if lines.is_empty() {
-        return true;
-    }
-    let mut stdout = std::io::stdout().lock();
-    let text = lines.join("\n") + "\n";
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
 }

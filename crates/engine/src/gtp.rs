@@ -1,5 +1,10 @@
 //! The engine behind the GTP session: a search with or without a network, or a player that needs no predictor.
 
+mod play_options;
+mod quit;
+mod raw;
+mod sgf;
+
 use std::time::{Duration, Instant};
 
 use tengen_evaluator::{Answer, Player};
@@ -7,18 +12,17 @@ use tengen_gtp::{
     AnalyzeRequest, Engine, EngineError, Game, Genmove, LoadedGame, Pondered, PositionAnalysis, RawNetwork, Turn,
     Watcher,
 };
+use tengen_matches::TrainedOn;
 use tengen_rng::{self as rng, Rng};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size};
 use tengen_search::{
     GameSearch, PONDER_BYTES, PredictError, Predictor, Search, Stop, TREE_BYTES, finishing_move, playout_ownership,
 };
 
-use super::play_options::PlayOptions;
-use super::quit::Quit;
-use super::{raw, sgf};
 use crate::analysis::{analysis_of, random_ownership, root_moves};
-use crate::output;
-use tengen_matches::TrainedOn;
+
+pub use play_options::{DEFAULT_TEMPERATURE_PLIES, PlayOptions, Resign, Temperature, temperature};
+pub use quit::Quit;
 
 /// Visits per move if neither visits nor a time limit is set.
 const DEFAULT_VISITS: u32 = 100;
@@ -33,21 +37,42 @@ const STATUS_VISITS: u32 = 32;
 const STATUS_GAMES: u32 = 400;
 
 /// What chooses the moves.
-pub(super) enum MoveSource {
+pub enum MoveSource {
     /// A player that chooses its moves without a predictor, as in matches.
     Player(Box<dyn Player>),
     /// A search over a predictor.
     Network(Box<dyn Predictor>),
 }
 
+/// What an engine begins with.
+pub struct EngineSetup {
+    /// What chooses the moves.
+    pub source: MoveSource,
+    /// Leaves of the tree that the network evaluates in one call, at least 1.
+    pub leaves: usize,
+    /// What the network was trained on; the engine warns about other boards, rules, and komi.
+    pub training: TrainedOn,
+    /// The name reported to the controller.
+    pub name: String,
+    /// How the engine plays until the session changes it.
+    pub options: PlayOptions,
+    /// Seed of everything random in the engine.
+    pub seed: u64,
+    /// Ends a search in progress.
+    pub quit: Quit,
+    /// Tells the user something that the protocol has no place for.
+    pub say: fn(&str),
+}
+
 /// Chooses moves for a [`tengen_gtp::Session`].
-pub(super) struct TengenEngine {
+pub struct TengenEngine {
     source: MoveSource,
     name: String,
     options: PlayOptions,
     quit: Quit,
     seed: u64,
     rng: Rng,
+    say: fn(&str),
     game_search: GameSearch,
     training: TrainedOn,
     warnings: Vec<String>,
@@ -56,26 +81,20 @@ pub(super) struct TengenEngine {
 }
 
 impl TengenEngine {
-    /// An engine with this name and these play options, whose searches evaluate so many leaves at once.
-    pub(super) fn new(
-        (source, leaves): (MoveSource, usize),
-        training: TrainedOn,
-        name: String,
-        options: PlayOptions,
-        seed: u64,
-        quit: Quit,
-    ) -> TengenEngine {
+    /// An engine at the beginning of its first game.
+    pub fn new(setup: EngineSetup) -> TengenEngine {
         TengenEngine {
-            source,
-            training,
+            source: setup.source,
+            training: setup.training,
             warnings: Vec::new(),
             hopeless: [(0, 0); 2],
-            name,
-            game_search: GameSearch::new(leaves),
-            options,
-            quit,
-            seed,
-            rng: rng::stream(seed, &[]),
+            name: setup.name,
+            game_search: GameSearch::new(setup.leaves),
+            options: setup.options,
+            quit: setup.quit,
+            seed: setup.seed,
+            rng: rng::stream(setup.seed, &[]),
+            say: setup.say,
         }
     }
 
@@ -191,7 +210,7 @@ impl Engine for TengenEngine {
     fn set_conditions(&mut self, size: Size, rules: Rules, komi: Komi) {
         let warnings = self.training.warnings(size, rules, komi);
         for news in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
-            output::say(format!("warning: {news}"));
+            (self.say)(&format!("warning: {news}"));
         }
         self.warnings = warnings;
     }
@@ -318,7 +337,7 @@ impl Engine for TengenEngine {
     }
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
-        sgf::load(path, move_number).map_err(|error| EngineError::Failed(format!("{error:#}")))
+        sgf::load(path, move_number, self.say).map_err(|error| EngineError::Failed(format!("{error:#}")))
     }
 
     fn save_game(&mut self, game: &Game, result: &str, path: Option<&str>) -> Result<String, EngineError> {

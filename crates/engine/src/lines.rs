@@ -6,11 +6,11 @@ use anyhow::Context;
 use crossbeam_channel::{Receiver, bounded};
 
 /// Longer lines are cut here. No command or query comes close, and runaway input must not fill the memory.
-pub(crate) const LONGEST_LINE: usize = 1 << 20;
+pub const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads standard input on its own thread, so that the next line can interrupt a search. `note` sees every line when it
 /// arrives, before those in front of it are handled.
-pub(crate) fn read_lines(note: impl Fn(&[u8]) + Send + 'static) -> anyhow::Result<Receiver<Vec<u8>>> {
+pub fn read_lines(note: impl Fn(&[u8]) + Send + 'static) -> anyhow::Result<Receiver<Vec<u8>>> {
     let (sender, lines) = bounded(64);
     let read = move || {
         for line in Lines::new(std::io::stdin().lock()) {
