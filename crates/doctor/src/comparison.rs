@@ -26,6 +26,11 @@ impl Comparison {
         Comparison(tests)
     }
 
+    /// Whether nothing was compared.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The number of comparisons that failed.
     pub fn failed(&self) -> usize {
         self.0.iter().filter(|test| !test.passed).count()

@@ -73,6 +73,11 @@ impl Torch {
         Ok(Torch { info, path, measured })
     }
 
+    /// Whether libtorch can use a GPU.
+    pub fn has_gpu(&self) -> bool {
+        self.info.cuda_available
+    }
+
     /// Advice that follows from the measurements.
     pub fn advice(&self, gpu_is_right: bool) -> Vec<String> {
         let mut advice = Vec::new();

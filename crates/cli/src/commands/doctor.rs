@@ -61,6 +61,29 @@ fn tune(args: &Args, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What to do after reading the findings.
+fn next(torch: &Torch, comparison: &Comparison) -> String {
+    if comparison.failed() > 0 {
+        return "Next: do not train on this GPU. Report the lines above that failed, with the GPU and its driver."
+            .to_owned();
+    }
+    match torch.has_gpu() {
+        true if comparison.is_empty() => {
+            "Next: `tengen doctor --device cuda` checks the GPU against the CPU; then `tengen doctor --tune \
+             configs/9x9-gpu.toml` finds settings for it."
+        }
+        true => {
+            "Next: `tengen doctor --tune configs/9x9-gpu.toml` finds settings for this GPU; then `tengen run \
+             configs/9x9-gpu.toml`."
+        }
+        false => {
+            "Next: `tengen run configs/5x5.toml` trains a first network in three minutes; `tengen doctor --tune \
+             configs/9x9.toml` finds settings for a longer run on this machine."
+        }
+    }
+    .to_owned()
+}
+
 /// Inspects and measures the machine, or finds settings for a run.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(path) = &args.tune {
@@ -80,6 +103,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             orphan.store
         )
     }));
+    advice.push(next(&torch, &comparison));
     if args.json {
         output::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),

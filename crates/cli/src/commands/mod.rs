@@ -18,6 +18,8 @@ mod rules;
 mod run;
 #[cfg(feature = "torch")]
 mod selfplay;
+#[cfg(feature = "torch")]
+mod setup;
 mod shell;
 #[cfg(feature = "torch")]
 mod stage;
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     #[cfg(feature = "torch")]
     Doctor(doctor::Args),
+    #[cfg(feature = "torch")]
+    Setup(setup::Args),
     #[command(subcommand)]
     Bench(bench::Bench),
     Completions(shell::CompletionsArgs),
@@ -91,6 +95,8 @@ impl Command {
             Command::Verify(args) => verify::run(args),
             #[cfg(feature = "torch")]
             Command::Doctor(args) => doctor::run(args),
+            #[cfg(feature = "torch")]
+            Command::Setup(args) => setup::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Completions(args) => shell::completions(args),
             Command::Man(args) => shell::man(args),

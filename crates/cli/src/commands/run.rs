@@ -49,6 +49,7 @@ pub(crate) struct Args {
 
 /// Runs until the budget is spent or the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    refuse_ranks()?;
     let config = RunConfig::load(&args.config, &args.overrides)?;
     let location = args.store.unwrap_or_else(|| format!("data/runs/{}", config.name));
     let interrupt = Interrupt::listen("Stopping; games and a checkpoint are saved")?;
@@ -79,6 +80,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             interrupt.outcome()
         }
     }
+}
+
+/// Refuses to be one of several processes: each would be a run of its own, all with the same store.
+fn refuse_ranks() -> anyhow::Result<()> {
+    let Ok(Some(place)) = tengen_network::Place::from_environment() else {
+        return Ok(());
+    };
+    Err(crate::output::usage(format!(
+        "`tengen run` is a whole run in one process, but this one is number {} of {} that torchrun or srun started. \
+         Start `tengen train --follow` that way instead, with `tengen selfplay --follow` and `tengen gate --follow` \
+         beside it (docs/scaling.md), or start `tengen run` once",
+        place.meeting.rank + 1,
+        place.meeting.ranks
+    )))
 }
 
 /// Has the system send SIGTERM to this process when its parent ends, even by `kill -9`.

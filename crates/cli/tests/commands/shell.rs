@@ -38,3 +38,36 @@ fn every_command_has_a_manual_page() {
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("cannot write manual pages into /proc/nothing"));
 }
+
+/// Builds without libtorch or with stores in the cloud have other commands and texts.
+#[cfg(all(feature = "torch", not(feature = "cloud")))]
+#[test]
+fn the_pages_of_help_in_the_documentation_are_current() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let answer = tengen(&["man", "--markdown", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let kept = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/help");
+    let read = |folder: &std::path::Path| -> std::collections::BTreeMap<String, String> {
+        let files = std::fs::read_dir(folder).expect("docs/help").flatten();
+        files
+            .map(|file| {
+                let text = std::fs::read_to_string(file.path()).expect("UTF-8");
+                (file.file_name().to_string_lossy().into_owned(), text)
+            })
+            .collect()
+    };
+    let (new, kept) = (read(folder.path()), read(&kept));
+    assert!(new.len() > 40 && new["tengen-data-export.md"].contains("--format"));
+    for (file, text) in &new {
+        assert_eq!(
+            kept.get(file),
+            Some(text),
+            "{file} has changed: run `tengen man --markdown docs/help`"
+        );
+    }
+    assert_eq!(
+        new.len(),
+        kept.len(),
+        "docs/help has pages of commands that are gone: delete them"
+    );
+}

@@ -259,3 +259,19 @@ fn ranks_that_do_not_fit_together_are_refused_in_a_sentence() {
     let said = stderr_of(&lost.output().expect("starts"));
     assert!(said.contains("WORLD_SIZE is 2, but MASTER_ADDR is not set"), "{said}");
 }
+
+#[test]
+fn a_whole_run_refuses_to_be_a_rank() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let mut run = command("run", &store, &[]);
+    as_rank(&mut run, 1, 2, 29_500);
+    let output = run.output().expect("starts");
+    let said = stderr_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("number 2 of 2") && said.contains("tengen train --follow"),
+        "{said}"
+    );
+    assert!(!store.exists(), "nothing is founded");
+}
