@@ -222,7 +222,10 @@ impl LibtorchInfo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// The installed libtorch has no CUDA part.
-    #[error("this libtorch has no CUDA part ({0}): run `scripts/setup-libtorch.sh cuda`, or use `--device cpu`")]
+    #[error(
+        "this libtorch has no CUDA part ({0}): run `scripts/setup-libtorch.sh cuda` (in a release: `tengen setup \
+         cuda`), or use `--device cpu`"
+    )]
     NoCudaLibrary(String),
     /// The CUDA part is installed but finds no GPU.
     #[error(
