@@ -13,6 +13,7 @@ mod output;
 mod players;
 #[cfg(feature = "torch")]
 mod screen;
+mod teachers;
 
 use std::process::ExitCode;
 

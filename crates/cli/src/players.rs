@@ -112,7 +112,7 @@ impl PredictorLoader for Loader {
 }
 
 /// A model with its name and, if it is in a store, the run that trained it.
-fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<RunInfo>)> {
+pub(crate) fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<RunInfo>)> {
     match source {
         ModelSource::Path(path) => {
             let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
@@ -137,7 +137,7 @@ pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>)
 }
 
 /// Where a player's network is; `None` for players without one.
-fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
+pub(crate) fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
     match kind {
         PlayerKind::Model(path) => Some(ModelSource::Path(path.clone())),
         PlayerKind::Store { location, generation } => Some(ModelSource::Store {

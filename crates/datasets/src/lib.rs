@@ -15,7 +15,7 @@ pub use dataset::{
 };
 pub use import::{
     ImportReport, ImportRules, Importer, MAX_REJECTIONS, MissingTurns, Rejection, SgfSource, SourceError, find_sources,
-    read_source,
+    legal_games, read_source,
 };
 pub use labelled::{LabelledError, LabelledPositions, read_labelled};
 pub use store_stats::{StoreStats, shards_of, stats};

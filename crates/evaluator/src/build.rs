@@ -119,6 +119,20 @@ pub fn build_player_until(
     }
 }
 
+/// The search that a player's options ask for, with the settings of competitive play where they say nothing.
+pub fn search_config(options: &PlayerOptions, visits: u32, method: SearchMethod, noise: bool) -> SearchConfig {
+    let usual = SearchConfig::for_play(visits);
+    SearchConfig {
+        method: options.method.unwrap_or(method),
+        candidates: options.candidates.unwrap_or(usual.candidates),
+        noise: options.noise.unwrap_or(noise),
+        c_scale: options.c_scale.unwrap_or(usual.c_scale),
+        lcb: options.lcb.unwrap_or(usual.lcb),
+        margin_share: options.margin_share.unwrap_or(usual.margin_share),
+        ..usual
+    }
+}
+
 fn search_player(
     spec: &PlayerSpec,
     name: String,
@@ -132,16 +146,8 @@ fn search_player(
         Some(_) => (MOST_VISITS, SearchMethod::Puct),
         None => (USUAL_VISITS, SearchMethod::default()),
     };
-    let usual = SearchConfig::for_play(options.visits.unwrap_or(usual_visits));
-    let config = SearchConfig {
-        method: options.method.unwrap_or(usual_method),
-        candidates: options.candidates.unwrap_or(usual.candidates),
-        noise: options.noise.unwrap_or(usual_noise),
-        c_scale: options.c_scale.unwrap_or(usual.c_scale),
-        lcb: options.lcb.unwrap_or(usual.lcb),
-        margin_share: options.margin_share.unwrap_or(usual.margin_share),
-        ..usual
-    };
+    let visits = options.visits.unwrap_or(usual_visits);
+    let config = search_config(options, visits, usual_method, usual_noise);
     let refuse = |reason| PlayerError::Settings {
         player: spec.to_string(),
         reason,

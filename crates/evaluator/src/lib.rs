@@ -35,7 +35,7 @@ mod spec;
 mod sprt;
 
 pub use book::Book;
-pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player, build_player_until};
+pub use build::{LoadedModel, ModelSource, NoModels, PredictorLoader, build_player, build_player_until, search_config};
 pub use elo::{EloEstimate, elo_of_score, likelihood_of_superiority, score_of_elo};
 pub use finished_game::{FaultReport, FinishedGame, GameScore, GameSummary, Side};
 pub use gate::{AtLimit, Decision, GateConfig, GateReason, GateVerdict, OlderMatch};

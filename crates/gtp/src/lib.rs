@@ -1,4 +1,4 @@
-//! Both sides of the Go Text Protocol, version 2, and the engine side of KataGo's analysis protocol.
+//! Both sides of the Go Text Protocol, version 2, and of KataGo's analysis protocol.
 //!
 //! - **Engine side**: [`Session`] is a pure state machine. It takes one line of text, keeps the game, asks an
 //!   [`Engine`] only for what requires search, and returns the reply as text. It reads no streams and starts no
@@ -7,7 +7,7 @@
 //!   failure of the engine (crash, hang, invalid reply, early exit) is reported as a [`ControllerError`], and dropping
 //!   the controller kills the whole process group.
 //! - **Analysis**: [`json::QueryQueue`], also a pure state machine, takes the queries of KataGo's analysis protocol
-//!   (one JSON object per line) and writes the answers.
+//!   (one JSON object per line) and writes the answers; [`json::AnalysisClient`] asks another engine.
 //!
 //! The protocol is Gunnar Farnebäck's "Specification of the Go Text Protocol, version 2, draft 2" (2002), cited below
 //! as "GTP 2" with its section. Extensions follow KataGo's `GTP_Extensions.md`.

@@ -1,9 +1,9 @@
-//! The source of an imported game and the claims of its file.
+//! The source of an imported or labelled game, and the claims of its file.
 
 use crate::claimed_result::SgfResult;
 
-/// The file that a game was imported from and what it claims, limited to the first 4,096 bytes of each text. None of
-/// this was checked; checked facts are in the record itself.
+/// The file that a game was imported from, or the shard whose game was labelled, and what it claims, limited to the
+/// first 4,096 bytes of each text. None of this was checked; checked facts are in the record itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Name of the file; for an archive, including the name inside it.
@@ -26,6 +26,9 @@ pub struct Origin {
     pub date: Option<String>,
     /// The event where the game was played.
     pub event: Option<String>,
+    /// Who labelled the game's positions, and how: a JSON object with the teacher's name, hash, and settings. `None`
+    /// for other games.
+    pub teacher: Option<String>,
 }
 
 impl Origin {

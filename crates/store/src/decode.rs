@@ -373,6 +373,7 @@ fn decode_origin(columns: &Columns<'_>, row: usize) -> Result<Option<Box<Origin>
         white_rank: text("white_rank"),
         date: text("played_on"),
         event: text("event"),
+        teacher: text("teacher"),
     })))
 }
 

@@ -26,7 +26,7 @@ const ROW_GROUP_GAMES: usize = 256;
 /// Compression level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Encodes games, in order, as a Parquet file with the schema of version 1.1. The same games always give the same
+/// Encodes games, in order, as a Parquet file with the schema of version 1.2. The same games always give the same
 /// bytes.
 pub fn encode(games: &[GameRecord]) -> Vec<u8> {
     let schema = games_schema();
@@ -149,6 +149,7 @@ fn origin_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
         text(|origin| origin.white_rank.as_ref()),
         text(|origin| origin.date.as_ref()),
         text(|origin| origin.event.as_ref()),
+        text(|origin| origin.teacher.as_ref()),
     ]
 }
 

@@ -32,6 +32,7 @@
 //! | `claimed_result`, `claimed_komi`, `claimed_rules` | string or null | what the file claims, verbatim |
 //! | `claimed_handicap` | int32 or null | handicap stones according to the file |
 //! | `black_rank`, `white_rank`, `played_on`, `event` | string or null | ranks, date and event according to the file |
+//! | `teacher` | string or null | JSON object: who labelled the positions, and how; since version 1.2 |
 //! | `ownership` | list of int8 | one per point of the final position in row-major order: 1 Black, -1 White, 0 neither; empty without a score |
 
 use std::fmt;
@@ -57,7 +58,7 @@ pub struct FormatVersion {
 }
 
 /// The version this crate writes, for shards and for the store's layout.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 impl FormatVersion {
     /// Whether this crate reads files of that version.
@@ -89,7 +90,7 @@ impl FromStr for FormatVersion {
     }
 }
 
-/// The columns of version 1.1, in order; those not in [`LATER_COLUMNS`] exist since version 1.0.
+/// The columns of version 1.2, in order; those not in [`LATER_COLUMNS`] exist since version 1.0.
 pub(crate) fn games_schema() -> SchemaRef {
     let mut fields = scalar_fields();
     fields.extend(list_fields());
@@ -124,7 +125,7 @@ fn scalar_fields() -> Vec<Field> {
     ]
 }
 
-/// The columns that only imported games fill.
+/// The columns that only imported and labelled games fill.
 fn origin_fields() -> Vec<Field> {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let number = |name: &str| Field::new(name, DataType::Int32, true);
@@ -139,6 +140,7 @@ fn origin_fields() -> Vec<Field> {
         text("white_rank"),
         text("played_on"),
         text("event"),
+        text("teacher"),
     ]
 }
 
@@ -162,7 +164,7 @@ fn list_fields() -> Vec<Field> {
 }
 
 /// Columns that files of an earlier minor version lack; they read as null there.
-pub(crate) const LATER_COLUMNS: [&str; 12] = [
+pub(crate) const LATER_COLUMNS: [&str; 13] = [
     "handicap_kind",
     "first_to_move",
     "source_file",
@@ -175,6 +177,7 @@ pub(crate) const LATER_COLUMNS: [&str; 12] = [
     "white_rank",
     "played_on",
     "event",
+    "teacher",
 ];
 
 /// The field of a list item, never null.

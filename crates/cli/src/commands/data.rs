@@ -4,6 +4,7 @@ mod export;
 mod filters;
 mod head;
 mod import;
+mod label;
 mod merge;
 mod problems;
 mod prune;
@@ -26,6 +27,7 @@ pub(crate) enum Data {
     Solve(solve::Args),
     Problems(problems::Args),
     Import(import::Args),
+    Label(Box<label::Args>),
 }
 
 /// Runs the subcommand.
@@ -41,5 +43,6 @@ pub(crate) fn run(command: Data) -> anyhow::Result<()> {
         Data::Solve(args) => solve::run(args),
         Data::Problems(args) => problems::run(args),
         Data::Import(args) => import::run(args),
+        Data::Label(args) => label::run(*args),
     }
 }

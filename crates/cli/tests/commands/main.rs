@@ -12,6 +12,7 @@ mod engines;
 mod gtp;
 mod gtp_extras;
 mod gtp_finish;
+mod label;
 mod match_;
 #[cfg(feature = "torch")]
 mod models;

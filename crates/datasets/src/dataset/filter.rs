@@ -8,6 +8,8 @@ use tengen_records::GameRecord;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
+use super::choose::taken_plies;
+
 /// Conditions on games and positions. An empty list sets no condition; all conditions must hold.
 #[derive(Clone, Debug)]
 pub struct DatasetFilter {
@@ -90,6 +92,14 @@ impl DatasetFilter {
     /// Whether a game passes all conditions, including the fraction for whole games.
     pub fn takes(&self, game: &GameRecord) -> bool {
         self.takes_game(game) && self.draws(&game.game_id, None)
+    }
+
+    /// The plies of a game whose positions pass all conditions, in order; none if the game does not pass.
+    pub fn plies_of(&self, game: &GameRecord) -> Vec<usize> {
+        match self.takes_game(game) {
+            true => taken_plies(self, game).collect(),
+            false => Vec::new(),
+        }
     }
 
     /// Whether the fraction selects a game or a position of it.

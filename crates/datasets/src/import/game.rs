@@ -238,6 +238,7 @@ pub(super) fn origin_of(game: &SgfGame, file: &str, number: u32) -> Origin {
         white_rank: words(&game.white_rank),
         date: words(&game.date),
         event: words(&game.event),
+        teacher: None,
     }
 }
 

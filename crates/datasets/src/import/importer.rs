@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
+use tengen_records::GameRecord;
 use tengen_sgf::{SgfError, SgfGames, SgfText, no_game};
 use tengen_store::{Admission, Collection, Store, StoreError};
 
@@ -74,6 +75,24 @@ pub struct ImportReport {
     pub rejections: Vec<Rejection>,
     /// Rejected games beyond those listed.
     pub unlisted: u64,
+}
+
+/// The games of a file that are legal under the rules, in order, and the number of those that are not or cannot be
+/// read.
+pub fn legal_games(source: &SgfSource, how: &ImportRules) -> (Vec<GameRecord>, u64) {
+    let decoded = SgfText::decode(&source.bytes);
+    let (mut games, mut rejected) = (Vec::new(), 0);
+    for (game, number) in SgfGames::new(&decoded.text).zip(1..) {
+        let imported = game.map_err(Refusal::broken).and_then(|game| {
+            let origin = origin_of(&game, &source.name, number);
+            import_game(&game, origin, how)
+        });
+        match imported {
+            Ok(imported) => games.push(imported.record),
+            Err(_) => rejected += 1,
+        }
+    }
+    (games, rejected)
 }
 
 /// Imports external games and publishes those that are legal.

@@ -5,5 +5,5 @@ mod importer;
 mod sources;
 
 pub use game::{ImportRules, MissingTurns};
-pub use importer::{ImportReport, Importer, MAX_REJECTIONS, Rejection};
+pub use importer::{ImportReport, Importer, MAX_REJECTIONS, Rejection, legal_games};
 pub use sources::{SgfSource, SourceError, find_sources, read_source};

@@ -64,6 +64,7 @@ fn imported_games() -> [GameRecord; 2] {
         white_rank: text("五段"),
         date: text("1998-11-05"),
         event: text("Cup"),
+        teacher: None,
     };
     let empty = Origin {
         file: "a.sgf".to_owned(),
@@ -80,8 +81,24 @@ fn imported_games() -> [GameRecord; 2] {
     })
 }
 
+/// Version 1.2 added the teacher of labelled games.
+fn games_1_2() -> Vec<GameRecord> {
+    let mut games = games_1_1();
+    let mut labelled = random_game(Size::square(5).unwrap(), 40, 60);
+    labelled.kind = GameKind::Import;
+    labelled.origin = Some(Box::new(Origin {
+        file: "games/v1/kind=selfplay/gen=g000001/shard.parquet".to_owned(),
+        game: 3,
+        teacher: Some(r#"{"name":"g000012-0123456789ab","search":{"visits":200}}"#.to_owned()),
+        ..Origin::default()
+    }));
+    games.push(labelled);
+    games
+}
+
 /// SHA-256 of the files, to prevent accidental changes.
 const SHA256_1_0: &str = "46230d685b64046807c6ea6fa6523d73ddf757fab9c1c396bc1f38df46eb01f8";
+const SHA256_1_2: &str = "6c11c0b013ac3e397375fa0c378e3f285b87e6a8fd61cd9a84c9f100aec7699a";
 const SHA256_1_1: &str = "68844801568af2ac86a98310be43d7b74f32fc27baaf1f2fe46137d7f89dc555";
 
 fn check(version: &str, sha256: &str, expected: &[GameRecord]) {
@@ -105,9 +122,14 @@ fn version_1_1_is_readable() {
 }
 
 #[test]
+fn version_1_2_is_readable() {
+    check("1.2", SHA256_1_2, &games_1_2());
+}
+
+#[test]
 #[ignore = "writes the file of a new format version: cargo test -p tengen-store --test all golden -- --ignored"]
 fn write_golden_file() {
     let path = golden_file(&tengen_store::FORMAT.to_string());
     assert!(!path.exists(), "{} is released and never changes", path.display());
-    std::fs::write(path, encode(&games_1_1())).unwrap();
+    std::fs::write(path, encode(&games_1_2())).unwrap();
 }

@@ -60,11 +60,11 @@ fn other_files_are_rejected_with_the_reason() {
     let mut newer = bytes.clone();
     let key = b"tengen.format_version";
     let place = newer.windows(key.len()).rposition(|window| window == key).unwrap();
-    let digit = newer[place..].windows(3).position(|window| window == b"1.1").unwrap();
+    let digit = newer[place..].windows(3).position(|window| window == b"1.2").unwrap();
     newer[place + digit] = b'7';
     let error = decode(&newer).unwrap_err();
     assert!(
-        matches!(&error, ShardError::Version { found } if found == "7.1"),
+        matches!(&error, ShardError::Version { found } if found == "7.2"),
         "{error}"
     );
     assert!(error.to_string().contains("1.x"), "{error}");

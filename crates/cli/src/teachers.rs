@@ -1,0 +1,76 @@
+//! Turns the text after `--model` of `tengen data label` into a teacher.
+
+use std::sync::atomic::AtomicBool;
+
+use tengen_evaluator::{PlayerKind, PlayerSpec, SpecError};
+use tengen_label::{EngineTeacher, NetworkTeacher, PredictorFactory, Teacher, network_search};
+use tengen_search::UniformPredictor;
+
+use crate::device::DeviceArgs;
+use crate::output;
+use crate::players::{read_model, source_of};
+
+/// The start of a teacher that is another engine.
+const ENGINE: &str = "analysis:";
+
+/// The teacher with this name, which searches every position with so many visits. Setting `stop` ends the wait for an
+/// engine that starts.
+pub(crate) fn teacher(
+    text: &str,
+    visits: u32,
+    threads: Option<u32>,
+    device: &DeviceArgs,
+    stop: &AtomicBool,
+) -> anyhow::Result<Teacher> {
+    if let Some(command) = text.strip_prefix(ENGINE) {
+        return Ok(Teacher::Engine(EngineTeacher::start(command, visits, stop)?));
+    }
+    let spec: PlayerSpec = text
+        .parse()
+        .map_err(|error: SpecError| output::usage(error.to_string()))?;
+    let search = network_search(&spec.options, visits).map_err(output::usage)?;
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.map_or_else(cores, |threads| threads as usize);
+    if spec.kind == PlayerKind::Uniform {
+        return Ok(Teacher::Network(NetworkTeacher {
+            name: "uniform".to_owned(),
+            weights_sha256: None,
+            precision: "fp32".to_owned(),
+            search,
+            threads,
+            predictors: Box::new(|_| Ok(Box::new(UniformPredictor))),
+        }));
+    }
+    let source = source_of(&spec.kind).ok_or_else(|| {
+        output::usage(format!(
+            "{spec} cannot label positions; use a network, uniform, or {ENGINE}COMMAND"
+        ))
+    })?;
+    let (name, model, _) = read_model(&source)?;
+    Ok(Teacher::Network(NetworkTeacher {
+        weights_sha256: Some(model.info.weights_sha256.clone()),
+        precision: device.dtype_name()?,
+        search,
+        threads,
+        predictors: factory(&name, &model, *device)?,
+        name,
+    }))
+}
+
+#[cfg(feature = "torch")]
+fn factory(name: &str, model: &tengen_model::Model, device: DeviceArgs) -> anyhow::Result<PredictorFactory> {
+    device.announce()?;
+    let devices = tengen_network::DeviceChoice::all_of(device.devices());
+    let options = device.predictor_options()?;
+    Ok(Box::new(tengen_network::on_devices(
+        name,
+        &model.weights,
+        options,
+        &devices,
+    )?))
+}
+
+#[cfg(not(feature = "torch"))]
+fn factory(_: &str, _: &tengen_model::Model, _: DeviceArgs) -> anyhow::Result<PredictorFactory> {
+    anyhow::bail!("this tengen was built without libtorch and cannot run a network; rebuild with the feature torch")
+}

@@ -1,0 +1,161 @@
+//! Runs `tengen data label`: killed while it works, with another engine as the teacher, and with what it refuses.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tengen_records::GameRecord;
+use tengen_store::{Collection, Create, GamesOf, Store};
+
+use crate::common::{command, finished_game, tengen, wait_until};
+
+/// A store with so many finished games on 3x3, five positions each.
+fn store(folder: &Path, games: usize) -> String {
+    let location = folder.join("store").to_str().unwrap().to_owned();
+    let store = Store::open(&location, Create::Always).unwrap();
+    let game = |number: usize| {
+        let third = ["A1", "B1", "C3"][number % 3];
+        finished_game(number, 3, 7, &["B2", "pass", third, "pass", "pass"])
+    };
+    let games: Vec<GameRecord> = (0..games).map(game).collect();
+    store
+        .games()
+        .publish_games(&Collection::SelfPlay { generation: 1 }, "test", 0, &games)
+        .unwrap();
+    location
+}
+
+/// The arguments of a labelling into a folder.
+fn words<'a>(source: &'a str, model: &'a str, visits: &'a str, into: &'a str) -> Vec<&'a str> {
+    let mut words = vec![
+        "data", "label", source, "--model", model, "--visits", visits, "--into", into,
+    ];
+    words.extend(["--shard-positions", "20", "--threads", "2", "--json"]);
+    words
+}
+
+/// The labelled games of a store.
+fn labelled(location: &str) -> Vec<GameRecord> {
+    let store = Store::open(location, Create::Never).unwrap();
+    let shards = store.games().list_shards(&GamesOf::Imported).unwrap();
+    shards
+        .iter()
+        .flat_map(|shard| store.games().read(shard).unwrap())
+        .collect()
+}
+
+/// The bytes of the shards that count, by their number.
+fn bytes(location: &str) -> BTreeMap<u64, Vec<u8>> {
+    let store = Store::open(location, Create::Never).unwrap();
+    let shards = store.games().list_shards(&GamesOf::Imported).unwrap();
+    let read = |path: &str| std::fs::read(Path::new(location).join(path)).unwrap();
+    let bytes: BTreeMap<_, _> = shards
+        .iter()
+        .map(|shard| (shard.name.sequence, read(&shard.path)))
+        .collect();
+    assert_eq!(bytes.len(), shards.len(), "every chunk has one shard");
+    bytes
+}
+
+#[test]
+fn killed_labelling_continues_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = store(folder.path(), 48);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (whole, killed) = (path("whole"), path("killed"));
+    let done = tengen(&words(&source, "uniform", "4000", &whole)).json();
+    assert_eq!((&done["positions"], &done["complete"]), (&240.into(), &true.into()));
+    let shards = Path::new(&killed).join("games/v1/kind=import/import=labels");
+    let count = || std::fs::read_dir(&shards).map_or(0, Iterator::count);
+    let mut kills = 0;
+    for _ in 0..3 {
+        let before = count();
+        let mut child = command(&words(&source, "uniform", "4000", &killed))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        wait_until("a new shard, or the end", || {
+            count() > before || child.try_wait().unwrap().is_some()
+        });
+        std::thread::sleep(Duration::from_millis(5 * kills));
+        kills += u64::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(kills > 0, "at least one start was killed while it worked");
+    let rest = tengen(&words(&source, "uniform", "4000", &killed)).json();
+    let before = rest["already_labelled"].as_u64().unwrap();
+    assert_eq!((before + rest["games"].as_u64().unwrap(), before > 0), (48, true));
+    assert!(bytes(&killed) == bytes(&whole), "the same shards, byte for byte");
+    let verified = tengen(&["data", "verify", &killed]);
+    assert_eq!(verified.code, 0, "{}", verified.stderr);
+}
+
+#[test]
+fn another_engine_is_a_teacher() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = store(folder.path(), 3);
+    let into = folder.path().join("into").display().to_string();
+    let model = format!("analysis:{} analyze --model uniform", env!("CARGO_BIN_EXE_tengen"));
+    let done = tengen(&words(&source, &model, "50", &into)).json();
+    assert_eq!(done["positions"], 15);
+    assert_eq!(done["teacher"]["models"], serde_json::json!(["uniform"]));
+    for game in labelled(&into) {
+        for ply in &game.plies {
+            assert_eq!(ply.root_visits, 50);
+            let sum: f32 = ply.policy.iter().map(|entry| entry.1).sum();
+            assert_eq!(sum, 1.0);
+        }
+        // After Black's play in the center and White's pass, Black wins with any move.
+        assert!(game.plies[2].root_value > 0.9 && game.plies[2].root_margin > 3.0);
+        assert!(game.plies[3].root_value < 0.0 && game.plies[3].root_margin < 0.0);
+    }
+    let gone = tengen(&words(&source, "analysis:/no/such/engine", "5", &into));
+    gone.refuses(1, "no such program");
+    let deaf = tengen(&words(&source, "analysis:false", "5", &into));
+    deaf.refuses(1, "exited with code 1");
+    let wrong = tengen(&words(&source, "analysis:echo hello", "5", &into));
+    wrong.refuses(1, "invalid answer");
+}
+
+#[test]
+fn sgf_files_are_labelled_directly_and_mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("into").display().to_string();
+    let file = folder.path().join("games.sgf").display().to_string();
+    std::fs::write(
+        &file,
+        "(;GM[1]FF[4]SZ[5]KM[2.5];B[cc];W[bb];B[];W[])(;SZ[5];B[aa];W[aa])",
+    )
+    .unwrap();
+    let mut words = words(&file, "uniform", "8", &into);
+    words.extend(["--every", "2"]);
+    let done = tengen(&words).json();
+    assert_eq!((&done["positions"], &done["rejected"]), (&2.into(), &1.into()));
+    let game = &labelled(&into)[0];
+    let visits: Vec<u16> = game.plies.iter().map(|ply| ply.root_visits).collect();
+    assert_eq!((visits, game.komi.points()), (vec![8, 0, 8, 0], 2.5));
+    let model = |model: &str| {
+        tengen(&[
+            "data", "label", &file, "--model", model, "--visits", "2", "--into", &into,
+        ])
+    };
+    model("uniform,time=2").refuses(2, "method");
+    model("random").refuses(2, "cannot label");
+    model("store:/no/such/store").refuses(1, "/no/such/store");
+    let missing = tengen(&[
+        "data",
+        "label",
+        "/no/such.sgf",
+        "--model",
+        "uniform",
+        "--visits",
+        "2",
+        "--into",
+        &into,
+    ]);
+    missing.refuses(1, "/no/such.sgf");
+}

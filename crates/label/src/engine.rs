@@ -1,0 +1,193 @@
+//! Another engine as the teacher, over KataGo's analysis protocol, with many positions open at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use tengen_gtp::json::{ANALYSIS_ENGINE, AnalysisClient};
+use tengen_gtp::{CommandLine, ControllerError};
+
+use crate::chunk::Task;
+use crate::error::LabelError;
+use crate::query::{label, query};
+use crate::teacher::{Desk, Report};
+
+/// Queries that are open at once. The engine decides how many of them it searches at a time.
+const OPEN_QUERIES: usize = 128;
+
+/// How long an engine may take to load its network and to name itself.
+const STARTUP: Duration = Duration::from_secs(600);
+
+/// How long to wait for an answer before looking whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long to wait for an answer while there are queries to send.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// An engine that speaks KataGo's analysis protocol.
+pub struct EngineTeacher {
+    command: CommandLine,
+    visits: u32,
+    version: Value,
+    models: Value,
+    /// The running engine, until a thread takes it.
+    client: Mutex<Option<AnalysisClient>>,
+}
+
+impl EngineTeacher {
+    /// Starts the engine and asks for its version and models. Setting `stop` ends the wait.
+    ///
+    /// # Errors
+    /// [`LabelError::CommandLine`] and [`LabelError::Engine`].
+    pub fn start(command: &str, visits: u32, stop: &AtomicBool) -> Result<EngineTeacher, LabelError> {
+        let command: CommandLine = command.parse()?;
+        let mut client = AnalysisClient::start(&command)?;
+        let version = ask(&mut client, "query_version", stop)?;
+        let models = ask(&mut client, "query_models", stop)?;
+        Ok(EngineTeacher {
+            command,
+            visits,
+            version: version["version"].clone(),
+            models: model_names(&models),
+            client: Mutex::new(Some(client)),
+        })
+    }
+
+    pub(crate) fn identity(&self) -> Value {
+        json!({
+            "engine": self.command.to_string(),
+            "version": self.version,
+            "models": self.models,
+            "visits": self.visits,
+        })
+    }
+
+    /// Labels positions until there are no more, or it is stopped.
+    pub(crate) fn work(&self, desk: &Desk<'_>) -> Result<(), LabelError> {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let client = match client {
+            Some(client) => client,
+            None => AnalysisClient::start(&self.command)?,
+        };
+        let _ = desk.reports.send(Report::Capacity(OPEN_QUERIES));
+        Exchange {
+            client,
+            visits: self.visits,
+            open: HashMap::new(),
+            next_id: 0,
+        }
+        .run(desk)
+    }
+}
+
+/// The names of the models in an answer to `query_models`; null for engines that do not know the query.
+fn model_names(answer: &Value) -> Value {
+    let Some(models) = answer["models"].as_array() else {
+        return Value::Null;
+    };
+    models.iter().map(|model| model["name"].clone()).collect()
+}
+
+/// The answer to an action of the protocol.
+fn ask(client: &mut AnalysisClient, action: &str, stop: &AtomicBool) -> Result<Value, LabelError> {
+    let deadline = Instant::now() + STARTUP;
+    let mut sent = false;
+    while Instant::now() < deadline {
+        if stop.load(Ordering::Relaxed) {
+            let during = action.to_owned();
+            return Err(ControllerError::Stopped { during }.into());
+        }
+        if !sent {
+            sent = client.try_send(&json!({"id": action, "action": action}))?;
+        }
+        match client.receive(LOOK)? {
+            Some(answer) if answer["id"] == action => return Ok(answer),
+            _ => {}
+        }
+    }
+    Err(ControllerError::TimedOut {
+        during: format!("{ANALYSIS_ENGINE} {action}"),
+        after: STARTUP,
+        stderr: String::new(),
+    }
+    .into())
+}
+
+/// The conversation with a running engine.
+struct Exchange {
+    client: AnalysisClient,
+    visits: u32,
+    /// Positions whose answer is still to come, by the id of the query.
+    open: HashMap<String, Task>,
+    next_id: u64,
+}
+
+impl Exchange {
+    fn run(mut self, desk: &Desk<'_>) -> Result<(), LabelError> {
+        // A query that the engine has not taken yet, with its position.
+        let mut waiting: Option<(Value, Task)> = None;
+        while !desk.is_stopped() {
+            if waiting.is_none() && self.open.len() < OPEN_QUERIES {
+                let task = match self.open.is_empty() {
+                    true => desk.tasks.recv().ok(),
+                    false => desk.tasks.try_recv().ok(),
+                };
+                if task.is_none() && self.open.is_empty() {
+                    return Ok(());
+                }
+                waiting = task
+                    .map(|task| Ok::<_, LabelError>((self.query(&task)?, task)))
+                    .transpose()?;
+            }
+            let mut sent = false;
+            if let Some((query, task)) = waiting.take() {
+                sent = self.client.try_send(&query)?;
+                match (sent, query["id"].as_str()) {
+                    (true, Some(id)) => drop(self.open.insert(id.to_owned(), task)),
+                    _ => waiting = Some((query, task)),
+                }
+            }
+            let patience = match (sent, waiting.is_some()) {
+                (true, _) => Duration::ZERO,
+                (false, true) => GLANCE,
+                (false, false) => LOOK,
+            };
+            if let Some(answer) = self.client.receive(patience)? {
+                self.take(&answer, desk)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, task: &Task) -> Result<Value, LabelError> {
+        self.next_id += 1;
+        query(task, self.next_id, self.visits)
+    }
+
+    /// Takes an answer. Warnings and reports during the search are no labels.
+    fn take(&mut self, answer: &Value, desk: &Desk<'_>) -> Result<(), LabelError> {
+        let id = answer["id"].as_str().unwrap_or_default();
+        if answer["isDuringSearch"] == true || answer.get("warning").is_some() {
+            return Ok(());
+        }
+        let Some(task) = self.open.remove(id) else {
+            return match answer["error"].as_str() {
+                Some(message) => Err(ControllerError::Refused {
+                    command: ANALYSIS_ENGINE.to_owned(),
+                    message: message.to_owned(),
+                }
+                .into()),
+                None => Ok(()),
+            };
+        };
+        let label = label(&task, answer)?;
+        desk.counts
+            .evaluations
+            .fetch_add(u64::from(label.visits) + 1, Ordering::Relaxed);
+        desk.deliver(&task, label);
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! Searches the positions of any games with a teacher and publishes the games with what the teacher says.
+//!
+//! [`SourceGames`] reads games from stores and SGF files, a [`Teacher`] (a network behind the search, or another engine
+//! that speaks KataGo's analysis protocol) judges their positions, many at a time, and [`label`] puts both together and
+//! publishes the games as ordinary imported games: a labelled ply has a policy target, a value, and a margin, and
+//! [`Origin::teacher`](tengen_records::Origin::teacher) says who said so. The moves and the counted result stay as they
+//! were.
+//!
+//! Labels of a network depend on nothing but the position, the network, and the settings, and shards hold the same
+//! games in the same order however often the work is interrupted, so that their bytes are always the same.
+//!
+//! Deliberately absent: any network library, training, printing.
+
+mod chunk;
+mod engine;
+mod error;
+mod labelling;
+mod query;
+mod settings;
+mod sources;
+mod teacher;
+mod worker;
+
+pub use engine::EngineTeacher;
+pub use error::LabelError;
+pub use labelling::{LabelProgress, LabelReport, label};
+pub use settings::{PositionChoice, network_search};
+pub use sources::SourceGames;
+pub use teacher::{NetworkTeacher, PredictorFactory, Teacher};
