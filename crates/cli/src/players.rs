@@ -1,20 +1,20 @@
 //! Turns the text after `--model` or of a PLAYER into a player or a predictor.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+#[cfg(not(feature = "torch"))]
+use anyhow::bail;
 
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
-use tengen_model::{Model, ModelId};
+use tengen_model::Model;
 use tengen_rules::Rules;
 use tengen_search::{Predictor, UniformPredictor};
-use tengen_store::{Create, RunInfo, Store};
 
 use crate::device::DeviceArgs;
 use crate::output;
-use tengen_matches::TrainedOn;
+use tengen_matches::{TrainedOn, read_model, source_of};
 
 /// Loads networks onto one device.
 #[derive(Clone, Copy, Debug)]
@@ -111,21 +111,6 @@ impl PredictorLoader for Loader {
     }
 }
 
-/// A model with its name and, if it is in a store, the run that trained it.
-pub(crate) fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<RunInfo>)> {
-    match source {
-        ModelSource::Path(path) => {
-            let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
-            Ok((name_of(Path::new(path)), model, None))
-        }
-        ModelSource::Store { location, generation } => {
-            let store = Store::open(location, Create::Never)?;
-            let id = find_model(&store, *generation)?;
-            Ok((id.to_string(), store.models().load(&id)?, store.run_info()?))
-        }
-    }
-}
-
 /// What the first of these players that is a network was trained on; nothing if none is a network.
 pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>) -> anyhow::Result<TrainedOn> {
     let source = players.into_iter().find_map(|player| source_of(&player.kind));
@@ -136,55 +121,10 @@ pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>)
     Ok(TrainedOn::of(&name, &model.info, run.as_ref()))
 }
 
-/// Where a player's network is; `None` for players without one.
-pub(crate) fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
-    match kind {
-        PlayerKind::Model(path) => Some(ModelSource::Path(path.clone())),
-        PlayerKind::Store { location, generation } => Some(ModelSource::Store {
-            location: location.clone(),
-            generation: *generation,
-        }),
-        PlayerKind::Random | PlayerKind::Mcts | PlayerKind::Uniform | PlayerKind::Gtp(_) => None,
-    }
-}
-
-/// The id of the champion, or of the model of this generation.
-fn find_model(store: &Store, generation: Option<u32>) -> anyhow::Result<ModelId> {
-    let location = store.location();
-    let Some(generation) = generation else {
-        return match store.models().champion()? {
-            Some((_, promotion)) => Ok(promotion.model_id),
-            None => bail!("the store at {location} has no champion yet; continue the run, or name a generation"),
-        };
-    };
-    let models = store.models().list()?;
-    match models.iter().rev().find(|model| model.generation() == generation) {
-        Some(model) => Ok(model.clone()),
-        None => {
-            let last = models.last().map_or("it has no models".to_owned(), |model| {
-                format!("its last model is {model}")
-            });
-            bail!("the store at {location} has no model of generation {generation}; {last}")
-        }
-    }
-}
-
-/// The name of the model at a path: the folder's name, or the file's name without its extension.
-fn name_of(path: &Path) -> String {
-    let name = if path.is_dir() {
-        path.file_name()
-    } else {
-        path.file_stem()
-    };
-    name.map_or_else(
-        || path.display().to_string(),
-        |name| name.to_string_lossy().into_owned(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tengen_store::{Create, Store};
 
     #[test]
     fn players_without_a_network_need_no_files() {

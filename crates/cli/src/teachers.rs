@@ -8,7 +8,7 @@ use tengen_search::UniformPredictor;
 
 use crate::device::DeviceArgs;
 use crate::output;
-use crate::players::{read_model, source_of};
+use tengen_matches::{read_model, source_of};
 
 /// The start of a teacher that is another engine.
 const ENGINE: &str = "analysis:";

@@ -30,8 +30,11 @@ pub struct Sample {
     /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent,
     /// 0 neither.
     pub ownership: Array2<i8>,
-    /// 1 if the game was scored; 0 if not, in which case value, margin and ownership are not trained on.
+    /// 1 if margin and ownership are known from a score; 0 if not, in which case they are not trained on.
     pub result_weight: f32,
+    /// 1 if the value target and the short-term values are known; 0 if not, in which case they are not trained on.
+    /// Games of self-play are scored or not; of other games, the winner may be known without a score.
+    pub value_weight: f32,
     /// Weight of the sample in the loss. Drawing already accounts for the record's weights, so this is 1.
     pub weight: f32,
 }

@@ -28,8 +28,10 @@ pub struct TrainingBatch {
     pub short_term: Array2<f32>,
     /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board.
     pub ownership: Array3<f32>,
-    /// 1 if value, margin and ownership are known from a score, else 0, `[B]`.
+    /// 1 if margin and ownership are known from a score, else 0, `[B]`.
     pub result_weight: Array1<f32>,
+    /// 1 if the targets for win, tie, loss and the values over the next plies are known, else 0, `[B]`.
+    pub value_weight: Array1<f32>,
     /// Weight of each sample in the loss, `[B]`.
     pub weight: Array1<f32>,
 }
@@ -69,6 +71,7 @@ impl TrainingBatch {
                 .into(),
             ownership: Array3::zeros((count, height, width)),
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
+            value_weight: samples.iter().map(|sample| sample.value_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
         };
         let policies = batch.policy.outer_iter_mut().zip(batch.reply.outer_iter_mut());

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use serde::Serialize;
 
 use tengen_report::metrics::{Event, Measured, Metrics, Selfplay, Train};
 use tengen_report::notices::{TRAINER, TrainerSays};
+use tengen_report::{counted, thousands};
 use tengen_run::{Clock, Failures, Ledger, Opened, Ranks, Training, Warnings};
-use tengen_store::{Operations, RunLock, StoreError};
+use tengen_store::{Create, GamesOf, Operations, RunLock, Store, StoreError};
 use tengen_trainer::{Losses, Word};
 
 use crate::author;
@@ -109,10 +111,7 @@ fn train(
     }
     let costs = Costs::start(run, before)?;
     if training.positions() == 0 && !goal.follow {
-        bail!(
-            "{} has no self-play games yet; play some with `tengen selfplay`",
-            run.store.location()
-        );
+        bail!("{}", no_games(run.store.location()));
     }
     let (first, began) = (training.steps(), Instant::now());
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
@@ -193,7 +192,75 @@ fn train(
     })
 }
 
+/// Refuses to train on the games of a store that has none, before anything is written there.
+///
+/// # Errors
+/// If the store has no self-play games, or cannot be read. A location without a store is refused only if `is_new` says
+/// that a run would be started there.
+pub fn check_games(location: &str, is_new: bool) -> anyhow::Result<()> {
+    let store = match Store::open(location, Create::Never) {
+        Err(StoreError::Missing { .. } | StoreError::NotAStore { .. }) if is_new => bail!("{}", no_games(location)),
+        Err(StoreError::Missing { .. } | StoreError::NotAStore { .. }) => return Ok(()),
+        store => store?,
+    };
+    match store.games().list(&GamesOf::SelfPlay)?.published().positions {
+        0 if is_new || store.run_info()?.is_some() => bail!("{}", no_games(location)),
+        _ => Ok(()),
+    }
+}
+
+fn no_games(location: &str) -> String {
+    format!("{location} has no self-play games yet; play some with `tengen selfplay`")
+}
+
+/// What training has done, for programs.
+#[derive(Clone, Debug, Serialize)]
+pub struct LearnedSummary {
+    steps: u64,
+    steps_made: u64,
+    samples_per_second: f64,
+    total_loss: Option<f64>,
+    policy_loss: Option<f64>,
+    value_loss: Option<f64>,
+    margin_loss: Option<f64>,
+    ownership_loss: Option<f64>,
+    model: Option<String>,
+    /// Whether the run's budget is spent; only a trainer of workers heeds it.
+    finished: bool,
+}
+
 impl Learned {
+    /// What was done, to be written as JSON.
+    pub fn summary(&self) -> LearnedSummary {
+        let losses = self.losses;
+        LearnedSummary {
+            steps: self.steps,
+            steps_made: self.made,
+            samples_per_second: self.samples_per_second,
+            total_loss: losses.map(|losses| losses.total),
+            policy_loss: losses.map(|losses| losses.policy),
+            value_loss: losses.map(|losses| losses.value),
+            margin_loss: losses.map(|losses| losses.margin),
+            ownership_loss: losses.map(|losses| losses.ownership),
+            model: self.model.clone(),
+            finished: self.finished,
+        }
+    }
+
+    /// What was done, for people.
+    pub fn in_words(&self) -> String {
+        let loss = self
+            .losses
+            .map_or("no steps".to_owned(), |losses| format!("loss {:.3}", losses.total));
+        let model = self.model.as_deref().unwrap_or("none");
+        format!(
+            "{} trained, {} in total, {loss}, {} samples/s; new model: {model}",
+            counted(self.made, "step"),
+            thousands(self.steps),
+            thousands(self.samples_per_second as u64)
+        )
+    }
+
     /// What a process has learned that was stopped while it stood by.
     fn nothing() -> Learned {
         Learned {

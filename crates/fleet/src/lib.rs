@@ -25,5 +25,5 @@ mod worker;
 mod workers;
 
 pub use gate::{Decided, decide};
-pub use learn::{Goal, Learned, learn};
+pub use learn::{Goal, Learned, LearnedSummary, check_games, learn};
 pub use worker::{End, Played, Quota, Scene, play};

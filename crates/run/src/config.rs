@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tengen_evaluator::GateConfig;
 use tengen_model::NetworkConfig;
 use tengen_rules::{Rules, SettingError, Size, check_setting};
-use tengen_samples::{SampleConfig, WindowConfig};
+use tengen_samples::{SampleConfig, TrainConfig, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::{Schedule, TrainerConfig};
 
@@ -64,6 +64,9 @@ pub struct RunConfig {
     /// The limits at which the run ends.
     #[serde(default)]
     pub budget: BudgetConfig,
+    /// Training on games of any origin with `tengen train FILE`, and before a run that begins with another model.
+    #[serde(default)]
+    pub train: TrainConfig,
 }
 
 fn one() -> u64 {
@@ -161,7 +164,10 @@ impl RunConfig {
         self.loop_config.check_grow(&self.network)?;
         self.gate.validate()?;
         self.budget.validate()?;
-        if self.training.schedule == Schedule::Budget && !self.budget.is_limited() {
+        self.train.validate()?;
+        // Training on the games of `train.from` ends by itself.
+        let ends = self.budget.is_limited() || !self.train.from.is_empty();
+        if self.training.schedule == Schedule::Budget && !ends {
             let message = "training.schedule is budget, but no limit in [budget] is set: set one, or use cosine";
             return Err(Fault::new("training.schedule", message.to_owned()));
         }

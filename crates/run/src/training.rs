@@ -76,7 +76,11 @@ impl Training {
             Some((step, files)) => restore(config, device, files)
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
             None => {
-                let trainer = Trainer::new(&config.network, config.training.clone(), device, config.seed)?;
+                let weights = match store.models().list()?.into_iter().next() {
+                    Some(first) => run.weights(&first)?,
+                    None => Weights::random(&config.network, config.seed)?,
+                };
+                let trainer = Trainer::from_weights(&weights, config.training.clone(), device)?;
                 (trainer, Ledger::default())
             }
         };

@@ -8,6 +8,7 @@ use tengen_store::{ShardInfo, ShardReadError, Store};
 use crate::draws::Draws;
 use crate::game_cache::{Block, GameCache};
 use crate::held_out::is_held_out;
+use crate::lesson::{Census, Lesson, Teaching};
 use crate::samples::SampleError;
 use crate::stored_game::{Parts, StoredGame};
 
@@ -23,6 +24,8 @@ pub(crate) struct LoadedShard {
     pub(crate) held_out: Vec<StoredGame>,
     /// Positions of all games.
     pub(crate) positions: u64,
+    /// What became of its games; empty for a run's own games.
+    pub(crate) census: Census,
     pub(crate) block: Block,
 }
 
@@ -98,6 +101,8 @@ pub(crate) struct Unpacker {
     pub(crate) parts: Parts,
     /// Share of the games that are never trained on.
     pub(crate) held_out_share: f64,
+    /// What games teach; `None` for those of a run's self-play.
+    pub(crate) teaching: Option<Teaching>,
 }
 
 impl Unpacker {
@@ -123,21 +128,26 @@ impl Unpacker {
         })
     }
 
-    /// Unpacks the games of a shard, leaving out those without a result.
+    /// Unpacks the games of a shard, leaving out those that nothing is learned from.
     pub(crate) fn unpack(&self, key: &str, records: &[GameRecord], on: UnpackOn) -> Result<LoadedShard, SampleError> {
         let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut census = Census::default();
         for part in records.chunks(UNPACKED_AT_ONCE) {
             let unpack = |record: &GameRecord| {
                 let mut bytes = Vec::new();
-                let game = StoredGame::unpack(record, self.parts, &mut bytes)?;
+                let (game, census) = self.unpack_one(record, &mut bytes)?;
                 let is_held_out = is_held_out(&record.game_id, self.held_out_share);
-                Ok(game.map(|game| (game, is_held_out, bytes)))
+                Ok((census, game.map(|game| (game, is_held_out, bytes))))
             };
             let unpacked: Result<Vec<_>, RecordError> = match on {
                 UnpackOn::Caller => part.iter().map(unpack).collect(),
                 UnpackOn::Pool => part.par_iter().map(unpack).collect(),
             };
-            for (game, is_held_out, its_bytes) in unpacked?.into_iter().flatten() {
+            for (counts, unpacked) in unpacked? {
+                census = census.plus(counts);
+                let Some((game, is_held_out, its_bytes)) = unpacked else {
+                    continue;
+                };
                 let list = if is_held_out { &mut held_out } else { &mut games };
                 list.push(game.moved(bytes.len()));
                 bytes.extend_from_slice(&its_bytes);
@@ -148,7 +158,34 @@ impl Unpacker {
             positions: games.iter().chain(&held_out).map(|game| game.plies() as u64).sum(),
             games,
             held_out,
+            census,
             block: self.cache.keep(bytes)?,
         })
+    }
+
+    /// Unpacks a game if something is learned from it.
+    fn unpack_one(
+        &self,
+        record: &GameRecord,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(Option<StoredGame>, Census), RecordError> {
+        let Some(teaching) = &self.teaching else {
+            let lesson = Lesson::of_run(record);
+            let game = lesson.map(|lesson| StoredGame::unpack(&lesson, self.parts, bytes));
+            return Ok((game.transpose()?.flatten(), Census::default()));
+        };
+        let lesson = match Lesson::taught(record, teaching) {
+            Ok(lesson) => lesson,
+            Err(census) => return Ok((None, census)),
+        };
+        let game = StoredGame::unpack(&lesson, self.parts, bytes)?;
+        let census = match game {
+            Some(_) => lesson.census(),
+            None => Census {
+                empty: 1,
+                ..Census::default()
+            },
+        };
+        Ok((game, census))
     }
 }

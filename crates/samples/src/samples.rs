@@ -14,6 +14,7 @@ use tengen_store::{ShardInfo, Store, StoreError};
 
 use crate::draws::Draws;
 use crate::game_cache::{CacheError, GameCache};
+use crate::lesson::{Census, Teaching};
 use crate::loaded_shard::{Found, LoadedShard, ReadShard, UnpackOn, Unpacker};
 use crate::loader::Loader;
 use crate::sample_config::{SampleConfig, SymmetryMode};
@@ -106,6 +107,7 @@ impl SampleSource {
                     replies: false,
                 },
                 held_out_share: 0.0,
+                teaching: None,
             },
             config,
             shards: VecDeque::new(),
@@ -145,8 +147,24 @@ impl SampleSource {
         self
     }
 
-    /// Adds the games of a shard as the newest ones, leaving out games without a result. A known key is ignored. The
-    /// oldest shards are dropped when a limit is reached.
+    /// Teaches games in this way, wherever they come from; at first, games are taken as a run's own self-play.
+    ///
+    /// # Panics
+    /// If the source already has games.
+    pub fn teaching(mut self, teaching: Teaching) -> SampleSource {
+        assert!(self.shards.is_empty(), "what games teach is chosen before any is added");
+        self.unpacker.teaching = Some(teaching);
+        self
+    }
+
+    /// What became of the games added, if the source is [`teaching`](SampleSource::teaching).
+    pub fn census(&self) -> Census {
+        let all = self.shards.iter().map(|shard| shard.census);
+        all.fold(Census::default(), Census::plus)
+    }
+
+    /// Adds the games of a shard as the newest ones, leaving out games that nothing is learned from. A known key is
+    /// ignored. The oldest shards are dropped when a limit is reached.
     ///
     /// # Errors
     /// [`SampleError::Record`] if a game that was not validated before breaks the rules, [`SampleError::Cache`] if

@@ -6,6 +6,8 @@ use tengen_encoding::{BIT_PLANES, Features, HORIZONS, Sample, SoFar, features_fr
 use tengen_records::{GameRecord, OPENING, PlyRecord, RecordError};
 use tengen_rules::{Color, ImageTable, Komi, Move, PointSet, Position, Rules, Scoring, Setup, Size, Symmetry};
 
+use crate::lesson::Lesson;
+
 /// Weights are kept as multiples of 1/65536, so that sums are exact and draws are reproducible.
 const WEIGHT_ONE: f32 = 65536.0;
 
@@ -19,7 +21,7 @@ const WEIGHT_ONE: f32 = 65536.0;
 /// | | the owner of every point of the final position (i8): 1 Black, -1 White, 0 neither or not scored |
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
-/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass |
+/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass, 4 without a value target |
 /// | | the values over the next plies ([f32; HORIZONS]) |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
 /// | | the number of moves in its policy target (u16), then each move's index (u16) and probability (f32) |
@@ -33,8 +35,12 @@ pub(crate) struct StoredGame {
     /// The start of the game; `None` for the empty board with Black to move.
     setup: Option<Box<Setup>>,
     komi: Komi,
-    /// Black's score minus White's without komi, in points; `None` if a long cycle tied the game.
+    /// Black's score minus White's without komi, in points; `None` if margin and owners are not trained on.
     board_margin: Option<i32>,
+    /// The result from Black's view: 1, 0, or -1; 0 also if it is unknown.
+    result: i8,
+    /// Weight of the result in the value target; `None` means that of the configuration.
+    result_share: Option<f32>,
     plies: usize,
     trained: usize,
     total_weight: u64,
@@ -54,6 +60,8 @@ pub(crate) struct Parts {
 const WHITE_MOVES: u8 = 1;
 /// Flag of a record: the previous move was a pass.
 const AFTER_PASS: u8 = 2;
+/// Flag of a record: there is no value target.
+const NO_VALUE: u8 = 4;
 /// Size of a record without its planes and policies.
 const RECORD_HEAD: usize = 4 + 1 + 2 + 2 + 4 * HORIZONS;
 /// Size of a (move index, probability) pair in bytes.
@@ -62,23 +70,19 @@ const POLICY_ENTRY: usize = 6;
 const HEAD_ENTRY: usize = 8 + 4 + 4;
 
 impl StoredGame {
-    /// Appends the unpacked game to `bytes`; `None` if it has no result, none of it is trained on, or its score
-    /// includes the half point of a button, which no board margin has.
+    /// Appends the unpacked game to `bytes`; `None` if none of it is trained on.
     ///
     /// # Errors
     /// [`RecordError`] if a move is illegal, which happens only if the record was not validated before.
     pub(crate) fn unpack(
-        record: &GameRecord,
+        lesson: &Lesson<'_>,
         parts: Parts,
         bytes: &mut Vec<u8>,
     ) -> Result<Option<StoredGame>, RecordError> {
+        let record = lesson.record.as_ref();
         let cumulative = cumulative_weights(record);
         let total_weight = cumulative.last().map_or(0, |&(_, sum)| sum);
-        let board = record
-            .score_half_points
-            .map(|score| score + i32::from(record.komi.half_points()));
-        let is_fractional = board.is_some_and(|half_points| half_points % 2 != 0);
-        if !record.is_finished() || is_fractional || total_weight == 0 {
+        if total_weight == 0 {
             return Ok(None);
         }
         let game = StoredGame {
@@ -87,13 +91,15 @@ impl StoredGame {
             rules: record.start()?.rules(),
             setup: (record.setup != Setup::EVEN).then(|| Box::new(record.setup)),
             komi: record.komi,
-            board_margin: board.map(|half_points| half_points / 2),
+            board_margin: lesson.board_margin,
+            result: lesson.result,
+            result_share: lesson.result_share,
             plies: record.plies.len(),
             trained: cumulative.len(),
             total_weight,
             planes: parts.planes,
         };
-        let (records, ends) = encode_records(record, &cumulative, parts)?;
+        let (records, ends) = encode_records(lesson, &cumulative, parts)?;
         cumulative
             .iter()
             .for_each(|(_, sum)| bytes.extend_from_slice(&sum.to_le_bytes()));
@@ -164,11 +170,12 @@ impl StoredGame {
             policy,
             reply: record.reply(map),
             board_margin,
-            value_target: self.value_target(record.value, sign, &features, result_share),
+            value_target: self.value_target(record.value, sign, &features, self.result_share.unwrap_or(result_share)),
             short_term: record.short_term,
             ownership: Array2::from_shape_vec((self.size.height(), self.size.width()), ownership)
                 .expect("every point has an owner"),
             result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
+            value_weight: if record.has_value { 1.0 } else { 0.0 },
             weight: 1.0,
         }
     }
@@ -207,6 +214,7 @@ impl StoredGame {
                 Color::White
             },
             after_pass: flags & AFTER_PASS != 0,
+            has_value: flags & NO_VALUE == 0,
             gain: i16::from_le_bytes(bytes_at(rest, 5)).into(),
             short_term: std::array::from_fn(short_term),
             policy,
@@ -260,9 +268,7 @@ impl StoredGame {
         for share in &mut target {
             *share *= 1.0 - result_share;
         }
-        let komi = i32::from(self.komi.half_points());
-        let score = self.board_margin.map_or(0, |margin| 2 * margin - komi);
-        target[match (score * sign).signum() {
+        target[match i32::from(self.result) * sign {
             1 => 0,
             0 => 1,
             _ => 2,
@@ -278,6 +284,7 @@ struct PositionRecord<'a> {
     value: f32,
     mover: Color,
     after_pass: bool,
+    has_value: bool,
     gain: i32,
     short_term: [f32; HORIZONS],
     policy: &'a [u8],
@@ -332,18 +339,19 @@ fn cumulative_weights(record: &GameRecord) -> Vec<(u32, u64)> {
 
 /// The records of all trained positions and the end of each. With planes, every move is checked along the way.
 fn encode_records(
-    record: &GameRecord,
+    lesson: &Lesson<'_>,
     trained: &[(u32, u64)],
     Parts { planes, replies }: Parts,
 ) -> Result<(Vec<u8>, Vec<u32>), RecordError> {
     let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(trained.len()));
-    let short_terms = short_term_values(record);
+    let record = lesson.record.as_ref();
+    let short_terms = short_term_values(lesson);
     let start = record.start()?;
     let gains = start.rules().scoring == Scoring::Territory || gain_off_board(&start) != 0;
     if !planes && !gains {
         for &(ply, _) in trained {
             let ply = ply as usize;
-            push_record(&mut bytes, record, ply, (0, short_terms[ply], replies));
+            push_record(&mut bytes, lesson, ply, (0, short_terms[ply], replies));
             ends.push(bytes.len() as u32);
         }
         return Ok((bytes, ends));
@@ -362,7 +370,7 @@ fn encode_records(
         }
         push_record(
             &mut bytes,
-            record,
+            lesson,
             ply,
             (gain_off_board(position), short_terms[ply], replies),
         );
@@ -374,10 +382,11 @@ fn encode_records(
 /// Appends the parts of a position's record other than the planes.
 fn push_record(
     bytes: &mut Vec<u8>,
-    record: &GameRecord,
+    lesson: &Lesson<'_>,
     ply: usize,
     (gain, short_term, replies): (i32, [f32; HORIZONS], bool),
 ) {
+    let record = lesson.record.as_ref();
     let data = &record.plies[ply];
     let after_pass = ply > 0 && record.plies[ply - 1].mv == Move::Pass;
     let color = match record.mover(ply) {
@@ -385,7 +394,9 @@ fn push_record(
         Color::White => WHITE_MOVES,
     };
     bytes.extend_from_slice(&data.root_value.to_le_bytes());
-    bytes.push(color | if after_pass { AFTER_PASS } else { 0 });
+    let after_pass = if after_pass { AFTER_PASS } else { 0 };
+    let no_value = if lesson.has_value(ply) { 0 } else { NO_VALUE };
+    bytes.push(color | after_pass | no_value);
     bytes.extend_from_slice(&(gain as i16).to_le_bytes());
     bytes.extend_from_slice(&(data.policy.len() as u16).to_le_bytes());
     short_term
@@ -403,19 +414,21 @@ fn push_record(
 const PLIES_PER_POINT: [f32; HORIZONS] = [0.016, 0.056, 0.176];
 
 /// For each ply, the values over the next plies from the mover's view; see [`Sample::short_term`].
-fn short_term_values(record: &GameRecord) -> Vec<[f32; HORIZONS]> {
+fn short_term_values(lesson: &Lesson<'_>) -> Vec<[f32; HORIZONS]> {
+    let record = lesson.record.as_ref();
     let share_now = PLIES_PER_POINT.map(|plies| 1.0 / (1.0 + plies * record.size.area() as f32));
-    let black_wins = record.score_half_points.unwrap_or(0).signum() as f32;
     // From Black's view, because the mover changes from ply to ply except after handicap stones.
-    let mut ahead = [black_wins; HORIZONS];
+    let mut ahead = [lesson.value_at_the_end(); HORIZONS];
     let mut values = vec![ahead; record.plies.len()];
     for (ply, data) in record.plies.iter().enumerate().rev() {
         let sign = match record.mover(ply) {
             Color::Black => 1.0,
             Color::White => -1.0,
         };
-        for (ahead, now) in ahead.iter_mut().zip(share_now) {
-            *ahead += now * (sign * data.root_value - *ahead);
+        if lesson.is_followed(ply) {
+            for (ahead, now) in ahead.iter_mut().zip(share_now) {
+                *ahead += now * (sign * data.root_value - *ahead);
+            }
         }
         values[ply] = ahead.map(|value| sign * value);
     }

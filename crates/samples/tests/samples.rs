@@ -107,6 +107,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             short_term: short_term(game, ply),
             ownership: Array2::from_shape_vec((game.size.height(), game.size.width()), ownership).unwrap(),
             result_weight: 1.0,
+            value_weight: 1.0,
             weight: 1.0,
         });
     })

@@ -120,7 +120,8 @@ impl Terms {
         let log_policy = outputs.policy.log_softmax(-1, Kind::Float);
         let policy = mean(over(&targets.policy * &log_policy) * &targets.policy_weight).neg();
         let counted = |per_sample: Tensor| mean(per_sample * &targets.result_weight);
-        let value = counted(over(&targets.value * log_results(&outputs.margins, inputs.komi()))).neg();
+        let known = |per_sample: Tensor| mean(per_sample * &targets.value_weight);
+        let value = known(over(&targets.value * log_results(&outputs.margins, inputs.komi()))).neg();
         let margin = counted(
             outputs
                 .margins
@@ -148,7 +149,7 @@ impl Terms {
         if let Some(short_term) = &outputs.short_term {
             let entropy = binary_entropy(short_term, &targets.short_term);
             let all = entropy.mean_dim([1i64].as_slice(), false, Kind::Float);
-            total += counted(all) * weights.short_term;
+            total += known(all) * weights.short_term;
         }
         let log_policy = log_policy.detach();
         let entropy = mean(over(log_policy.exp() * &log_policy)).neg();

@@ -65,6 +65,7 @@ fn batch() -> TrainingBatch {
             ((sample + row + column) % 3) as f32 - 1.0
         }),
         result_weight: Array1::ones(SAMPLES),
+        value_weight: Array1::ones(SAMPLES),
         weight: Array1::ones(SAMPLES),
         inputs,
     }

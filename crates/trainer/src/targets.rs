@@ -24,8 +24,10 @@ pub(crate) struct Targets {
     pub(crate) margin: Tensor,
     /// `[B, A]`: -1, 0 or 1.
     pub(crate) ownership: Tensor,
-    /// `[B]`: weight of each sample's value, margin, and ownership terms.
+    /// `[B]`: weight of each sample's margin and ownership terms.
     pub(crate) result_weight: Tensor,
+    /// `[B]`: weight of each sample's value and short-term terms.
+    pub(crate) value_weight: Tensor,
     /// `[B]`: area of each sample's board in points.
     pub(crate) areas: Tensor,
     /// `[B]`: weight of each sample as a whole.
@@ -101,6 +103,7 @@ impl Targets {
             margin: place.put(&columns.insert_axis(Axis(1)))?,
             ownership: place.put(&batch.ownership)?.flatten(1, 2),
             result_weight: place.put(&batch.result_weight)?,
+            value_weight: place.put(&batch.value_weight)?,
             areas: place.put(&areas)?,
             weight: place.put(&batch.weight)?,
         })

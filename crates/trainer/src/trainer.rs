@@ -16,7 +16,7 @@ use crate::optimizer::{OptimizerState, clip};
 use crate::recorded::Recorded;
 use crate::targets::Targets;
 use crate::together::Together;
-use crate::validation::Validation;
+use crate::validation::{Judged, Validation};
 
 /// A network in training. It stays on one thread.
 #[derive(Debug)]
@@ -116,6 +116,11 @@ impl Trainer {
         self.budget_spent = share;
     }
 
+    /// Changes the learning rate after the warm-up, from the next step on.
+    pub fn set_learning_rate(&mut self, rate: f64) {
+        self.config.learning_rate = rate;
+    }
+
     /// The learning rate of the next step.
     pub fn learning_rate(&self) -> f64 {
         self.config.learning_rate_at(self.step, self.budget_spent)
@@ -204,20 +209,34 @@ impl Trainer {
     /// # Errors
     /// [`TrainerError::Batch`] when the batch is empty or its arrays do not fit together.
     pub fn validate(&mut self, batch: &TrainingBatch) -> Result<Validation, TrainerError> {
-        check(batch, self.network.config().plane_set())?;
-        self.threads.apply();
-        Ok(catching(|| self.compare(batch))??)
+        self.validate_all(std::slice::from_ref(batch))
     }
 
-    fn compare(&self, batch: &TrainingBatch) -> Result<Validation, LibtorchError> {
+    /// [`Trainer::validate`] on several batches together, one after the other on the device. Each sample counts once.
+    ///
+    /// # Errors
+    /// As [`Trainer::validate`].
+    pub fn validate_all(&mut self, batches: &[TrainingBatch]) -> Result<Validation, TrainerError> {
+        for batch in batches {
+            check(batch, self.network.config().plane_set())?;
+        }
+        self.threads.apply();
+        Ok(catching(|| self.compare(batches))??)
+    }
+
+    fn compare(&self, batches: &[TrainingBatch]) -> Result<Validation, LibtorchError> {
         let _no_grad = tch::no_grad_guard();
         let network = Network::new(&self.ema_weights(), self.device(), self.precision);
-        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
-        let targets = Targets::new(batch, self.device())?;
-        let outputs = network.forward(&inputs, Mode::Evaluation);
-        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
-        let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
-        Ok(Validation::new(losses, &outputs, &inputs, &targets, batch))
+        let mut judged = Judged::default();
+        for batch in batches {
+            let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
+            let targets = Targets::new(batch, self.device())?;
+            let outputs = network.forward(&inputs, Mode::Evaluation);
+            let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
+            let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
+            judged.add(losses, &outputs, &inputs, &targets, batch);
+        }
+        Ok(Validation::of(&judged))
     }
 
     /// The moving average of the weights and of the running statistics: what plays and what is published.
@@ -251,7 +270,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
         )));
     }
     let canvas = batch.inputs.canvas();
-    let arrays: [(&str, &[usize], &[usize]); 9] = [
+    let arrays: [(&str, &[usize], &[usize]); 10] = [
         ("policy", batch.policy.shape(), &[samples, canvas.area() + 1]),
         ("reply", batch.reply.shape(), &[samples, canvas.area() + 1]),
         ("policy_weight", batch.policy_weight.shape(), &[samples]),
@@ -264,6 +283,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
             &[samples, canvas.height(), canvas.width()],
         ),
         ("result_weight", batch.result_weight.shape(), &[samples]),
+        ("value_weight", batch.value_weight.shape(), &[samples]),
         ("weight", batch.weight.shape(), &[samples]),
     ];
     for (name, found, expected) in arrays {

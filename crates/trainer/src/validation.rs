@@ -14,8 +14,9 @@ const BINS: usize = 10;
 /// Final margins and komi are multiples of half a point, so a margin after komi this close to zero is a tie.
 const TIE: f32 = 0.25;
 
-/// How well the averaged weights predict a batch. A score is 1 for a win of the side to move, ½ for a tie, 0 for a
-/// loss; unlike the targets of training, those here are the results of the games alone.
+/// How well the averaged weights predict positions. A score is 1 for a win of the side to move, ½ for a tie, 0 for a
+/// loss; unlike the targets of training, those here are the results of the games alone. Only where a game was not
+/// scored but there is a target for the value, the target counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Validation {
     /// The losses, as in training; there is no gradient, so its norm is 0.
@@ -24,46 +25,96 @@ pub struct Validation {
     /// position was searched.
     pub policy_top1: f64,
     /// Brier score (Brier, 1950): mean squared difference between the predicted score and the game's, 0 to 1. Always
-    /// predicting ½ gives 0.25 without ties. NaN if no game was scored.
+    /// predicting ½ gives 0.25 without ties. NaN if no result is known.
     pub brier: f64,
     /// Expected calibration error (Naeini et al., 2015): mean distance between predicted and actual scores in ten bins
-    /// of predicted scores, weighted by the positions in each, 0 to 1. NaN if no game was scored.
+    /// of predicted scores, weighted by the positions in each, 0 to 1. NaN if no result is known.
     pub calibration_error: f64,
     /// Mean distance between the expected and the actual margin after komi, in points; NaN if no game was scored.
     pub margin_error: f64,
 }
 
-impl Validation {
-    /// Compares outputs with what happened.
-    pub(crate) fn new(
+/// What was predicted and what happened at some positions.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    losses: Vec<(Losses, f64)>,
+    hits: Vec<f32>,
+    of_policy: Vec<f32>,
+    /// Predicted and actual scores, and the weights of those that are known.
+    scores: Vec<f32>,
+    actual: Vec<f32>,
+    of_value: Vec<f32>,
+    /// Expected and actual margins after komi, and the weights of those that are known.
+    margins: Vec<f32>,
+    after: Vec<f32>,
+    of_result: Vec<f32>,
+}
+
+impl Judged {
+    /// Adds the positions of a batch.
+    pub(crate) fn add(
+        &mut self,
         losses: Losses,
         outputs: &Outputs,
         inputs: &NetworkInputs,
         targets: &Targets,
         batch: &TrainingBatch,
-    ) -> Validation {
+    ) {
         let value = Value::of(&outputs.margins, inputs.komi());
         let score = (&value.win - &value.loss) * 0.5 + 0.5;
         let hits = outputs
             .policy
             .argmax(-1, false)
             .eq_tensor(&targets.policy.argmax(-1, false));
-        let of_policy = numbers(&(&targets.weight * &targets.policy_weight));
-        let of_result = numbers(&(&targets.weight * &targets.result_weight));
-        let scores = numbers(&score);
-        let after: Vec<f32> = batch
-            .board_margin
-            .iter()
-            .zip(batch.inputs.komi())
-            .map(|(&margin, &komi)| margin as f32 + komi)
-            .collect();
-        let actual: Vec<f32> = after.iter().map(|&after| score_of(after)).collect();
+        self.losses.push((losses, batch.len() as f64));
+        self.hits.extend(numbers(&hits));
+        self.of_policy
+            .extend(numbers(&(&targets.weight * &targets.policy_weight)));
+        self.of_result
+            .extend(numbers(&(&targets.weight * &targets.result_weight)));
+        self.of_value
+            .extend(numbers(&(&targets.weight * &targets.value_weight)));
+        self.scores.extend(numbers(&score));
+        self.margins.extend(numbers(&value.margin));
+        let margins = batch.board_margin.iter().zip(batch.inputs.komi());
+        let scored = batch.result_weight.iter().zip(batch.value.outer_iter());
+        for ((&margin, &komi), (&is_scored, value)) in margins.zip(scored) {
+            let after = margin as f32 + komi;
+            self.after.push(after);
+            self.actual.push(match is_scored > 0.0 {
+                true => score_of(after),
+                false => value[0] + 0.5 * value[1],
+            });
+        }
+    }
+}
+
+impl Validation {
+    /// Compares predictions with what happened.
+    pub(crate) fn of(judged: &Judged) -> Validation {
+        let Judged {
+            scores,
+            actual,
+            of_value,
+            ..
+        } = judged;
+        let all: f64 = judged.losses.iter().map(|(_, samples)| samples).sum();
+        let mut terms = [0.0; 7];
+        for (losses, samples) in &judged.losses {
+            for (sum, term) in terms.iter_mut().zip(losses.terms()) {
+                *sum += term * (samples / all);
+            }
+        }
+        let rate = judged.losses.first().map_or(0.0, |(losses, _)| losses.learning_rate);
         Validation {
-            losses,
-            policy_top1: mean(&numbers(&hits), &of_policy),
-            brier: mean(&differences(&scores, &actual, |d| d * d), &of_result),
-            calibration_error: calibration_error(&scores, &actual, &of_result),
-            margin_error: mean(&differences(&numbers(&value.margin), &after, f32::abs), &of_result),
+            losses: Losses::new(terms, rate),
+            policy_top1: mean(&judged.hits, &judged.of_policy),
+            brier: mean(&differences(scores, actual, |d| d * d), of_value),
+            calibration_error: calibration_error(scores, actual, of_value),
+            margin_error: mean(
+                &differences(&judged.margins, &judged.after, f32::abs),
+                &judged.of_result,
+            ),
         }
     }
 }

@@ -26,6 +26,7 @@ fn batch(sizes: &[usize], first: usize) -> TrainingBatch {
         policy_weight: Array1::ones(count),
         board_margin: Array1::zeros(count),
         result_weight: Array1::ones(count),
+        value_weight: Array1::ones(count),
         value: Array2::zeros((count, 3)),
         short_term: Array2::zeros((count, HORIZONS)),
         ownership: Array3::zeros((count, canvas.height(), canvas.width())),

@@ -31,6 +31,7 @@ fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> Tra
         policy_weight: Array1::ones(count),
         board_margin: Array1::zeros(count),
         result_weight: Array1::ones(count),
+        value_weight: Array1::ones(count),
         value: Array2::zeros((count, 3)),
         short_term: Array2::zeros((count, HORIZONS)),
         ownership: Array3::zeros((count, canvas.height(), canvas.width())),
@@ -276,6 +277,7 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
         short_term: [0.0; HORIZONS],
         ownership: Array2::zeros((2, 3)),
         result_weight: 1.0,
+        value_weight: 1.0,
         weight: 1.0,
     };
     trainer

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
+use tengen_evaluator::PlayerSpec;
 use tengen_run::{RunConfig, Setup};
+use tengen_teach::Origin;
 
+use crate::commands::train::step_bar;
 use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
 use crate::screen::Terminal;
@@ -19,7 +22,8 @@ use crate::screen::Terminal;
   tengen run configs/5x5.toml
   tengen run configs/9x9.toml --store /data/nine --device cuda
   tengen run configs/5x5.toml --set budget.minutes=1 \\
-      --set training.learning_rate=0.002")]
+      --set training.learning_rate=0.002
+  tengen run configs/7x7.toml --init store:data/runs/5x5")]
 pub(crate) struct Args {
     /// The experiment's TOML file; configs/ has examples, and configs/all-keys.toml explains every key
     config: PathBuf,
@@ -33,6 +37,10 @@ pub(crate) struct Args {
     /// not folders also metrics and report [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger [network] grows from it;
+    /// any other first learns from the games of [[train.from]] or, without any, from those of the model's store
+    #[arg(long, value_name = "MODEL")]
+    init: Option<PlayerSpec>,
     /// Games of each of the four matches against random and mcts after the run; 0 plays none [default: 4 to 100,
     /// depending on the board and the length of the run]
     #[arg(long, value_name = "N")]
@@ -64,7 +72,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         watch: Arc::new(Terminal::default()),
         stop: interrupt.flag(),
     };
-    let summary = tengen_run::run(&config, &location, &setup)?;
+    let may_run = match &args.init {
+        Some(init) => tengen_teach::found(&config, &location, &Origin::load(init)?, &setup, &mut step_bar())?,
+        None => true,
+    };
+    if args.init.is_none() && !config.train.from.is_empty() {
+        crate::output::say("this run does not use [[train.from]]: only `tengen train FILE` and --init do");
+    }
+    let summary = match may_run {
+        true => tengen_run::run(&config, &location, &setup)?,
+        false => None,
+    };
     match summary {
         Some(summary) if args.json => {
             let mut object = serde_json::to_value(&summary)?;

@@ -16,14 +16,14 @@ use crate::screen::Terminal;
 #[derive(clap::Args)]
 pub(crate) struct StageArgs {
     /// The run's store: a folder or an address
-    #[arg(long, value_name = "DIR")]
-    store: String,
+    #[arg(long, value_name = "DIR", required = true)]
+    store: Option<String>,
     /// Start or continue the run with this configuration [default: the one in the store]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Override a value of --config; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "config")]
-    overrides: Vec<String>,
+    /// Override a value of the configuration file; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
     /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are
     /// not folders also metrics [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
@@ -41,24 +41,43 @@ impl StageArgs {
         self.device.check_one()
     }
 
-    /// Opens the run, or starts one if there is none and a configuration is given.
-    ///
-    /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
-    pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
-        let setup = Setup {
+    /// Refuses to train on a store without games before anything is written there.
+    pub(crate) fn check_games(&self) -> anyhow::Result<()> {
+        tengen_fleet::check_games(self.location(), self.config.is_some())
+    }
+
+    fn location(&self) -> &str {
+        self.store.as_deref().unwrap_or_default()
+    }
+
+    /// Where and how the stage works; `interrupt` ends it cleanly.
+    pub(crate) fn setup(&self, interrupt: &Interrupt) -> Setup {
+        Setup {
             devices: self.device.device,
             dtype: self.device.dtype,
             scratch: self.scratch.clone(),
             watch: Arc::new(Terminal::default()),
             stop: interrupt.flag(),
             ..Setup::default()
-        };
+        }
+    }
+
+    /// Opens the run, or starts one if there is none and a configuration is given.
+    ///
+    /// `interrupt` ends the stage cleanly, including calls that wait for an unreachable store.
+    pub(crate) fn open(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
+        let setup = self.setup(interrupt);
         let run = match &self.config {
             Some(path) => {
                 let config = RunConfig::load(path, &self.overrides)?;
-                Opened::open(&config, &self.store, &setup)?
+                Opened::open(&config, self.location(), &setup)?
             }
-            None => Opened::existing(&self.store, &setup)?,
+            None if !self.overrides.is_empty() => {
+                return Err(crate::output::usage(
+                    "--set changes the values of a file: name it with --config",
+                ));
+            }
+            None => Opened::existing(self.location(), &setup)?,
         };
         run.first_model()?;
         Ok(run)

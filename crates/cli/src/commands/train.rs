@@ -1,36 +1,75 @@
-//! `tengen train`: trains on a store's games.
+//! `tengen train`: trains on a run's games, or on games from anywhere.
+
+use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use serde::Serialize;
 
+use tengen_evaluator::PlayerSpec;
 use tengen_fleet::{Goal, learn};
-use tengen_run::Ranks;
+use tengen_run::{Ranks, RunConfig};
 use tengen_samples::CachePlace;
+use tengen_teach::{Origin, Step};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{bar, counted, spinner, thousands};
+use crate::output::{bar, result, spinner};
 
-/// Train on the store's games and publish the result as a model
+/// Train a network on games: those of a run's store, or those that a file names
 ///
-/// Resumes from the store's newest checkpoint. Without --steps, trains until the configuration's reuse ratio is reached
-/// for the available games.
+/// With --store, trains the network of a run on its games and publishes the result as a model. Resumes from the store's
+/// newest checkpoint. Without --steps, trains until the configuration's reuse ratio is reached for the available games.
 ///
 /// With --follow, the command is the trainer of workers that play at the same time, on this machine or others: it
 /// publishes weights for them and candidates for the gate, and ends when the configuration's budget is spent. A second
 /// trainer stands by and takes over when the first is gone. When a signal stops the trainer, it writes a checkpoint and
 /// exits with 0.
+///
+/// With FILE, trains a network on games from anywhere: imported, of other runs, of matches, or with labels, in any
+/// mixture. FILE is a configuration whose [[train.from]] names them. The model goes to --out, a folder of its own;
+/// `model:DIR` then names it in all other commands, and `tengen run FILE --init model:DIR` goes on with self-play. The
+/// same command resumes, even after kill -9. At the end, it shows how well the network predicts games that it was never
+/// trained on.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    mut_arg("store", |arg| arg.required(false).required_unless_present("file")),
+    override_usage = "tengen train [OPTIONS] --store <DIR>\n       tengen train [OPTIONS] <FILE> --out <DIR>",
+    after_help = "Examples:
   tengen train --store data/runs/five --steps 1000
   tengen train --store data/runs/five --follow
   tengen train --store data/runs/five --steps 1000 --cache /scratch
+  tengen data import games/ --store data/mine
+  tengen train mine.toml --find-rate
+  tengen train mine.toml --out models/mine
 
 Run it with --follow alongside `tengen selfplay --follow` and `tengen gate
 --follow` in other processes or on other machines with the same store. --cache
 keeps the unpacked games on another disk. Processes that torchrun or srun
-starts train one network together, each on a part of every batch.")]
+starts train one network together, each on a part of every batch.
+
+mine.toml for imported 9x9 games; configs/all-keys.toml explains every key:
+  name = \"mine\"
+  rules = \"tromp_taylor\"
+  network = { blocks = 6, channels = 48 }
+  selfplay.boards = [{ size = \"9x9\" }]
+  [[train.from]]
+  store = \"data/mine\""
+)]
 pub(crate) struct Args {
+    /// A configuration whose [[train.from]] names the games to train on
+    #[arg(conflicts_with_all = ["store", "config", "steps", "follow"])]
+    file: Option<PathBuf>,
+    /// Folder for the model and its checkpoints: new, empty, or of the same training
+    #[arg(long, value_name = "DIR", requires = "file", required_unless_present_any = ["store", "find_rate", "judge"])]
+    out: Option<PathBuf>,
+    /// Begin with this model, model:PATH or store:DIR, instead of random weights; it grows if [network] is larger
+    #[arg(long, value_name = "MODEL", requires = "file")]
+    init: Option<PlayerSpec>,
+    /// Try learning rates from low to high, print the losses and a suggestion, and write nothing
+    #[arg(long, requires = "file", conflicts_with = "out")]
+    find_rate: bool,
+    /// Train nothing: print how well this model, model:PATH or store:DIR, predicts the held-out games
+    #[arg(long, value_name = "MODEL", requires = "file", conflicts_with_all = ["out", "init", "find_rate"])]
+    judge: Option<PlayerSpec>,
     #[command(flatten)]
     stage: StageArgs,
     /// Number of steps to train, regardless of the reuse ratio
@@ -40,7 +79,7 @@ pub(crate) struct Args {
     #[arg(long)]
     follow: bool,
     /// Where this machine keeps the unpacked games of the window: `auto` (STORE/cache, or the temp folder if the store
-    /// is not a local folder), `memory`, or a folder; overrides the configuration's `samples.cache`
+    /// is not a local folder or with FILE), `memory`, or a folder; overrides the configuration's `samples.cache`
     #[arg(long, value_name = "PLACE")]
     cache: Option<CachePlace>,
     /// Print what was done as one JSON object on stdout
@@ -48,31 +87,18 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The command's JSON result.
-#[derive(Serialize)]
-struct Done {
-    steps: u64,
-    steps_made: u64,
-    samples_per_second: f64,
-    total_loss: Option<f64>,
-    policy_loss: Option<f64>,
-    value_loss: Option<f64>,
-    margin_loss: Option<f64>,
-    ownership_loss: Option<f64>,
-    model: Option<String>,
-    /// Whether the run's budget is spent; only a trainer of workers heeds it.
-    finished: bool,
-}
-
 /// Trains until the requested steps are done, the games are used up, or the user stops it.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after writing a checkpoint…")?;
     args.stage.on_one_device()?;
+    if let Some(file) = &args.file {
+        return on_games(&args, file, &interrupt);
+    }
     let ranks = Ranks::meet()?;
     let is_first = ranks.as_ref().is_none_or(|ranks| ranks.is_first());
     let mut run = Ranks::open(ranks, || match args.follow {
         true => args.stage.open_patiently(&interrupt),
-        false => args.stage.open(&interrupt),
+        false => args.stage.check_games().and_then(|()| args.stage.open(&interrupt)),
     })?;
     if let Some(cache) = args.cache {
         run.config.samples.cache = cache;
@@ -92,21 +118,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Some(_) => {}
         None => bar.iter().for_each(ProgressBar::finish_and_clear),
     })?;
-    let losses = learned.losses;
-    let done = Done {
-        steps: learned.steps,
-        steps_made: learned.made,
-        samples_per_second: learned.samples_per_second,
-        total_loss: losses.map(|losses| losses.total),
-        policy_loss: losses.map(|losses| losses.policy),
-        value_loss: losses.map(|losses| losses.value),
-        margin_loss: losses.map(|losses| losses.margin),
-        ownership_loss: losses.map(|losses| losses.ownership),
-        model: learned.model,
-        finished: learned.finished,
-    };
-    if is_first {
-        print(&done, args.json)?;
+    match args.json {
+        _ if !is_first => {}
+        true => crate::output::json(&learned.summary())?,
+        false => result(learned.in_words()),
     }
     match learned.stopped && !args.follow {
         true => interrupt.outcome(),
@@ -114,21 +129,48 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
-        return crate::output::json(done);
+/// Trains on the games that a file names, or tries learning rates or a model on them.
+fn on_games(args: &Args, file: &Path, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let mut config = RunConfig::load(file, &args.stage.overrides)?;
+    config.samples.cache = args.cache.clone().unwrap_or(config.samples.cache);
+    config.samples.validate()?;
+    let setup = args.stage.setup(interrupt);
+    let init = args.init.as_ref().map(Origin::load).transpose()?;
+    let (json, words) = match (&args.out, &args.judge) {
+        (Some(out), _) => {
+            let taught = tengen_teach::teach(&config, init.as_ref(), out, &setup, &mut step_bar())?;
+            (serde_json::to_value(&taught)?, taught.in_words())
+        }
+        (None, Some(model)) => {
+            let held_out = tengen_teach::judge_model(&config, &Origin::load(model)?, &setup)?;
+            (serde_json::to_value(held_out)?, held_out.in_words())
+        }
+        (None, None) => {
+            let trial = tengen_teach::find_rate(&config, init.as_ref(), &setup, &mut step_bar())?;
+            (serde_json::to_value(&trial)?, trial.in_words())
+        }
+    };
+    match args.json {
+        true => crate::output::json(&json)?,
+        false => result(words),
     }
-    let loss = done
-        .total_loss
-        .map_or("no steps".to_owned(), |loss| format!("loss {loss:.3}"));
-    let model = done.model.as_deref().unwrap_or("none");
-    crate::output::result(format!(
-        "{} trained, {} in total, {loss}, {} samples/s; new model: {model}",
-        counted(done.steps_made, "step"),
-        thousands(done.steps),
-        thousands(done.samples_per_second as u64)
-    ));
-    Ok(())
+    match interrupt.requested() {
+        true => interrupt.outcome(),
+        false => Ok(()),
+    }
+}
+
+/// Shows the steps of training on games.
+pub(crate) fn step_bar() -> impl FnMut(Step) {
+    let mut bar = None;
+    move |step| {
+        let bar: &mut ProgressBar = bar.get_or_insert_with(|| progress(Some(step.of)));
+        bar.set_position(step.step);
+        bar.set_message(format!("loss {:.3}", step.losses.total));
+        if step.step == step.of {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 fn progress(steps: Option<u64>) -> ProgressBar {

@@ -291,3 +291,78 @@ fn training_stops_if_more_than_one_percent_of_the_shards_is_damaged() {
         );
     }
 }
+
+/// Without games there is nothing to train on, so no run is started: neither where nothing was nor in an empty folder.
+#[test]
+fn refused_training_starts_no_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    for is_there in [false, true] {
+        if is_there {
+            std::fs::create_dir(&store).expect("a folder");
+        }
+        let output = command("train", &store, &[]).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr_of(&output);
+        assert!(said.contains("has no self-play games yet"), "{said}");
+        assert_eq!(store.exists(), is_there);
+        assert!(!is_there || std::fs::read_dir(&store).expect("a folder").next().is_none());
+    }
+}
+
+/// Trains on the games of a run as games from anywhere, and begins another run with the model.
+#[test]
+fn a_file_names_games_and_the_model_begins_a_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (games, model) = (folder.path().join("games"), folder.path().join("model"));
+    begin(&games, "40", "1");
+    let file = folder.path().join("train.toml");
+    let text = format!(
+        "name = \"taught\"\nrules = \"tromp_taylor\"\nnetwork = {{ blocks = 1, channels = 8 }}\n\
+         selfplay.boards = [{{ size = \"3x3\" }}]\ntraining.batch = 16\nloop.held_out = 0.2\n[train]\nsteps = 20\n\
+         [[train.from]]\nstore = \"{}\"\nof = \"selfplay\"\npolicy = \"labels\"\nvalue = \"mixed\"\n",
+        games.display()
+    );
+    std::fs::write(&file, text).expect("writable");
+    let program = || Command::new(env!("CARGO_BIN_EXE_tengen"));
+    let train = |more: &[&str]| {
+        let mut train = program();
+        train.arg("train").arg(&file).args(["--json"]).args(more);
+        train.output().expect("the program starts")
+    };
+    let out = model.display().to_string();
+    let done = json(&train(&["--out", &out, "--set", "train.steps=30"]));
+    assert_eq!((&done["steps"], &done["steps_made"]), (&30.into(), &30.into()));
+    assert_eq!(done["sources"][0]["games"]["counted"], 40);
+    let top1 = done["held_out"]["policy_top1"].as_f64().expect("a share");
+    assert!((0.0..=1.0).contains(&top1));
+    let judged = json(&train(&["--judge", &format!("model:{out}"), "--set", "train.steps=30"]));
+    assert_eq!(judged, done["held_out"]);
+    let trial = json(&train(&["--find-rate"]));
+    assert!(trial["points"].as_array().is_some_and(|points| points.len() > 20));
+    // A file needs to know where the model goes, and trains on its own games alone.
+    assert_eq!(train(&[]).status.code(), Some(2));
+    assert_eq!(train(&["--out", &out, "--follow"]).status.code(), Some(2));
+
+    let store = folder.path().join("run");
+    let run = |init: &str| {
+        let settings = [
+            "loop.start_positions=100",
+            "gate.games=8",
+            "gate.visits=2",
+            "budget.minutes=0",
+            "budget.steps=2",
+        ];
+        let mut run = common::command("run", &store, &[&settings]);
+        run.args(["--json", "--closing-games", "0", "--init", init]);
+        run.output().expect("the program starts")
+    };
+    let summary = json(&run(&format!("model:{out}")));
+    assert_eq!(summary["steps"], 2);
+    let models = store_at(&store);
+    let first = models.models().list().expect("readable").remove(0);
+    let parent = models.models().info(&first).expect("a model").provenance.parent;
+    assert!(parent.expect("a parent").starts_with("model-"));
+    let again = run(&format!("store:{}", games.display()));
+    assert!(stderr_of(&again).contains("leave out --init"), "{}", stderr_of(&again));
+}
