@@ -98,8 +98,8 @@ impl fmt::Display for LabelReport {
 }
 
 /// Labels the games that are not labelled yet and publishes them in `into`. A shard closes once it has
-/// `shard_positions` positions to label; a killed process repeats the shards in progress. `watch` is called ten times a second and
-/// returns whether to go on; finished shards are kept in any case.
+/// `shard_positions` positions to label; a killed process repeats the shards in progress. `watch` is called ten times a
+/// second and returns whether to go on; finished shards are kept in any case.
 ///
 /// # Errors
 /// [`LabelError`]. What was published before stays.
