@@ -29,6 +29,10 @@ pub struct GamesFrom {
     /// Which of its games.
     #[serde(default)]
     pub of: OfGames,
+    /// Only the newest of them, with about this many positions; 0 means all. The later games of a run are the better
+    /// ones.
+    #[serde(default)]
+    pub newest: u64,
     /// Their share of the samples, relative to the other shares.
     #[serde(default = "one")]
     pub share: f64,

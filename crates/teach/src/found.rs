@@ -101,12 +101,13 @@ fn catch_up(
     let own = origin.store.as_ref().map(|store| GamesFrom {
         store: store.clone(),
         of: OfGames::Selfplay,
+        newest: 0,
         share: 1.0,
         policy: PolicyFrom::Labels,
         value: ValueFrom::Mixed,
     });
     let (from, reach) = match (config.train.from.is_empty(), own) {
-        (false, _) => (config.train.from.clone(), Reach::All),
+        (false, _) => (config.train.from.clone(), Reach::Stated),
         (true, Some(own)) => (vec![own], Reach::Window(config.window)),
         (true, None) => bail!(
             "{shapes}, and there are no games for a fresh network to learn from: name some in [[train.from]], give \

@@ -15,8 +15,8 @@ const MANY_POSITIONS: u64 = 1_000_000;
 /// How much of a store is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reach {
-    /// All games of the kind.
-    All,
+    /// As much as the configuration states.
+    Stated,
     /// The newest games, as far back as a run's window reaches.
     Window(WindowConfig),
 }
@@ -65,7 +65,7 @@ impl Material {
                  configs/all-keys.toml explains the keys"
             );
         }
-        Material::of(config, &config.train.from, Reach::All, watch)
+        Material::of(config, &config.train.from, Reach::Stated, watch)
     }
 
     /// Reads these games.
@@ -128,17 +128,14 @@ fn read(
     if shards.is_empty() {
         return Err(no_games(&store, games)?);
     }
-    let all = WindowConfig {
-        base_positions: u64::MAX,
-        fraction: 0.0,
-    };
-    let window = Window::select(
-        &shards,
-        match reach {
-            Reach::All => all,
-            Reach::Window(window) => window,
+    let window = match reach {
+        Reach::Stated => WindowConfig {
+            base_positions: if games.newest == 0 { u64::MAX } else { games.newest },
+            fraction: 0.0,
         },
-    );
+        Reach::Window(window) => window,
+    };
+    let window = Window::select(&shards, window);
     let mut source = SampleSource::new(config.samples.clone())
         .holding_out(config.loop_config.held_out)
         .with_replies(config.network.reply_head)

@@ -9,6 +9,7 @@
 //! Nothing is written before the first step, so that training that is refused leaves nothing behind.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -125,7 +126,10 @@ impl Place {
         for (name, bytes) in [(WEIGHTS_FILE, weights), (INFO_FILE, info)] {
             let path = self.folder.join(name);
             let put = || -> std::io::Result<()> {
-                let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+                // As for other new files, the user's umask decides who may read it.
+                let everybody = std::fs::Permissions::from_mode(0o666);
+                let mut builder = tempfile::Builder::new();
+                let mut file = builder.permissions(everybody).tempfile_in(&self.folder)?;
                 file.write_all(&bytes)?;
                 file.as_file().sync_all()?;
                 file.persist(&path).map_err(|error| error.error)?;

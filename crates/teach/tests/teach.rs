@@ -8,10 +8,10 @@ use tengen_datasets::{ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_model::{Model, NetworkConfig};
 use tengen_records::GameRecord;
 use tengen_rules::{Rules, Size};
-use tengen_run::{Opened, RunConfig, Setup, Training};
+use tengen_run::{Opened, RunConfig, Setup, Silent, Training};
 use tengen_sgf::write_sgf;
 use tengen_store::{Collection, Create, Store};
-use tengen_teach::{Origin, Step, find_rate, found, judge_model, teach};
+use tengen_teach::{Material, Origin, Step, find_rate, found, judge_model, teach};
 use tengen_testing::random_game;
 
 /// Random games on 3x3.
@@ -295,4 +295,27 @@ fn a_network_catches_up_on_the_self_play_of_the_store() {
     assert!(found(&config, &location, &origin, &setup(folder.path()), &mut ignore).expect("founded"));
     let model = begun(&config, &location, folder.path());
     assert_eq!(model.weights.config(), &NetworkConfig::new(1, 4));
+}
+
+#[test]
+fn only_the_newest_games_are_read_if_that_is_asked_for() {
+    tengen_network::limit_threads();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let location = folder.path().join("before").display().to_string();
+    let store = Store::open(&location, Create::Always).expect("a store");
+    for (generation, games) in (0..).zip(games().chunks(20)) {
+        let collection = Collection::SelfPlay { generation };
+        store
+            .games()
+            .publish_games(&collection, "test", 0, games)
+            .expect("published");
+    }
+    let from = from(&location) + "of = \"selfplay\"\n";
+    let count = |newest: &str| {
+        let config = config(folder.path(), &format!("{from}{newest}"), &[]);
+        let material = Material::gather(&config, &Silent).expect("games");
+        material.sources[0].games.taught()
+    };
+    assert_eq!(count(""), 60);
+    assert_eq!(count("newest = 1\n"), 20, "whole shards, at least one");
 }
