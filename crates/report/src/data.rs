@@ -90,15 +90,27 @@ pub(super) struct Data {
     pub(super) problems: Vec<String>,
 }
 
-pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
-    let mut problems = Vec::new();
-    let events = match store.local_path() {
-        Some(folder) => metrics::read_all(folder)?,
+/// Whether games to replay are read, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replays {
+    Read,
+    LeaveOut,
+}
+
+/// The metrics events of a store: its own, or those that this machine has of a bucket.
+pub(super) fn events(store: &Store) -> anyhow::Result<Vec<Event>> {
+    match store.local_path() {
+        Some(folder) => metrics::read_all(folder),
         None => match tengen_store::scratch_folder(store.location()) {
-            folder if folder.is_dir() => metrics::read_all(&folder)?,
-            _ => Vec::new(),
+            folder if folder.is_dir() => metrics::read_all(&folder),
+            _ => Ok(Vec::new()),
         },
-    };
+    }
+}
+
+pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
+    let mut problems = Vec::new();
+    let events = events(store)?;
     let processes = fleet::read(store).context("cannot read what the run's processes say")?;
     problems.extend(processes.iter().filter_map(Process::problem));
     let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;
@@ -113,7 +125,10 @@ pub(super) fn read(store: &Store) -> anyhow::Result<Data> {
     };
     let recent = reader.newest(&selfplay, RECENT_GAMES, usize::MAX);
     let first_moves = first_moves(&mut reader, &selfplay, &recent);
-    let shown = shown(&mut reader, &selfplay, &matches);
+    let shown = match replays {
+        Replays::Read => shown(&mut reader, &selfplay, &matches),
+        Replays::LeaveOut => Vec::new(),
+    };
     let models = models(store, &events, &mut problems)?;
     for note in store.games().quarantine_notes().context("cannot list the quarantine")? {
         problems.push(format!(

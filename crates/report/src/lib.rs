@@ -8,6 +8,7 @@ mod comparison;
 mod curves;
 mod data;
 mod fleet;
+mod live;
 pub mod metrics;
 pub mod notices;
 mod numbers;
@@ -15,13 +16,16 @@ mod openings;
 mod page;
 mod plot;
 mod replay;
+mod runs;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text_table;
 
 pub use comparison::{Comparison, Curve};
+pub use live::{LiveReport, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
+pub use runs::{ComparedRun, compare_runs};
 pub use text_table::{Align, Table};
 
 use std::fs;
@@ -68,7 +72,7 @@ pub struct ReportSummary {
 /// If the store's lists cannot be read or the page cannot be written. Single damaged files are not errors; the page and
 /// the summary name them.
 pub fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Result<ReportSummary> {
-    let data = data::read(store)?;
+    let data = data::read(store, data::Replays::Read)?;
     let page = page::render(&data, refresh);
     replace(out, page.html.as_bytes()).with_context(|| format!("cannot write the report {}", out.display()))?;
     Ok(ReportSummary {

@@ -49,41 +49,58 @@ pub(super) fn render(data: &Data, refresh: Refresh) -> Page {
     }
 }
 
-fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
+/// Everything on the page but the board, in order, each part with its name.
+pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) -> Vec<(&'static str, Markup)> {
     let mut games_played = curves.games();
     games_played.push(calibration::plot(data.recent.iter()));
-    html! {
-        (header(data, curves))
+    let top = html! {
+        (header(data, curves, links))
         @for problem in data.problems.iter().chain(&broken_losses(curves)) { p.warning { (problem) } }
         (facts(data, curves))
         @if data.events.is_empty() && data.selfplay.games == 0 {
             p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
                              this page fills up." }
         }
-        (plots("strength", "Strength", &curves.strength()))
-        (plots("training", "Training", &curves.training()))
-        (plots("held-out", "Held-out games", &curves.validation()))
-        (plots("games-played", "Self-play games", &games_played))
+    };
+    let first_moves = html! {
         h2 #first-moves { "First moves of self-play" }
         p.soft { "The darker a point, the more games started there; symmetric points are counted together." }
         @if data.first_moves.is_empty() { p.none { "No games yet." } } @else {
             div.heats { @for moves in &data.first_moves { (moves.board()) } }
         }
-        (plots("throughput", "Throughput", &curves.throughput()))
+    };
+    let processes = html! {
         @if !data.processes.is_empty() {
             h2 #processes { "Processes" }
             (fleet::table(&data.processes))
         }
-        h2 #gate { "Gate" }
-        (tables::gates(&data.events))
-        h2 #models { "Models and their cost" }
-        (tables::models(&data.models))
+    };
+    let gate = html! { h2 #gate { "Gate" } (tables::gates(&data.events)) };
+    let models = html! { h2 #models { "Models and their cost" } (tables::models(&data.models)) };
+    vec![
+        ("top", top),
+        ("strength", plots("strength", "Strength", &curves.strength())),
+        ("training", plots("training", "Training", &curves.training())),
+        ("held-out", plots("held-out", "Held-out games", &curves.validation())),
+        ("games-played", plots("games-played", "Self-play games", &games_played)),
+        ("first-moves", first_moves),
+        ("throughput", plots("throughput", "Throughput", &curves.throughput())),
+        ("processes", processes),
+        ("gate", gate),
+        ("models", models),
+    ]
+}
+
+fn sections(data: &Data, curves: &Curves<'_>, games: usize) -> Markup {
+    html! {
+        @for (_, part) in parts(data, curves, &[("board-section", "Games")]) { (part) }
         h2 #board-section { "Replay games" }
         (viewer(games))
     }
 }
 
-fn header(data: &Data, curves: &Curves<'_>) -> Markup {
+/// The title, what the run is, and links to the parts of the page; `more` are those to parts that not every page has.
+fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
     let links = [
         ("strength", "Strength"),
         ("training", "Training"),
@@ -93,7 +110,6 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
         ("throughput", "Throughput"),
         ("gate", "Gate"),
         ("models", "Models"),
-        ("board-section", "Games"),
     ];
     html! {
         h1 { (data.name) }
@@ -103,7 +119,7 @@ fn header(data: &Data, curves: &Curves<'_>) -> Markup {
             "written " (data.written)
         }
         nav {
-            @for (id, name) in links { a href=(format!("#{id}")) { (name) } }
+            @for (id, name) in links.iter().chain(more) { a href=(format!("#{id}")) { (name) } }
             @if !data.processes.is_empty() { a href="#processes" { "Processes" } }
         }
     }

@@ -4,7 +4,6 @@
 //! colors are plain values in the SVG; the page's style sheet replaces them by class for dark mode.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
@@ -229,10 +228,8 @@ impl Plot {
                 let (left, top) = chart.backend_coord(&(px, py));
                 let alone = |value: f64| tick(value, value.abs() / 100.0, value.abs());
                 let said = format!("{}: {} at {} {}", series.name, alone(py), alone(px), self.x.label);
-                let _ = write!(
-                    hovers,
-                    r#"<circle class="hover" cx="{left}" cy="{top}" r="14"><title>{said}</title></circle>"#
-                );
+                let mark = html! { circle.hover cx=(left) cy=(top) r="14" { title { (said) } } };
+                hovers.push_str(&mark.into_string());
             }
         }
         Ok(hovers)
@@ -416,6 +413,12 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part}");
         }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let page = plot(Series::new("<b>".to_owned(), Tone::Blue, Shape::Line, vec![(1.0, 2.0)]));
+        assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
     }
 
     #[test]
