@@ -18,6 +18,7 @@ mod rules;
 mod run;
 #[cfg(feature = "torch")]
 mod selfplay;
+mod serve;
 #[cfg(feature = "torch")]
 mod setup;
 mod shell;
@@ -39,7 +40,7 @@ pub(crate) enum Command {
     #[cfg(feature = "torch")]
     Selfplay(selfplay::Args),
     #[cfg(feature = "torch")]
-    Train(train::Args),
+    Train(Box<train::Args>),
     #[cfg(feature = "torch")]
     Gate(gate::Args),
     Match(match_::Args),
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Rules(rules::Rules),
     Report(report::Args),
+    Serve(serve::Args),
     Verify(verify::Args),
     #[cfg(feature = "torch")]
     Doctor(doctor::Args),
@@ -77,7 +79,7 @@ impl Command {
             #[cfg(feature = "torch")]
             Command::Selfplay(args) => selfplay::run(args),
             #[cfg(feature = "torch")]
-            Command::Train(args) => train::run(args),
+            Command::Train(args) => train::run(*args),
             #[cfg(feature = "torch")]
             Command::Gate(args) => gate::run(args),
             Command::Match(args) => match_::run(args),
@@ -92,6 +94,7 @@ impl Command {
             Command::Data(command) => data::run(command),
             Command::Rules(command) => rules::run(command),
             Command::Report(args) => report::run(args),
+            Command::Serve(args) => serve::run(args),
             Command::Verify(args) => verify::run(args),
             #[cfg(feature = "torch")]
             Command::Doctor(args) => doctor::run(args),

@@ -1,0 +1,29 @@
+//! A run in the browser: its report, live; its games, to click through; and its champion, to play against.
+//!
+//! [`Server`] serves one store or several over HTTP, on this machine alone unless it is told otherwise. Pages are HTML
+//! from Rust with a few plain scripts, and everything a page needs comes from this server. Searches run on a thread of
+//! their own, through an [`Analyst`].
+//!
+//! Deliberately absent: any network library, printing, writing to stores.
+
+mod analyst;
+mod assets;
+mod game_list;
+mod game_pages;
+mod guard;
+mod layout;
+mod live;
+mod open_games;
+mod play;
+mod play_pages;
+mod problem;
+mod replay;
+mod report_pages;
+mod runs;
+mod server;
+mod thinker;
+
+pub use analyst::{Analysis, Analyst, AnalyzedMove, SearchAnalyst};
+pub use runs::{OpenError, Runs};
+pub use server::{DEFAULT_PORT, Server};
+pub use thinker::LoadAnalyst;

@@ -1,0 +1,164 @@
+//! A part of a page that is rendered again when its stores changed, and who waits for that.
+//!
+//! Stores are looked at only while a page is open, and both looking and rendering take at most about a tenth of the
+//! time, so that watching a run does not slow it down.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::Stream;
+use futures_util::stream;
+use tokio::sync::{Mutex, watch};
+
+use crate::problem::{Problem, blocking};
+
+/// The shortest time between two looks at a store.
+const REST: Duration = Duration::from_secs(2);
+
+/// A look is followed by a rest of so many times its own time.
+const REST_PER_WORK: u32 = 9;
+
+/// How often an idle stream of updates says that it is alive.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// What is shown, and where it comes from. Both functions may take long.
+pub(crate) struct Source {
+    /// A fingerprint that changes when what is shown may have changed.
+    pub(crate) look: Box<dyn Fn() -> anyhow::Result<Vec<u64>> + Send + Sync>,
+    /// The HTML to show.
+    pub(crate) render: Box<dyn Fn() -> anyhow::Result<String> + Send + Sync>,
+}
+
+/// What is shown now.
+#[derive(Clone, Default)]
+pub(crate) struct Shown {
+    /// Counts what was shown; 0 before anything was.
+    pub(crate) version: u64,
+    pub(crate) html: Arc<str>,
+    /// Why it may be out of date, as a sentence.
+    pub(crate) trouble: Option<String>,
+}
+
+/// A part of a page that follows its stores.
+pub(crate) struct Live {
+    source: Arc<Source>,
+    latest: watch::Sender<Shown>,
+    state: Mutex<State>,
+}
+
+/// What the last look found.
+struct State {
+    fingerprint: Vec<u64>,
+    /// When the next look is due.
+    due: Instant,
+}
+
+impl Live {
+    pub(crate) fn new(source: Source) -> Live {
+        Live {
+            source: Arc::new(source),
+            latest: watch::Sender::new(Shown::default()),
+            state: Mutex::new(State {
+                fingerprint: Vec::new(),
+                due: Instant::now(),
+            }),
+        }
+    }
+
+    /// What is shown now, after a look at the stores if one is due.
+    pub(crate) async fn current(&self) -> Result<Shown, Problem> {
+        self.refresh().await;
+        let shown = self.latest.borrow().clone();
+        match (shown.version, &shown.trouble) {
+            (0, Some(trouble)) => Err(Problem::unavailable(trouble.clone())),
+            _ => Ok(shown),
+        }
+    }
+
+    /// Looks at the stores if a look is due and somebody waits for it.
+    pub(crate) async fn follow(&self) {
+        if self.latest.receiver_count() > 0 {
+            self.refresh().await;
+        }
+    }
+
+    async fn refresh(&self) {
+        let mut state = self.state.lock().await;
+        if Instant::now() < state.due {
+            return;
+        }
+        let began = Instant::now();
+        let source = Arc::clone(&self.source);
+        let known = state.fingerprint.clone();
+        let found = blocking(move || {
+            let fingerprint = (source.look)()?;
+            let changed = fingerprint != known;
+            let html = if changed { Some((source.render)()?) } else { None };
+            Ok((fingerprint, html))
+        });
+        match found.await {
+            Ok((fingerprint, html)) => {
+                state.fingerprint = fingerprint;
+                self.show(html);
+            }
+            Err(problem) => self.trouble(problem.sentence),
+        }
+        state.due = Instant::now() + REST.max(began.elapsed() * REST_PER_WORK);
+    }
+
+    /// Shows this; what was shown is up to date again if there is nothing new.
+    fn show(&self, html: Option<String>) {
+        self.latest.send_if_modified(|shown| {
+            let recovered = shown.trouble.take().is_some();
+            let is_new = html.as_ref().is_some_and(|html| **html != *shown.html);
+            if let (true, Some(html)) = (is_new, html) {
+                shown.html = html.into();
+            }
+            shown.version += u64::from(is_new || recovered);
+            is_new || recovered
+        });
+    }
+
+    fn trouble(&self, sentence: String) {
+        self.latest.send_if_modified(|shown| {
+            let is_new = shown.trouble.as_ref() != Some(&sentence);
+            shown.trouble = Some(sentence);
+            is_new
+        });
+    }
+
+    /// Server-sent events: `update` with the version whenever something new is shown, `trouble` with a sentence when
+    /// the stores cannot be read. They end when the server does.
+    pub(crate) fn updates(
+        &self,
+        stopping: watch::Receiver<bool>,
+    ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
+        let mut latest = self.latest.subscribe();
+        latest.mark_changed();
+        let events = stream::unfold((latest, stopping), |(mut latest, mut stopping)| async move {
+            tokio::select! {
+                changed = latest.changed() => changed.ok()?,
+                _ = stopping.wait_for(|stopping| *stopping) => return None,
+            }
+            let event = {
+                let shown = latest.borrow_and_update();
+                match &shown.trouble {
+                    // A line break would end the event's text.
+                    Some(trouble) => Event::default()
+                        .event("trouble")
+                        .data(trouble.replace(['\n', '\r'], " ")),
+                    None => Event::default().event("update").data(shown.version.to_string()),
+                }
+            };
+            Some((Ok(event), (latest, stopping)))
+        });
+        Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE))
+    }
+
+    /// How many streams of updates are open.
+    pub(crate) fn watchers(&self) -> usize {
+        self.latest.receiver_count()
+    }
+}

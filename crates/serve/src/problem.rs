@@ -1,0 +1,82 @@
+//! What went wrong, as a sentence with an HTTP status.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+use tengen_store::StoreError;
+
+/// A request that cannot be answered: its status and a sentence for the person who made it.
+///
+/// As a response it has no body; the guard gives it one, a page or JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) sentence: String,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, sentence: impl Into<String>) -> Problem {
+        Problem {
+            status,
+            sentence: sentence.into(),
+        }
+    }
+
+    /// 400: the request itself makes no sense.
+    pub(crate) fn bad(sentence: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, sentence)
+    }
+
+    /// 404: there is no such thing.
+    pub(crate) fn missing(sentence: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, sentence)
+    }
+
+    /// 409: it does not fit how things stand.
+    pub(crate) fn conflict(sentence: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::CONFLICT, sentence)
+    }
+
+    /// 422: it is understood, but not allowed.
+    pub(crate) fn refused(sentence: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+    }
+
+    /// 503: not now.
+    pub(crate) fn unavailable(sentence: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        Problem::unavailable(format!("the store could not be read: {error}"))
+    }
+}
+
+impl From<anyhow::Error> for Problem {
+    fn from(error: anyhow::Error) -> Problem {
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}"))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Runs a function that waits for files or computes for long on a thread that may.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("this is a bug in Tengen: a request failed unexpectedly: {error}"),
+        )),
+    }
+}
