@@ -21,6 +21,7 @@ mod positions;
 mod rate;
 mod rule_sets;
 mod rules;
+mod serve;
 mod shell;
 #[cfg(feature = "torch")]
 mod sweep;
