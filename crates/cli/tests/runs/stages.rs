@@ -358,7 +358,7 @@ fn a_file_names_games_and_the_model_begins_a_run() {
         run.output().expect("the program starts")
     };
     let summary = json(&run(&format!("model:{out}")));
-    assert_eq!(summary["steps"], 2);
+    assert!(summary["steps"].as_u64().is_some_and(|steps| steps >= 2), "{summary}");
     let models = store_at(&store);
     let first = models.models().list().expect("readable").remove(0);
     let parent = models.models().info(&first).expect("a model").provenance.parent;
