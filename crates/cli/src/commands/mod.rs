@@ -11,6 +11,7 @@ mod doctor;
 mod gate;
 mod gtp;
 mod match_;
+mod model;
 mod rate;
 mod report;
 mod rules;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Data(data::Data),
     #[command(subcommand)]
+    Model(model::Command),
+    #[command(subcommand)]
     Rules(rules::Rules),
     Report(report::Args),
     Serve(serve::Args),
@@ -92,6 +95,7 @@ impl Command {
             #[cfg(feature = "torch")]
             Command::Config(command) => config::run(command),
             Command::Data(command) => data::run(command),
+            Command::Model(command) => model::run(command),
             Command::Rules(command) => rules::run(command),
             Command::Report(args) => report::run(args),
             Command::Serve(args) => serve::run(args),

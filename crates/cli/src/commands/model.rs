@@ -1,0 +1,141 @@
+//! `tengen model`: what models are, how they differ, and exports for other programs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use tengen_evaluator::PlayerSpec;
+use tengen_exchange::{ModelDiff, ModelSummary, one_line, onnx, pytorch_files};
+use tengen_model::Model;
+use tengen_store::{Create, Store};
+
+use crate::{arguments, output};
+use tengen_matches::{read_model, source_of};
+
+/// Describe, compare, and export models
+///
+/// MODEL is store:DIR (the champion of a run store), store:DIR@g000012 (the model of that generation), or model:PATH (a
+/// model folder or a .safetensors file); store: and model: may be left out.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Describe a model: network, origin, rules, cost
+    Info {
+        /// The model
+        #[arg(value_parser = arguments::player)]
+        model: Box<PlayerSpec>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare the descriptions and the weights of two models
+    Diff {
+        /// The first model
+        #[arg(value_parser = arguments::player)]
+        first: Box<PlayerSpec>,
+        /// The second model
+        #[arg(value_parser = arguments::player)]
+        second: Box<PlayerSpec>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the models of a run store, oldest first; * marks the champion
+    List {
+        /// The store: a folder or an address
+        store: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a model for other programs
+    ///
+    /// onnx writes one file (opset 17) with the inputs planes, globals, and komi for any batch and any board up to
+    /// 19x19. pytorch writes a folder with weights.safetensors, model.json, and tengen.py, a short program that loads
+    /// the network and encodes positions of `tengen data export`. Existing files are not replaced.
+    Export {
+        /// The model
+        #[arg(value_parser = arguments::player)]
+        model: Box<PlayerSpec>,
+        /// The format
+        #[arg(long, value_enum)]
+        format: Format,
+        /// The file (onnx) or the folder (pytorch) to write
+        #[arg(long, value_name = "PATH")]
+        out: PathBuf,
+    },
+}
+
+/// A format for other programs.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// One ONNX file
+    Onnx,
+    /// A folder for PyTorch
+    Pytorch,
+}
+
+pub(crate) fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Info { model, json } => {
+            let (name, model) = read(&model)?;
+            show(&ModelSummary::of(&name, &model), json)
+        }
+        Command::Diff { first, second, json } => show(&ModelDiff::of(&read(&first)?.1, &read(&second)?.1), json),
+        Command::List { store, json } => list(&Store::open(&store, Create::Never)?, json),
+        Command::Export { model, format, out } => export(&model, format, &out),
+    }
+}
+
+fn read(spec: &PlayerSpec) -> anyhow::Result<(String, Model)> {
+    let source = source_of(&spec.kind).filter(|_| spec.options == Default::default());
+    let source = source.ok_or_else(|| output::usage(format!("{spec} is not a model: name a store or a path")))?;
+    read_model(&source).map(|(name, model, _)| (name, model))
+}
+
+fn show(what: &(impl serde::Serialize + std::fmt::Display), as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return output::json(what);
+    }
+    output::result(what.to_string());
+    Ok(())
+}
+
+fn list(store: &Store, as_json: bool) -> anyhow::Result<()> {
+    let champion = store.models().champion()?.map(|(_, promotion)| promotion.model_id);
+    let mut rows = Vec::new();
+    for id in store.models().list()? {
+        let (info, is_champion) = (store.models().info(&id)?, Some(&id) == champion.as_ref());
+        if !as_json {
+            let mark = if is_champion { "*" } else { " " };
+            output::result(format!("{mark} {}", one_line(&id.to_string(), &info)));
+        }
+        rows.push(json!({"id": id.to_string(), "champion": is_champion, "info": info}));
+    }
+    match as_json {
+        true => output::json(&json!({ "models": rows })),
+        false => Ok(()),
+    }
+}
+
+fn export(spec: &PlayerSpec, format: Format, out: &Path) -> anyhow::Result<()> {
+    let (name, model) = read(spec)?;
+    let files = match format {
+        Format::Onnx => vec![(out.to_owned(), onnx(&name, &model)?)],
+        Format::Pytorch => {
+            let files = pytorch_files(&model)?.into_iter();
+            files.map(|(file, bytes)| (out.join(file), bytes)).collect()
+        }
+    };
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
+        bail!("{} exists already; name another place with --out", path.display());
+    }
+    for (path, bytes) in &files {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        tengen_report::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        output::say(format!("wrote {}", path.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Networks for other programs: ONNX files, and folders for PyTorch; and what two models have in common.
+//!
+//! [`onnx`] writes the forward pass of a network down as a graph of standard operators, [`pytorch_files`] adds a short
+//! Python program to the weights and their description. [`ModelDiff`] compares two models.
+//!
+//! Deliberately absent: any network library, stores, printing. Nothing here computes a prediction.
+
+mod diff;
+mod error;
+mod graph;
+mod network;
+mod onnx;
+mod proto;
+mod pytorch;
+mod summary;
+
+pub use diff::{ModelDiff, TensorDiff};
+pub use error::ExportError;
+pub use onnx::{OPSET, onnx};
+pub use pytorch::pytorch_files;
+pub use summary::{ModelSummary, one_line};
