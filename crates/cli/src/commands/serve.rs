@@ -20,7 +20,7 @@ use crate::players::Loader;
 ///
 /// Serves the page of tengen report, which updates itself while the run goes on; all games, to click through with what
 /// the search thought of them; and a board to play against the champion, with its analysis. Several stores, or a folder
-/// of runs, are also shown side by side, on common axes. Nothing in a store changes, and pages load nothing from
+/// of runs, are also shown side by side, on common axes. Runs do not notice it, and pages load nothing from
 /// elsewhere.
 ///
 /// Only this machine can open the pages, unless --listen names another address. To reach a run on another machine,

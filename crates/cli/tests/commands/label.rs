@@ -111,7 +111,15 @@ fn another_engine_is_a_teacher() {
         }
         // After Black's play in the center and White's pass, Black wins with any move.
         assert!(game.plies[2].root_value > 0.9 && game.plies[2].root_margin > 3.0);
-        assert!(game.plies[3].root_value < 0.0 && game.plies[3].root_margin < 0.0);
+    }
+    // After Black's passes, White wins by passing, too: values are from the viewpoint of the side to move.
+    let (file, whites) = (folder.path().join("white.sgf"), folder.path().join("whites"));
+    std::fs::write(&file, "(;GM[1]FF[4]SZ[3]KM[3.5];B[];W[bb];B[];W[])").unwrap();
+    let (file, whites) = (file.display().to_string(), whites.display().to_string());
+    assert_eq!(tengen(&words(&file, &model, "50", &whites)).json()["positions"], 4);
+    for number in [1, 3] {
+        let ply = &labelled(&whites)[0].plies[number];
+        assert!(ply.root_value > 0.9 && ply.root_margin > 3.0, "ply {number}");
     }
     let gone = tengen(&words(&source, "analysis:/no/such/engine", "5", &into));
     gone.refuses(1, "no such program");
