@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// not folders also metrics and report [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger [network] grows from it;
+    /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger `[network]` grows from it;
     /// any other first learns from the games of [[train.from]] or, without any, from those of the model's store
     #[arg(long, value_name = "MODEL")]
     init: Option<PlayerSpec>,

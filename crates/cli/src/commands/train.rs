@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Folder for the model and its checkpoints: new, empty, or of the same training
     #[arg(long, value_name = "DIR", requires = "file", required_unless_present_any = ["store", "find_rate", "judge"])]
     out: Option<PathBuf>,
-    /// Begin with this model, model:PATH or store:DIR, instead of random weights; it grows if [network] is larger
+    /// Begin with this model, model:PATH or store:DIR, instead of random weights; it grows if `[network]` is larger
     #[arg(long, value_name = "MODEL", requires = "file")]
     init: Option<PlayerSpec>,
     /// Try learning rates from low to high, print the losses and a suggestion, and write nothing
