@@ -37,6 +37,7 @@ pub(crate) fn teacher(
             weights_sha256: None,
             precision: "fp32".to_owned(),
             search,
+            noise: 1.0,
             threads,
             predictors: Box::new(|_| Ok(Box::new(UniformPredictor))),
         }));
@@ -51,6 +52,7 @@ pub(crate) fn teacher(
         weights_sha256: Some(model.info.weights_sha256.clone()),
         precision: device.dtype_name()?,
         search,
+        noise: 1.0,
         threads,
         predictors: factory(&name, &model, *device)?,
         name,

@@ -98,6 +98,11 @@ fn train(
     lease: Option<(Lease, Option<TrainerSays>)>,
     progress: &mut dyn FnMut(Option<&Losses>),
 ) -> anyhow::Result<Learned> {
+    anyhow::ensure!(
+        !run.config.reanalysis.is_on(),
+        "reanalysis.share is {}, but only `tengen run` searches old games again: set it to 0, or use `tengen run`",
+        run.config.reanalysis.share
+    );
     let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
     let (lease, (mut training, before)) = match lease {
         Some((mut lease, says)) => {

@@ -171,8 +171,9 @@ pub(crate) fn teacher_text(identity: &Value, positions: &Value) -> String {
     object.to_string()
 }
 
-/// Where a game of a store comes from, unless it says so itself.
-pub(crate) fn with_origin(mut record: GameRecord, shard: &str, number: u32) -> GameRecord {
+/// The game with where in a store it comes from, unless it says so itself: the path of its shard and its number there,
+/// from 1. Imported and labelled games need an origin.
+pub fn with_origin(mut record: GameRecord, shard: &str, number: u32) -> GameRecord {
     record.origin.get_or_insert_with(|| {
         Box::new(Origin {
             file: shard.to_owned(),

@@ -158,7 +158,7 @@ pub fn label(
 }
 
 /// Works as a thread of the teacher and says so if that fails.
-fn run_thread(teacher: &Teacher, thread: usize, desk: Desk<'_>) {
+pub(crate) fn run_thread(teacher: &Teacher, thread: usize, desk: Desk<'_>) {
     let end = EndNotice(&desk);
     if let Err(error) = teacher.work(thread, &desk) {
         let _ = desk.reports.send(Report::Failed(error));

@@ -6,6 +6,8 @@
 //! [`Origin::teacher`](tengen_records::Origin::teacher) says who said so. The moves and the counted result stay as they
 //! were.
 //!
+//! [`label_games`] does the same with games in memory.
+//!
 //! Labels of a network depend on nothing but the position, the network, and the settings, and shards hold the same
 //! games in the same order however often the work is interrupted, so that their bytes are always the same.
 //!
@@ -14,6 +16,7 @@
 mod chunk;
 mod engine;
 mod error;
+mod in_memory;
 mod labelling;
 mod query;
 mod settings;
@@ -21,8 +24,10 @@ mod sources;
 mod teacher;
 mod worker;
 
+pub use chunk::with_origin;
 pub use engine::EngineTeacher;
 pub use error::LabelError;
+pub use in_memory::{LabelledGames, label_games};
 pub use labelling::{LabelProgress, LabelReport, label};
 pub use settings::{PositionChoice, network_search};
 pub use sources::SourceGames;

@@ -25,6 +25,8 @@ pub struct NetworkTeacher {
     pub precision: String,
     /// How every position is searched.
     pub search: SearchConfig,
+    /// How large noise is if `search` asks for it, 0 to 1.
+    pub noise: f32,
     /// Threads, each with its own predictor.
     pub threads: usize,
     /// Makes the predictors.
@@ -93,12 +95,18 @@ impl Teacher {
     /// What identifies the teacher and its settings, as recorded with every labelled game.
     pub fn identity(&self) -> Value {
         match self {
-            Teacher::Network(network) => json!({
-                "name": network.name,
-                "weights_sha256": network.weights_sha256,
-                "precision": network.precision,
-                "search": network.search,
-            }),
+            Teacher::Network(network) => {
+                let mut identity = json!({
+                    "name": network.name,
+                    "weights_sha256": network.weights_sha256,
+                    "precision": network.precision,
+                    "search": network.search,
+                });
+                if network.search.noise {
+                    identity["noise"] = json!(network.noise);
+                }
+                identity
+            }
             Teacher::Engine(engine) => engine.identity(),
         }
     }
@@ -115,7 +123,7 @@ impl Teacher {
         match self {
             Teacher::Network(network) => {
                 let predictor = (network.predictors)(thread)?;
-                Ok(Worker::new(predictor, &network.search, desk).work()?)
+                Ok(Worker::new(predictor, network, desk).work()?)
             }
             Teacher::Engine(engine) => engine.work(desk),
         }

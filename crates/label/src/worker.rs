@@ -8,7 +8,7 @@ use tengen_rules::{Komi, Size};
 use tengen_search::{EvaluationCache, Job, PredictError, Predictor, Request, Round, Search, SearchConfig, Step};
 
 use crate::chunk::{Label, Task};
-use crate::teacher::{Desk, Report};
+use crate::teacher::{Desk, NetworkTeacher, Report};
 
 /// Memory for the cache of evaluations, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
@@ -18,6 +18,7 @@ const CACHE_BYTES: usize = 64 << 20;
 pub(crate) struct Worker<'a> {
     predictor: Box<dyn Predictor>,
     config: SearchConfig,
+    noise: f32,
     desk: &'a Desk<'a>,
     slots: Vec<Slot>,
     /// Slots without a position.
@@ -45,11 +46,12 @@ impl AsMut<Search> for Slot {
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(predictor: Box<dyn Predictor>, config: &SearchConfig, desk: &'a Desk<'a>) -> Worker<'a> {
+    pub(crate) fn new(predictor: Box<dyn Predictor>, teacher: &NetworkTeacher, desk: &'a Desk<'a>) -> Worker<'a> {
         let capacity = predictor.preferred_batch().max(1) * predictor.depth().max(1);
         Worker {
             predictor,
-            config: config.clone(),
+            config: teacher.search.clone(),
+            noise: teacher.noise,
             desk,
             slots: Vec::new(),
             free: Vec::new(),
@@ -97,12 +99,13 @@ impl<'a> Worker<'a> {
     }
 
     fn add_slot(&mut self, task: &Task) -> usize {
-        let search = Search::new(
+        let mut search = Search::new(
             self.config.clone(),
             &task.position,
             Komi::from_half_points(0),
             rng::stream(0, &[]),
         );
+        search.set_noise(self.noise);
         self.slots.push(Slot { search, task: None });
         self.slots.len() - 1
     }

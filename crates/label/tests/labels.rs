@@ -21,6 +21,7 @@ fn teacher(visits: u32, threads: usize, options: &str) -> Teacher {
         weights_sha256: None,
         precision: "fp32".to_owned(),
         search: network_search(&spec.options, visits).unwrap(),
+        noise: 1.0,
         threads,
         predictors: Box::new(|_| Ok(Box::new(UniformPredictor))),
     })

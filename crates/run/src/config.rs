@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use tengen_evaluator::GateConfig;
 use tengen_model::NetworkConfig;
+use tengen_reanalysis::ReanalysisConfig;
 use tengen_rules::{Rules, SettingError, Size, check_setting};
 use tengen_samples::{SampleConfig, TrainConfig, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
@@ -52,6 +53,9 @@ pub struct RunConfig {
     /// How games become training samples.
     #[serde(default)]
     pub samples: SampleConfig,
+    /// Searching old games again with the newest network.
+    #[serde(default)]
+    pub reanalysis: ReanalysisConfig,
     /// The loss, the optimizer and the learning-rate schedule.
     #[serde(default)]
     pub training: TrainerConfig,
@@ -159,6 +163,7 @@ impl RunConfig {
         check_setting("selfplay.search.visits", self.selfplay.search.visits, 1..)?;
         self.window.validate()?;
         self.samples.validate()?;
+        self.reanalysis.validate()?;
         self.training.validate()?;
         self.loop_config.validate()?;
         self.loop_config.check_grow(&self.network)?;

@@ -9,15 +9,16 @@ use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use tengen_model::Weights;
+use tengen_reanalysis::{Reanalyzing, Terms};
 use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, counted, write_report};
-use tengen_selfplay::{FinishedGame, Generator};
+use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
 
 use crate::config::Progress;
 use crate::failures::Failures;
 use crate::gating::{self, Candidate, Gating};
-use crate::ledger::Clock;
+use crate::ledger::{Clock, Ledger};
 use crate::opened::Opened;
 use crate::publisher::{Publisher, searched_positions};
 use crate::selfplay;
@@ -48,6 +49,7 @@ struct Shared<'a> {
     generation: AtomicU32,
     /// Searched positions of the games published by this process, counted as the generator counts them.
     published: AtomicU64,
+    reanalyzing: Reanalyzing,
 }
 
 /// Runs until the budget is spent (true) or an interrupt arrives (false).
@@ -68,6 +70,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let rejected = gating::rejected(run)?;
     let status = Mutex::new(Status::resumed(&training, generation, rejected));
     let start_with = first_update(run, &training, generation, rejected)?;
+    let reanalyzing = Reanalyzing::new(terms(run), &start_with, training.window());
     let generator = selfplay::start(run, start_with, training.lead())?;
     let title = format!(
         "{} in {}, {} so far",
@@ -88,13 +91,14 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         failures: Failures::default(),
         generation: AtomicU32::new(generation),
         published: AtomicU64::new(0),
+        reanalyzing,
     };
 
     let spent = run_threads(&shared, &mut training, &mut publisher);
     run.watch.end();
     // Whatever ended the threads, and even if one of the next steps fails: keep as many games and steps as possible.
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
-    let ledger = clock.read(generator.counters().evaluations);
+    let ledger = clock.read(generator.counters().evaluations + shared.reanalyzing.evaluations());
     let stopped = generator.stop();
     for game in stopped.games {
         publisher.add(generation, game.record);
@@ -125,6 +129,9 @@ fn run_threads(shared: &Shared<'_>, training: &mut Training, publisher: &mut Pub
         });
         spawn(scope, shared, "gate", move || gate(shared, &candidates));
         spawn(scope, shared, "reporter", move || report(shared));
+        if shared.run.config.reanalysis.is_on() {
+            spawn(scope, shared, "reanalysis", move || Ok(shared.reanalyzing.work()?));
+        }
         shared.part("screen", || watch(shared))
     })
 }
@@ -149,7 +156,20 @@ impl Shared<'_> {
     fn part<T>(&self, name: &str, body: impl FnOnce() -> anyhow::Result<T>) -> Option<T> {
         let end = self.failures.catch(&format!("the {name}"), body);
         self.stop.store(true, Ordering::SeqCst);
+        self.reanalyzing.end();
         end
+    }
+
+    /// Hands a model to self-play and to reanalysis.
+    fn set_model(&self, update: ModelUpdate) {
+        self.reanalyzing.set_model(&update);
+        self.generator.set_model(update);
+    }
+
+    /// The cost of the run so far.
+    fn ledger(&self) -> Ledger {
+        let evaluations = self.generator.counters().evaluations + self.reanalyzing.evaluations();
+        self.clock.read(evaluations)
     }
 
     fn stopping(&self) -> bool {
@@ -179,6 +199,18 @@ impl Shared<'_> {
     }
 }
 
+/// What a run says about its reanalysis.
+fn terms(run: &Opened) -> Terms {
+    Terms {
+        store: run.store.clone(),
+        config: run.config.reanalysis,
+        selfplay: run.config.selfplay.clone(),
+        held_out: run.config.loop_config.held_out,
+        seed: run.config.seed,
+        precision: run.options.precision.to_string(),
+    }
+}
+
 /// What the run trains and how, on one line.
 fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
     let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
@@ -192,12 +224,7 @@ fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
-fn first_update(
-    run: &Opened,
-    training: &Training,
-    generation: u32,
-    rejected: u32,
-) -> anyhow::Result<tengen_selfplay::ModelUpdate> {
+fn first_update(run: &Opened, training: &Training, generation: u32, rejected: u32) -> anyhow::Result<ModelUpdate> {
     let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
@@ -231,6 +258,7 @@ fn publish(shared: &Shared<'_>, publisher: &mut Publisher, to_trainer: &Sender<S
         match games.recv_timeout(publisher.patience().min(TICK)) {
             Ok(game) => {
                 searched += searched_positions(&game.record);
+                shared.reanalyzing.see(&game.record);
                 let warnings = shared.status().add_game(&game.record);
                 warnings.iter().for_each(|warning| shared.run.watch.say(warning));
                 publisher.add(shared.generation.load(Ordering::SeqCst), game.record);
@@ -261,10 +289,11 @@ fn train(
     to_gate: &Sender<Candidate>,
 ) -> anyhow::Result<()> {
     tengen_network::set_threads(shared.run.config.training.threads);
-    let ledger = || shared.clock.read(shared.generator.counters().evaluations);
+    let ledger = || shared.ledger();
     let mut warnings = Warnings::default();
     while !shared.stopping() {
         training.offer(shards.try_iter().collect())?;
+        training.offer_reanalyzed(shared.reanalyzing.exchange(training.window()))?;
         training.admit_ready()?;
         shared.move_lead(training);
         let may_step = training.may_step();
@@ -311,14 +340,14 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
             rejected: shared.status().rejected,
         };
         let update = selfplay::update(shared.run, &training.weights(), generation, name, progress, komi)?;
-        shared.generator.set_model(update);
+        shared.set_model(update);
     }
     Ok(())
 }
 
 fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Result<Candidate> {
     let generation = shared.generation.fetch_add(1, Ordering::SeqCst) + 1;
-    let ledger = shared.clock.read(shared.generator.counters().evaluations);
+    let ledger = shared.ledger();
     let (id, weights) = training.publish(generation, &ledger)?;
     shared.record(Measured::Model(training.model_event(&id.to_string(), &ledger)));
     Ok(Candidate {
@@ -376,7 +405,7 @@ fn follow_champion(shared: &Shared<'_>, champion: &Candidate) -> anyhow::Result<
         progress,
         komi,
     )?;
-    shared.generator.set_model(update);
+    shared.set_model(update);
     Ok(())
 }
 
@@ -404,7 +433,7 @@ fn watch(shared: &Shared<'_>) -> anyhow::Result<bool> {
     loop {
         std::thread::sleep(TICK);
         let counters = shared.generator.counters();
-        let ledger = shared.clock.read(counters.evaluations);
+        let ledger = shared.ledger();
         let spent = {
             let mut status = shared.status();
             status.measure(&counters, ledger);

@@ -44,6 +44,7 @@ pub(crate) struct Status {
     too_few_positions: bool,
     samples: u64,
     window_positions: u64,
+    reanalyzed: u64,
     counters: CounterValues,
     ledger: Ledger,
     /// Sums over the steps since the last event.
@@ -122,6 +123,7 @@ impl Status {
             too_few_positions: true,
             samples: training.trained(),
             window_positions: 0,
+            reanalyzed: 0,
             counters: CounterValues::default(),
             ledger: Ledger::default(),
             losses: LossSums::default(),
@@ -154,6 +156,7 @@ impl Status {
         self.steps = training.steps();
         self.samples = training.trained();
         self.window_positions = training.window_positions();
+        self.reanalyzed = training.reanalyzed_positions();
         self.too_few_positions = training.has_too_few_positions();
         self.fair_komi.clone_from(training.fair_komi());
     }
@@ -250,6 +253,10 @@ impl Status {
                 losses.policy, losses.value, losses.margin, losses.ownership
             )
         });
+        let old = match self.reanalyzed {
+            0 => String::new(),
+            positions => format!(", {} of reanalyzed games", thousands(positions)),
+        };
         let limited = run.config.budget.is_limited();
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
@@ -260,7 +267,7 @@ impl Status {
                 thousands(self.speed.evaluations_per_second as u64),
             ),
             training: format!(
-                "step {}, {loss}, window {} of {}",
+                "step {}, {loss}, window {} of {}{old}",
                 thousands(self.steps),
                 thousands(self.window_positions),
                 counted(self.positions, "position")

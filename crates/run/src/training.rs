@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use tengen_model::{CostLedger, Model, ModelId, NetworkConfig, Provenance, Weights};
 use tengen_network::{DeviceChoice, Precision};
+use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
 use tengen_report::metrics;
 use tengen_rng as rng;
@@ -48,6 +49,8 @@ pub struct Training {
     source: SampleSource,
     /// Reads the shards that were offered.
     loader: Loader,
+    /// Games that were searched again, if the run does that.
+    refreshed: Option<Refreshed>,
     /// The ends of random games, which the network should be able to judge.
     random: SampleSource,
     shards: Vec<ShardInfo>,
@@ -92,6 +95,15 @@ impl Training {
                 .and_then(|run| serde_json::from_value(run.config).ok()),
         };
         let ranks = run.ranks.clone();
+        let refreshed = match config.reanalysis.is_on() {
+            true => {
+                let boards = (config.sizes()?, config.rules);
+                let replies = config.network.reply_head;
+                let samples = config.samples.clone();
+                Some(Refreshed::open(store, config.reanalysis, samples, boards, replies)?)
+            }
+            false => None,
+        };
         let listing = listing(store, ranks.as_deref())?;
         let source = SampleSource::for_store(store, config.samples.clone())
             .holding_out(config.loop_config.held_out)
@@ -106,6 +118,7 @@ impl Training {
             trainer,
             device,
             loader: source.loader(store),
+            refreshed,
             source,
             random: random_games(&config.sizes()?, config.rules, config.seed)?,
             shards: Vec::new(),
@@ -151,12 +164,26 @@ impl Training {
         Ok(shards.into_iter().try_for_each(|shard| self.loader.offer(shard))?)
     }
 
+    /// [`Training::offer`] for shards of reanalyzed games, which count as neither games nor positions of the run.
+    ///
+    /// # Errors
+    /// As [`Training::offer`].
+    pub fn offer_reanalyzed(&mut self, shards: impl IntoIterator<Item = ShardInfo>) -> anyhow::Result<()> {
+        let Some(refreshed) = &mut self.refreshed else {
+            return Ok(());
+        };
+        Ok(shards.into_iter().try_for_each(|shard| refreshed.offer(shard))?)
+    }
+
     /// Takes in the offered shards that are ready, in the order in which they were offered; until then, neither their
     /// positions nor their games count. Never waits.
     ///
     /// # Errors
     /// As [`Training::take_in`].
     pub fn admit_ready(&mut self) -> anyhow::Result<()> {
+        if let Some(refreshed) = &mut self.refreshed {
+            refreshed.admit_ready(self.window.positions)?;
+        }
         let ready = self.loader.take_ready()?;
         if ready.is_empty() {
             return Ok(());
@@ -233,7 +260,12 @@ impl Training {
         let samples = steps * self.config.training.batch as u64;
         self.positions >= self.config.loop_config.start_positions.max(1)
             && self.source.positions() > 0
-            && (self.trained() + samples) as f64 <= self.positions as f64 * self.config.loop_config.reuse
+            && (self.trained() + samples) as f64 <= self.positions as f64 * self.reuse()
+    }
+
+    /// Samples trained on per position of self-play: `loop.reuse`, and more by as many as come from reanalyzed games.
+    fn reuse(&self) -> f64 {
+        self.config.loop_config.reuse * self.config.reanalysis.draws()
     }
 
     /// Goes on with a larger network if the configuration asks for one from here on.
@@ -277,8 +309,14 @@ impl Training {
             Some(ranks) => ranks.part(self.config.training.batch),
             None => 0..self.config.training.batch,
         };
-        let samples = self.source.draw_part(part, seed, self.config.loop_config.symmetry);
-        let samples = samples.context("the window has no positions to train on")?;
+        let symmetry = self.config.loop_config.symmetry;
+        let old = match &self.refreshed {
+            Some(refreshed) => refreshed.draw(part.len(), rng::fold(seed, &[1]), symmetry),
+            None => Vec::new(),
+        };
+        let samples = self.source.draw_part(part.start..part.end - old.len(), seed, symmetry);
+        let mut samples = samples.context("the window has no positions to train on")?;
+        samples.extend(old);
         let batch = self.trainer.batch(&samples);
         self.sound = false;
         let losses = self.trainer.step(&batch);
@@ -335,10 +373,15 @@ impl Training {
         &self.shards
     }
 
+    /// The shards of the training window, oldest first.
+    pub fn window(&self) -> &[ShardInfo] {
+        &self.window.shards
+    }
+
     /// Number of positions that self-play may generate beyond those taken in.
     pub fn lead(&self) -> u64 {
         let settings = &self.config.loop_config;
-        let used = (self.trained() as f64 / settings.reuse) as u64;
+        let used = (self.trained() as f64 / self.reuse()) as u64;
         (used.max(settings.start_positions) + settings.lead_positions).saturating_sub(self.offered_positions())
     }
 
@@ -420,6 +463,11 @@ impl Training {
     /// Number of positions in the training window.
     pub fn window_positions(&self) -> u64 {
         self.window.positions
+    }
+
+    /// Positions of the reanalyzed games to draw from.
+    pub fn reanalyzed_positions(&self) -> u64 {
+        self.refreshed.as_ref().map_or(0, Refreshed::positions)
     }
 
     /// The komi at which games are even, estimated from the games seen.

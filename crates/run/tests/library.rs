@@ -262,3 +262,56 @@ fn boards_and_books_change_during_a_run() {
         assert!(error.contains("book.txt") && error.contains(reason), "{error}");
     }
 }
+
+#[test]
+fn a_run_that_reanalyzes_trains_on_old_games_too_and_resumes_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        closing_games: Some(0),
+        ..Setup::default()
+    };
+    let run = |steps: &str| {
+        let config = config(&[
+            steps,
+            "reanalysis.share=0.5",
+            "loop.reuse=2",
+            "loop.candidate_every_steps=1000000",
+        ]);
+        tengen_run::run(&config, &location, &setup)
+            .unwrap()
+            .expect("nothing stops the run");
+        let listed = |location: &str, of| {
+            let store = Store::open(location, Create::Never).unwrap();
+            let shards = store.games().list(&of).unwrap().shards;
+            (store, shards)
+        };
+        let (store, played) = listed(&location, GamesOf::SelfPlay);
+        let (old, labelled) = listed(&format!("{location}/reanalysis"), GamesOf::Imported);
+        let positions: u64 = played.iter().map(tengen_store::ShardInfo::positions).sum();
+        let rows = |shard| {
+            old.games()
+                .read(shard)
+                .unwrap()
+                .iter()
+                .flat_map(|game| game.plies.clone())
+                .collect::<Vec<_>>()
+        };
+        let rows = labelled.iter().flat_map(rows).filter(|ply| ply.weight > 0.0).count() as u64;
+        let (step, _) = store.checkpoints().latest().unwrap().expect("a checkpoint");
+        (step, positions, rows)
+    };
+    let (steps, positions, rows) = run("budget.steps=400");
+    // At most 4 samples per position, and more than the 2 that self-play alone allows.
+    assert!(
+        steps * 32 <= positions * 4 && steps * 32 > positions * 2,
+        "{steps} steps, {positions} positions"
+    );
+    assert!(
+        (1000..=positions + 1100).contains(&rows),
+        "{rows} rows beside {positions} positions"
+    );
+    let (later_steps, later_positions, later_rows) = run("budget.steps=700");
+    assert!(later_steps > steps && later_positions > positions && later_rows > rows);
+}
