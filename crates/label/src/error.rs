@@ -1,7 +1,7 @@
 //! How labelling can fail.
 
-use tengen_datasets::SourceError;
 use tengen_gtp::{CommandLineError, ControllerError};
+use tengen_import::SourceError;
 use tengen_records::RecordError;
 use tengen_search::PredictError;
 use tengen_store::StoreError;

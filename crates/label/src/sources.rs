@@ -3,7 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use tengen_datasets::{DatasetFilter, ImportRules, MissingTurns, find_sources, legal_games, read_source, shards_of};
+use tengen_datasets::{DatasetFilter, shards_of};
+use tengen_import::{ImportRules, MissingTurns, find_sources, legal_games, read_source};
 use tengen_records::GameRecord;
 use tengen_rules::Rules;
 use tengen_store::{Create, ShardInfo, ShardReadError, Store};

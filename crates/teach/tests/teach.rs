@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tengen_datasets::{ImportRules, Importer, MissingTurns, SgfSource};
+use tengen_import::{ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_model::{Model, NetworkConfig};
 use tengen_records::GameRecord;
 use tengen_rules::{Rules, Size};

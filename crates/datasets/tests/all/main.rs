@@ -1,4 +1,4 @@
-//! The tests of datasets and imports, in one binary: linking it takes longer than compiling a test.
+//! The tests of datasets, in one binary: linking it takes longer than compiling a test.
 
 mod ask;
 mod claims;
@@ -6,8 +6,6 @@ mod datasets;
 mod exports;
 #[path = "../../../store/tests/all/faulty.rs"]
 mod faulty;
-mod import;
-mod import_at_once;
 mod labelled;
 mod readers;
 mod stats;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, Rejection, find_sources, read_source};
+use tengen_import::{ImportReport, ImportRules, Importer, MissingTurns, Rejection, find_sources, read_source};
 use tengen_rules::{Komi, Rules};
 use tengen_store::{Create, Store, StoreError, sha256_hex};
 

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use tengen_datasets::{ImportRules, Importer, MissingTurns, SgfSource};
+use tengen_import::{ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_rules::{Color, Move, Position, Rules, Size};
 use tengen_sgf::{SgfGames, SgfPoint, SgfText, SgfTree, SgfTrees};
 use tengen_store::{Create, Store};

@@ -8,8 +8,8 @@ use tengen_records::GameRecord;
 use tengen_sgf::{SgfError, SgfGames, SgfText, no_game};
 use tengen_store::{Admission, Collection, Store, StoreError};
 
-use super::game::{ImportRules, Imported, Refusal, import_game, origin_of};
-use super::sources::SgfSource;
+use crate::game::{ImportRules, Imported, Refusal, import_game, origin_of};
+use crate::sources::SgfSource;
 
 /// Maximum number of games in one shard.
 const SHARD_GAMES: usize = 2048;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::faulty::{faulty_handle, faulty_store};
 use tempfile::TempDir;
 
-use tengen_datasets::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource};
+use tengen_import::{ImportReport, ImportRules, Importer, MissingTurns, SgfSource};
 use tengen_store::{CompactSettings, Create, GamesOf, Gather, Patience, Store, StoreError};
 use tengen_testing::{Random, STORE_VARIABLE, start_helper};
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use tengen_datasets::{
+use tengen_import::{
     ImportReport, ImportRules, Importer, MAX_REJECTIONS, MissingTurns, SgfSource, find_sources, read_source,
 };
 use tengen_records::{EndReason, GameRecord, OPENING};
