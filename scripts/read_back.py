@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 from sgfmill import sgf
 
@@ -190,6 +191,19 @@ def plain(value):
     if isinstance(value, float) and math.isnan(value):
         return "nan"
     return value
+
+
+def read_arrow(folder):
+    """Reads all rows of Arrow files with pyarrow, and their number with pandas and polars."""
+    paths = [f"{folder}/{entry['path']}" for entry in manifest_of(folder)["files"]]
+    rows = []
+    for path in paths:
+        table = ipc.open_file(path).read_all()
+        found = [{key: plain(value) for key, value in row.items()} for row in table.to_pylist()]
+        equal((len(pd.read_feather(path)), pl.read_ipc(path).height), (len(found),) * 2, f"{path}: rows")
+        rows += found
+    count("rows of Arrow files", len(rows))
+    return rows
 
 
 def read_parquet(folder):
@@ -660,6 +674,8 @@ def main():
     parts = export("parts", "--rows-per-part", 500)
     equal(len(manifest_of(parts)["files"]) > 3, True, "several parts")
     equal(read_parquet(parts), positions, "the same rows in several parts")
+    arrow = read_arrow(export("arrow", "--format", "arrow", "--rows-per-part", 500))
+    equal(arrow, positions, "the same rows in Arrow files")
     arrays = export("npz", "--format", "npz", "--rows-per-part", 700)
     check_npz(arrays, positions, lambda row: (row["game_id"], row["ply"]))
     check_npz(export("games-npz", "--format", "npz", "--what", "games"), games, lambda row: row["game_id"])
@@ -668,6 +684,13 @@ def main():
     part = read_parquet(export("part", "--fraction", 0.2, "--seed", 3, "--size", "5x5,4x3"))
     taken = [row for row in positions if row["width"] < 7 and draw("sample", 3, row["game_id"], row["ply"]) < 0.2]
     equal(part, taken, "filter and fraction")
+    few, drawn = read_parquet(export("few", "--per-game", 2, "--phase", "0.5..1", "--seed", 3)), []
+    for game_id in dict.fromkeys(row["game_id"] for row in positions):
+        late = [row for row in positions if row["game_id"] == game_id and 2 * row["ply"] >= row["game_plies"]]
+        first = sorted(late, key=lambda row: draw("per game", 3, game_id, row["ply"]))[:2]
+        drawn += [row for row in late if row in first]
+    equal(few, drawn, "two late positions of each game")
+    count("positions drawn per game", len(few))
     distinct, keys = read_parquet(export("distinct", "--distinct")), set()
     first = [row for row in positions if mirror_key(row) not in keys and not keys.add(mirror_key(row))]
     equal(distinct, first, "distinct positions")

@@ -200,6 +200,30 @@ def run_torch(name, folder, rows, expected):
     compare(f"{name} in PyTorch", {key: value.numpy() for key, value in out.items()}, rows, expected)
 
 
+def check_loader(program, work):
+    """The example of a PyTorch dataset gives every row once, whatever the format and the number of workers."""
+    if not has_torch():
+        print("*** read-back: docs/examples/position_dataset.py: SKIPPED, torch is not installed", file=sys.stderr)
+        return
+    sys.path.insert(0, "docs/examples")
+    from position_dataset import PositionDataset
+    from torch.utils.data import DataLoader
+    store, found = os.path.join(work, "net-plain"), {}
+    for kind in ("parquet", "arrow"):
+        folder = os.path.join(work, f"loader-{kind}")
+        tengen(program, "data", "export", store, "--out", folder, "--format", kind, "--rows-per-part", "300")
+        for workers in (0, 3):
+            data = PositionDataset(f"{folder}/v1/data", 5, buffer=100)
+            rows = [batch for batch in DataLoader(data, batch_size=1, num_workers=workers)]
+            found[kind, workers] = sorted(b"".join(row[key].numpy().tobytes() for key in sorted(row)) for row in rows)
+    table = pq.read_table(os.path.join(work, "loader-parquet/v1/data"), columns=["policy", "outcome"])
+    expected = table.num_rows - sum(row["policy"] is None or row["outcome"] is None for row in table.to_pylist())
+    if any(rows != found["arrow", 3] or len(rows) != expected for rows in found.values()):
+        sys.exit(f"read-back: position_dataset.py: {[len(rows) for rows in found.values()]} rows of {expected}")
+    print(f"read-back: position_dataset.py: {expected} rows, the same from both formats with 0 and 3 workers")
+
+
 if __name__ == "__main__":
     for name, settings in SHAPES.items():
         check_shape(sys.argv[1], sys.argv[2], name, settings)
+    check_loader(sys.argv[1], sys.argv[2])

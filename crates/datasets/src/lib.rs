@@ -9,8 +9,8 @@ mod store_stats;
 
 pub use dataset::{
     Dataset, DatasetError, DatasetFile, DatasetFilter, DatasetManifest, ExportOptions, ExportProgress, FileFormat,
-    Sampled, SolveOptions, SolveProgress, SolveSample, Split, SplitShares, What, export, export_kept, sample,
-    solve_dataset,
+    PositionFilter, Sampled, SolveOptions, SolveProgress, SolveSample, Split, SplitShares, What, export, export_kept,
+    sample, solve_dataset,
 };
 pub use labelled::{LabelledError, LabelledPositions, read_labelled};
 pub use store_stats::{StoreStats, shards_of, stats};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use tengen_datasets::DatasetFilter;
+use tengen_datasets::{DatasetFilter, PositionFilter};
 use tengen_evaluator::{PlayerOptions, search_config};
 use tengen_records::{GameRecord, OPENING};
 use tengen_search::{SearchConfig, SearchMethod};
@@ -18,6 +18,9 @@ pub struct PositionChoice {
     pub fraction: f64,
     /// Seed of that draw, and of the searches.
     pub seed: u64,
+    /// Which positions of a game.
+    #[serde(flatten)]
+    pub positions: PositionFilter,
 }
 
 impl PositionChoice {
@@ -28,6 +31,7 @@ impl PositionChoice {
             full_search: filter.full_search_only,
             fraction: filter.fraction,
             seed: filter.seed,
+            positions: filter.positions,
         }
     }
 

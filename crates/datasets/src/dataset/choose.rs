@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tengen_records::{FULL_SEARCH, GameRecord};
 use tengen_store::{ShardInfo, Store};
 
 use super::distinct::{Seen, game_key};
 use super::error::DatasetError;
 use super::filter::{DatasetFilter, draw};
 use super::options::What;
+use super::plies::taken_plies;
 use super::scan::{Read, scan};
 
 /// Chosen games by shard number and number in the shard, each with its chosen plies; empty for a whole game.
@@ -50,7 +50,7 @@ pub(crate) fn choose(
                     offer((draw("choose", filter.seed, &game.game_id, None), shard, number, None));
                 }
                 What::Games => {}
-                What::Positions => taken_plies(filter, game).for_each(|ply| {
+                What::Positions => taken_plies(filter, game).into_iter().for_each(|ply| {
                     let draw = draw("choose", filter.seed, &game.game_id, Some(ply));
                     offer((draw, shard, number, Some(ply)));
                 }),
@@ -74,12 +74,4 @@ pub(crate) fn choose(
         .flat_map(BTreeMap::values_mut)
         .for_each(|plies| plies.sort_unstable());
     Ok((chosen, read))
-}
-
-/// The plies of a game whose positions pass the filter.
-pub(crate) fn taken_plies(filter: &DatasetFilter, game: &GameRecord) -> impl Iterator<Item = usize> {
-    let taken = |ply: &usize| {
-        (!filter.full_search_only || game.plies[*ply].has(FULL_SEARCH)) && filter.draws(&game.game_id, Some(*ply))
-    };
-    (0..game.plies.len()).filter(taken)
 }

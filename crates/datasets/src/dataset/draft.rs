@@ -12,7 +12,7 @@ const VERSION: &str = "v1";
 const UNFINISHED: &str = "v1.unfinished";
 pub(crate) use tengen_store::DATASET_MANIFEST as MANIFEST;
 
-/// A dataset being written. If dropped before [`Draft::commit`], it leaves nothing behind.
+/// A dataset being written. If dropped before [`Draft::commit`], it leaves nothing behind, unless it is to be kept.
 #[derive(Debug)]
 pub(crate) struct Draft {
     folder: PathBuf,
@@ -21,17 +21,19 @@ pub(crate) struct Draft {
     /// Whether the remains of an interrupted dataset were removed.
     pub(crate) cleaned: bool,
     committed: bool,
+    /// Whether the unfinished dataset stays if this is dropped.
+    pub(crate) keep: bool,
     /// Locked until the end, so that two processes never write the same dataset.
     _lock: File,
 }
 
 impl Draft {
     /// Starts a dataset at `folder`/v1. The folder may exist if it is empty or holds only the remains of an interrupted
-    /// dataset, which are removed.
+    /// dataset, which are removed unless `goes_on` says of their folder that this dataset goes on with them.
     ///
     /// # Errors
     /// [`DatasetError::Complete`], [`DatasetError::NotEmpty`], [`DatasetError::InUse`], [`DatasetError::Write`].
-    pub(crate) fn begin(folder: &Path) -> Result<Draft, DatasetError> {
+    pub(crate) fn begin(folder: &Path, goes_on: impl Fn(&Path) -> bool) -> Result<Draft, DatasetError> {
         let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
         let lock = File::open(folder).map_err(|error| cannot_write(folder, error))?;
@@ -41,16 +43,19 @@ impl Draft {
         if folder.join(VERSION).join(MANIFEST).exists() {
             return Err(DatasetError::Complete(folder.join(VERSION)));
         }
-        let cleaned = check_empty(folder)?;
+        check_empty(folder)?;
         let mut draft = Draft {
             folder: folder.to_owned(),
             is_new,
-            cleaned,
+            cleaned: false,
             committed: false,
+            keep: false,
             _lock: lock,
         };
-        draft.cleaned = draft.remove_unfinished()?;
-        fs::create_dir(draft.path()).map_err(|error| cannot_write(&draft.path(), error))?;
+        if !goes_on(&draft.path()) {
+            draft.cleaned = draft.remove_unfinished()?;
+            fs::create_dir(draft.path()).map_err(|error| cannot_write(&draft.path(), error))?;
+        }
         Ok(draft)
     }
 
@@ -85,7 +90,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if !self.committed {
+        if !self.committed && !self.keep {
             // If removal fails here, the next attempt removes the rest.
             let _ = self.remove_unfinished();
             if self.is_new {
@@ -95,10 +100,9 @@ impl Drop for Draft {
     }
 }
 
-/// Requires that the folder holds nothing except an unfinished dataset; returns whether it holds one.
-fn check_empty(folder: &Path) -> Result<bool, DatasetError> {
+/// Requires that the folder holds nothing except an unfinished dataset.
+fn check_empty(folder: &Path) -> Result<(), DatasetError> {
     let entries = fs::read_dir(folder).map_err(|error| cannot_write(folder, error))?;
-    let mut unfinished = false;
     for entry in entries {
         let name = entry.map_err(|error| cannot_write(folder, error))?.file_name();
         if name != UNFINISHED {
@@ -107,9 +111,8 @@ fn check_empty(folder: &Path) -> Result<bool, DatasetError> {
                 found: name.to_string_lossy().into_owned(),
             });
         }
-        unfinished = true;
     }
-    Ok(unfinished)
+    Ok(())
 }
 
 /// Syncs a folder, so that the names in it are durable.

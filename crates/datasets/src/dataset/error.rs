@@ -74,7 +74,7 @@ pub enum DatasetError {
     #[error("{0}")]
     Unsolved(String),
     /// The user asked to stop.
-    #[error("stopped before the end; nothing was written")]
+    #[error("stopped before the end, so there is no dataset yet")]
     Stopped,
     /// The store failed.
     #[error(transparent)]

@@ -10,14 +10,16 @@ use tengen_records::GameRecord;
 use tengen_sgf::write_sgf;
 use tengen_store::{ShardInfo, Store};
 
-use super::choose::{Chosen, choose, taken_plies};
+use super::choose::{Chosen, choose};
 use super::column::Field;
 use super::complete::{About, complete};
 use super::distinct::{Seen, game_key, position_key};
 use super::error::DatasetError;
 use super::games::{GameRow, game_fields, push_game};
+use super::journal::Place;
 use super::manifest::DatasetManifest;
 use super::options::{ExportOptions, What, check_options};
+use super::plies::taken_plies;
 use super::positions::{PositionRow, position_fields, push_position};
 use super::scan::{ExportProgress, Read, scan, shards_for};
 use super::source::{GameSource, ShardSource};
@@ -36,6 +38,8 @@ pub struct Dataset {
     pub manifest: DatasetManifest,
     /// Whether the remains of an interrupted dataset were removed first.
     pub cleaned: bool,
+    /// Number of parts that an interrupted start of the same export had completed.
+    pub resumed_parts: usize,
     /// Shards that were skipped because they are damaged or were pruned in the meantime, with the reasons.
     pub damaged: Vec<(String, String)>,
     /// Memory taken by the keys of distinct positions in bytes; 0 if all positions were taken.
@@ -46,12 +50,15 @@ pub struct Dataset {
 /// store and options give the same bytes on any number of threads. `watch` receives the progress and returns
 /// whether to continue.
 ///
+/// An export that is stopped or killed keeps its complete parts in `folder`/v1.unfinished, and the same export goes on
+/// after them if the store still lists the same shards. With [`ExportOptions::distinct`], it starts anew.
+///
 /// Memory is bounded regardless of the size of the store: a few shards, one block of rows, and one row group
 /// (Parquet) or part (npz) for each split and, for npz, board size. Recognizing games takes 19 to 39 additional bytes
 /// per game, and leaving out mirror images as many per position kept.
 ///
 /// # Errors
-/// [`DatasetError`]; nothing is then left in the folder.
+/// [`DatasetError`]; what is then left in the folder are complete parts at most.
 pub fn export(
     store: &Store,
     folder: &Path,
@@ -60,7 +67,7 @@ pub fn export(
 ) -> Result<Dataset, DatasetError> {
     check_options(options)?;
     let shards = shards_for(store, &options.filter)?;
-    let mut export = Export::begin(folder, options)?;
+    let mut export = Export::begin(folder, options, &shards)?;
     let passes = if options.count.is_some() { 2 } else { 1 };
     let all_positions = passes * shards.iter().map(ShardInfo::positions).sum::<u64>();
     let mut progress = ExportProgress {
@@ -113,19 +120,25 @@ struct Export<'a> {
 /// The rows of one game.
 struct GameRows {
     key: PartKey,
+    place: Place,
     table: Table,
+    /// Rows that are in a part that an earlier start completed, and therefore not in the table.
+    written: usize,
     /// One key per row if only distinct positions are kept.
     keys: Vec<u128>,
 }
 
 impl<'a> Export<'a> {
-    fn begin(folder: &Path, options: &'a ExportOptions) -> Result<Export<'a>, DatasetError> {
+    fn begin(folder: &Path, options: &'a ExportOptions, shards: &[ShardInfo]) -> Result<Export<'a>, DatasetError> {
         let (content, fields) = match (options.what, options.format) {
             (_, FileFormat::Sgf) => ("games", vec![SGF_FIELD]),
             (What::Games, _) => ("games", game_fields(&options.filter.games)),
             (What::Positions, _) => ("positions", position_fields(&options.filter.games)),
         };
-        let writer = DatasetWriter::begin(folder, options.format, content, fields.clone(), options.rows_per_part)?;
+        // Which positions are distinct depends on all rows before, so that none could be left out.
+        let plan = (!options.distinct).then(|| plan(options, shards));
+        let (format, rows_per_part) = (options.format, options.rows_per_part);
+        let writer = DatasetWriter::begin(folder, format, content, fields.clone(), rows_per_part, plan.as_deref())?;
         Ok(Export {
             options,
             fields,
@@ -150,19 +163,20 @@ impl<'a> Export<'a> {
         chosen: Option<&Chosen>,
     ) -> Result<(), DatasetError> {
         let source = ShardSource::of(shard);
-        let taken: Vec<(&GameRecord, Option<&[usize]>)> = match chosen.map(|chosen| chosen.get(&number)) {
+        let taken: Vec<Taken<'_>> = match chosen.map(|chosen| chosen.get(&number)) {
             None => {
+                let games = games.iter().enumerate();
                 let first = games
-                    .iter()
-                    .filter(|game| self.games_seen.insert(game_key(&game.game_id)));
-                let first: Vec<_> = first.map(|game| (game, None)).collect();
+                    .clone()
+                    .filter(|(_, game)| self.games_seen.insert(game_key(&game.game_id)));
+                let first: Vec<_> = first.map(|(place, game)| ((number, place), game, None)).collect();
                 self.doubled += (games.len() - first.len()) as u64;
                 first
             }
             Some(these) => {
                 let these = these.into_iter().flatten();
                 these
-                    .map(|(&game, plies)| (&games[game], Some(plies.as_slice())))
+                    .map(|(&game, plies)| ((number, game), &games[game], Some(plies.as_slice())))
                     .collect()
             }
         };
@@ -171,10 +185,7 @@ impl<'a> Export<'a> {
         while !rest.is_empty() {
             let (block, later) = rest.split_at(block_length(rest));
             rest = later;
-            let made: Vec<_> = block
-                .par_iter()
-                .map(|&(game, plies)| self.rows_of(game, plies, &source))
-                .collect();
+            let made: Vec<_> = block.par_iter().map(|taken| self.rows_of(taken, &source)).collect();
             for rows in made.into_iter().flatten() {
                 self.add_rows(&rows)?;
             }
@@ -186,7 +197,7 @@ impl<'a> Export<'a> {
     }
 
     /// The rows of a game; `None` if it does not pass the filter. `plies` are the positions chosen beforehand, if any.
-    fn rows_of(&self, game: &GameRecord, plies: Option<&[usize]>, shard: &ShardSource) -> Option<GameRows> {
+    fn rows_of(&self, &(place, game, plies): &Taken<'_>, shard: &ShardSource) -> Option<GameRows> {
         let filter = &self.options.filter;
         if plies.is_none() && !filter.takes_game(game) {
             return None;
@@ -197,18 +208,25 @@ impl<'a> Export<'a> {
                 split: self.options.split.map(|shares| shares.of(filter.seed, &game.game_id)),
                 size: game.size,
             },
+            place,
             table: Table::new(&self.fields),
+            written: 0,
             keys: Vec::new(),
         };
+        let is_written = self.writer.has(rows.key, place);
         match self.options.what {
             What::Games if plies.is_none() && !filter.draws(&game.game_id, None) => return None,
+            What::Games if is_written => rows.written = 1,
             What::Games => self.push_game(&source, &mut rows),
             What::Positions => {
-                let plies = plies.map_or_else(|| taken_plies(filter, game).collect(), <[usize]>::to_vec);
-                self.push_positions(&source, &plies, &mut rows);
+                let plies = plies.map_or_else(|| taken_plies(filter, game), <[usize]>::to_vec);
+                match is_written {
+                    true => rows.written = plies.len(),
+                    false => self.push_positions(&source, &plies, &mut rows),
+                }
             }
         }
-        (rows.table.rows > 0).then_some(rows)
+        (rows.table.rows + rows.written > 0).then_some(rows)
     }
 
     fn push_game(&self, source: &GameSource<'_>, rows: &mut GameRows) {
@@ -253,6 +271,11 @@ impl<'a> Export<'a> {
     }
 
     fn add_rows(&mut self, rows: &GameRows) -> Result<(), DatasetError> {
+        if rows.written > 0 {
+            self.rows += rows.written as u64;
+            self.games += 1;
+            return Ok(());
+        }
         let kept: Vec<bool> = match &mut self.seen {
             None => vec![true; rows.table.rows],
             Some(seen) => rows.keys.iter().map(|&key| seen.insert(key)).collect(),
@@ -261,7 +284,7 @@ impl<'a> Export<'a> {
         self.rows += count;
         self.duplicates += rows.table.rows as u64 - count;
         self.games += u64::from(count > 0);
-        self.writer.append(rows.key, &rows.table, |row| kept[row])
+        self.writer.append((rows.key, rows.place), &rows.table, |row| kept[row])
     }
 
     fn finish(self, read: Read) -> Result<Dataset, DatasetError> {
@@ -288,12 +311,14 @@ impl<'a> Export<'a> {
             shards: self.shards,
             sections: super::readme::export_sections(options),
         };
+        let resumed_parts = self.writer.resumed_parts();
         let key_bytes = self.seen.as_ref().map_or(0, Seen::bytes);
         let (folder, manifest) = complete(self.writer, about)?;
         Ok(Dataset {
             folder,
             manifest,
             cleaned: self.cleaned,
+            resumed_parts,
             damaged: read.damaged,
             key_bytes,
         })
@@ -303,10 +328,29 @@ impl<'a> Export<'a> {
 /// The one column of a table of SGF texts.
 const SGF_FIELD: Field = Field::text("sgf", "", "The game as SGF.");
 
+/// A game with its place and, if they were chosen beforehand, its positions.
+type Taken<'a> = (Place, &'a GameRecord, Option<&'a [usize]>);
+
+/// What is exported, as text: the same for exports that give the same parts.
+fn plan(options: &ExportOptions, shards: &[ShardInfo]) -> String {
+    let paths: Vec<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
+    json!({
+        "tengen": env!("CARGO_PKG_VERSION"),
+        "what": options.what,
+        "format": options.format,
+        "filter": options.filter.describe(),
+        "count": options.count,
+        "split": options.split,
+        "rows_per_part": options.rows_per_part,
+        "shards": tengen_store::sha256_hex(paths.join("\n").as_bytes()),
+    })
+    .to_string()
+}
+
 /// Number of games to turn into rows at once.
-fn block_length(games: &[(&GameRecord, Option<&[usize]>)]) -> usize {
+fn block_length(games: &[Taken<'_>]) -> usize {
     let mut positions = 0;
-    let fits = |(game, _): &&(&GameRecord, Option<&[usize]>)| {
+    let fits = |(_, game, _): &&Taken<'_>| {
         let fits = positions < BLOCK_POSITIONS;
         positions += game.plies.len();
         fits

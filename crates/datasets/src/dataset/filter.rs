@@ -1,6 +1,6 @@
 //! Which games and positions a dataset takes: filters, sampling and the split, all determined by the game alone.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -8,7 +8,7 @@ use tengen_records::GameRecord;
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
-use super::choose::taken_plies;
+use super::plies::{PositionFilter, is_balanced, taken_plies};
 
 /// Conditions on games and positions. An empty list sets no condition; all conditions must hold.
 #[derive(Clone, Debug)]
@@ -31,8 +31,12 @@ pub struct DatasetFilter {
     pub until_ms: Option<i64>,
     /// Only games that ended by two passes and have a score.
     pub scored_only: bool,
+    /// Only games whose first search found a value of at most this much, 0 to 1, from either side.
+    pub balanced: Option<f64>,
     /// Only positions searched with the full number of visits.
     pub full_search_only: bool,
+    /// Which positions of a game to take.
+    pub positions: PositionFilter,
     /// Share of the games (in a dataset of games) or positions to take, greater than 0 and at most 1.
     pub fraction: f64,
     /// Seed of the sampling and of the split.
@@ -51,7 +55,9 @@ impl Default for DatasetFilter {
             since_ms: None,
             until_ms: None,
             scored_only: false,
+            balanced: None,
             full_search_only: false,
+            positions: PositionFilter::default(),
             fraction: 1.0,
             seed: 0,
         }
@@ -83,6 +89,7 @@ impl DatasetFilter {
             && self.since_ms.is_none_or(|since| game.start_time_ms >= since)
             && self.until_ms.is_none_or(|until| game.start_time_ms < until)
             && (!self.scored_only || game.is_finished())
+            && self.balanced.is_none_or(|most| is_balanced(game, most))
             && one_of(
                 self.rules.is_empty(),
                 game.rules.parse().is_ok_and(|rules| self.rules.contains(&rules)),
@@ -97,7 +104,7 @@ impl DatasetFilter {
     /// The plies of a game whose positions pass all conditions, in order; none if the game does not pass.
     pub fn plies_of(&self, game: &GameRecord) -> Vec<usize> {
         match self.takes_game(game) {
-            true => taken_plies(self, game).collect(),
+            true => taken_plies(self, game),
             false => Vec::new(),
         }
     }
@@ -111,7 +118,7 @@ impl DatasetFilter {
     pub(crate) fn describe(&self) -> Value {
         let text = |items: &[String]| if items.is_empty() { Value::Null } else { json!(items) };
         let names = |items: Vec<String>| text(&items);
-        json!({
+        let mut conditions = json!({
             "games": match &self.games {
                 GamesOf::SelfPlay => "selfplay".to_owned(),
                 GamesOf::Match(id) => format!("match {id}"),
@@ -129,7 +136,14 @@ impl DatasetFilter {
             "full_search_only": self.full_search_only,
             "fraction": self.fraction,
             "seed": self.seed,
-        })
+        });
+        if let Some(most) = self.balanced {
+            conditions["balanced"] = json!(most);
+        }
+        if self.positions.is_set() {
+            conditions["positions"] = json!(self.positions);
+        }
+        conditions
     }
 }
 
@@ -146,7 +160,7 @@ fn plays(game: &GameRecord, model: &str) -> bool {
 }
 
 /// The part of a dataset that a game belongs to.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
     /// The games to train on.

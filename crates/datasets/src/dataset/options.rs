@@ -40,7 +40,7 @@ pub(crate) fn check_options(options: &ExportOptions) -> Result<(), DatasetError>
     let refuse = |reason: &str| Err(DatasetError::Options(reason.to_owned()));
     match (options.what, options.format) {
         (What::Positions, FileFormat::Sgf) => {
-            return refuse("SGF holds whole games: use parquet or npz for positions, or export games");
+            return refuse("SGF holds whole games: use parquet, arrow, or npz for positions, or export games");
         }
         (What::Games, _) if options.distinct => {
             return refuse("only positions can be deduplicated by mirror image; games are kept as they are");
@@ -48,6 +48,11 @@ pub(crate) fn check_options(options: &ExportOptions) -> Result<(), DatasetError>
         (What::Games, _) if options.filter.full_search_only => {
             return refuse(
                 "only positions can be selected by their search; a game has turns with full and with reduced search",
+            );
+        }
+        (What::Games, _) if options.filter.positions.is_set() => {
+            return refuse(
+                "plies, phase, surprise, and the number per game select positions; games are kept as they are",
             );
         }
         _ => {}

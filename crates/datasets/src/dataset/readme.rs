@@ -1,5 +1,6 @@
 //! The README of a dataset: everything needed to use it without this program.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::column::{Field, Shape};
@@ -12,7 +13,8 @@ use super::writer::FileFormat;
 pub(crate) type Section = (&'static str, String);
 
 pub(crate) fn readme(manifest: &DatasetManifest, fields: &[Field], sections: &[Section]) -> String {
-    let mut text = format!("# {}\n\n{}\n", title(manifest), summary(manifest));
+    let mut text = data_card(manifest);
+    let _ = write!(text, "# {}\n\n{}\n", title(manifest), summary(manifest));
     if manifest.format != FileFormat::Sgf {
         let _ = write!(text, "\n## Reading\n\n{}\n", reading(manifest));
         let _ = write!(text, "\n## Columns\n\n{}", columns(manifest.format, fields));
@@ -23,6 +25,54 @@ pub(crate) fn readme(manifest: &DatasetManifest, fields: &[Field], sections: &[S
     let _ = write!(text, "\n## What was taken\n\n{}", taken(manifest));
     let _ = write!(text, "\n## Checking\n\n{CHECKING}");
     text
+}
+
+/// The metadata by which Hugging Face's hub and libraries know a dataset: its title, tags, size, and the files of each
+/// split. Their names for splits are the names of the folders, and `train` without a split. It names no license,
+/// because only whoever publishes the games can.
+fn data_card(manifest: &DatasetManifest) -> String {
+    let mut text = format!(
+        "---\npretty_name: \"{}\"\ntags:\n- go\n- baduk\n- weiqi\n- board-games\nsize_categories:\n- {}\n",
+        title(manifest),
+        size_category(manifest.rows)
+    );
+    // The hub reads neither NumPy archives nor SGF.
+    if matches!(manifest.format, FileFormat::Parquet | FileFormat::Arrow) {
+        text.push_str("configs:\n- config_name: default\n  data_files:\n");
+        let folders: BTreeSet<&str> = manifest
+            .files
+            .iter()
+            .filter_map(|file| file.path.split('/').next())
+            .collect();
+        // In the order in which they are used.
+        for (folder, split) in [
+            ("data", "train"),
+            ("train", "train"),
+            ("validation", "validation"),
+            ("test", "test"),
+        ] {
+            if folders.contains(folder) {
+                let format = manifest.format.name();
+                let _ = writeln!(text, "  - split: {split}\n    path: {folder}/*.{format}");
+            }
+        }
+    }
+    text.push_str("---\n\n");
+    text
+}
+
+/// The hub's word for a number of rows.
+fn size_category(rows: u64) -> &'static str {
+    match rows {
+        0..1_000 => "n<1K",
+        1_000..10_000 => "1K<n<10K",
+        10_000..100_000 => "10K<n<100K",
+        100_000..1_000_000 => "100K<n<1M",
+        1_000_000..10_000_000 => "1M<n<10M",
+        10_000_000..100_000_000 => "10M<n<100M",
+        100_000_000..1_000_000_000 => "100M<n<1B",
+        _ => "n>1B",
+    }
 }
 
 const CHECKING: &str =
@@ -84,6 +134,13 @@ fn reading(manifest: &DatasetManifest) -> String {
              1]`. Columns of variable length hold the items of all rows in sequence; row `i` is \
              `x[x_offsets[i]:x_offsets[i + 1]]`. A nullable column holds 0 (empty text, False) for null, and \
              `<name>_known` `[N]` says which rows have a value."
+        ),
+        FileFormat::Arrow => format!(
+            "```python\nimport glob, numpy as np, pyarrow as pa\nfiles = [pa.ipc.open_file(pa.memory_map(name)) for \
+             name in sorted(glob.glob(\"{glob}.arrow\"))]\ndata = pa.concat_tables([file.read_all() for file in \
+             files])            # mapped, not read\nrow = data.slice(0, 1).to_pylist()[0]\nboard = \
+             np.reshape(row[\"board\" if \"board\" in row else \"final_board\"], (row[\"height\"], \
+             row[\"width\"]))\n```\n\nLists are flat, one per row, with the length given in the table."
         ),
         _ => format!(
             "```python\nimport glob, pandas as pd, numpy as np\ndata = \

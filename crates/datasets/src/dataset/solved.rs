@@ -68,7 +68,7 @@ pub fn solve_dataset(
     watch: &mut dyn FnMut(SolveProgress) -> bool,
 ) -> Result<Dataset, DatasetError> {
     let columns = solved_fields();
-    let mut writer = DatasetWriter::begin(folder, options.format, "solved_positions", columns.clone(), None)?;
+    let mut writer = DatasetWriter::begin(folder, options.format, "solved_positions", columns.clone(), None, None)?;
     let cleaned = writer.cleaned();
     let mut rows = 0;
     let mut counts = Vec::new();
@@ -91,7 +91,7 @@ pub fn solve_dataset(
             let mut table = Table::new(&columns);
             level.iter().for_each(|state| push_state(&mut table, state));
             rows += table.rows as u64;
-            writer.append(PartKey { split: None, size }, &table, |_| true)?;
+            writer.append((PartKey { split: None, size }, (0, 0)), &table, |_| true)?;
         }
     }
     let about = About {
@@ -113,6 +113,7 @@ pub fn solve_dataset(
         folder,
         manifest,
         cleaned,
+        resumed_parts: 0,
         damaged: Vec::new(),
         key_bytes: 0,
     })

@@ -20,7 +20,7 @@ use tengen_store::{Collection, Create, GamesOf, Store, StoreError};
 use tengen_testing::{random_game, random_game_from};
 
 /// Games on three sizes, finished and unfinished, some with handicap and setup stones, under two rule sets.
-fn games() -> Vec<GameRecord> {
+pub(crate) fn games() -> Vec<GameRecord> {
     let sizes = [(5, 5), (3, 4), (5, 5), (9, 9)].map(|(width, height)| Size::new(width, height).unwrap());
     let mut games: Vec<GameRecord> = (0..24)
         .map(|seed| random_game(sizes[seed % 4], seed as u64, if seed % 5 == 0 { 9 } else { 200 }))
@@ -61,7 +61,7 @@ pub(crate) fn store(folder: &Path, games: &[GameRecord]) -> Store {
 }
 
 /// Every file in a folder with its bytes.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -77,7 +77,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Game and ply of every row.
-fn keys(dataset: &Dataset) -> Vec<(String, i32)> {
+pub(crate) fn keys(dataset: &Dataset) -> Vec<(String, i32)> {
     let mut keys = Vec::new();
     for batch in rows(dataset) {
         let ids = batch.column_by_name("game_id").unwrap().as_string::<i32>().clone();
@@ -92,10 +92,10 @@ fn bytes_do_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path(), &games());
     let mut cases = Vec::new();
-    for format in [FileFormat::Parquet, FileFormat::Npz, FileFormat::Sgf] {
+    for format in [FileFormat::Parquet, FileFormat::Arrow, FileFormat::Npz, FileFormat::Sgf] {
         cases.push(options(What::Games, format));
     }
-    for format in [FileFormat::Parquet, FileFormat::Npz] {
+    for format in [FileFormat::Parquet, FileFormat::Arrow, FileFormat::Npz] {
         cases.push(ExportOptions {
             distinct: true,
             split: Some(SplitShares {

@@ -8,5 +8,7 @@ mod exports;
 mod faulty;
 mod labelled;
 mod readers;
+mod resumed;
+mod selections;
 mod stats;
 mod untrusted;

@@ -14,12 +14,15 @@ use super::filters::Filters;
 use crate::interrupt::Interrupt;
 use crate::output;
 
-/// Write games or positions as a frozen dataset: Parquet, NumPy arrays or SGF
+/// Write games or positions as a frozen dataset: Parquet, Arrow, NumPy arrays or SGF
 ///
 /// The dataset appears at DIR/v1 complete or not at all: part files with the rows, README.md with the shape, unit and
-/// viewpoint of every column and how the labels were made, and MANIFEST.json with size, SHA-256 and rows of every file.
-/// Every game is replayed under its rules in the process. The same store and options give the same bytes. A complete
-/// dataset never changes; the next export removes what an interrupted one left behind.
+/// viewpoint of every column and how the labels were made (a data card for Hugging Face), and MANIFEST.json with size,
+/// SHA-256 and rows of every file. Every game is replayed under its rules in the process. The same store and options
+/// give the same bytes.
+///
+/// A complete dataset never changes. An export that was stopped or killed goes on after its complete parts when you run
+/// the same command again, except with --distinct; any other export removes what it left behind.
 ///
 /// Positions include the board, side to move, legal moves, points banned by superko, the turn taken, policy, values,
 /// and how the game ended: owners, strict area score, outcome. Damaged shards are skipped and listed.
@@ -34,6 +37,8 @@ use crate::output;
       --out data/demo-sgf
   tengen data export data/runs/demo --format npz --full-search --distinct \\
       --split 0.8,0.1,0.1 --out data/demo-npz
+  tengen data export data/runs/demo --per-game 1 --phase 0.2..0.7 \\
+      --balanced 0.5 --out data/middle-games
   tengen data export data/imported --of imported --what games \\
       --out data/imported-games
   tengen data export data/runs/demo --generations 10..20 --komi 24.5 \\
@@ -62,8 +67,8 @@ pub(crate) struct Args {
     /// Take only this many games or positions, chosen uniformly at random
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Close a part at the first game that brings it to this many rows [default: 1,048,576 for parquet, 32,768 for npz,
-    /// 1,000 for sgf]
+    /// Close a part at the first game that brings it to this many rows [default: 1,048,576 for parquet, 262,144 for
+    /// arrow, 32,768 for npz, 1,000 for sgf]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows_per_part: Option<u64>,
     #[command(flatten)]
@@ -95,6 +100,8 @@ impl Row {
 pub(super) enum Format {
     /// Tables for pandas, polars, DuckDB and Spark
     Parquet,
+    /// Tables that readers map into memory, several times as large
+    Arrow,
     /// NumPy arrays, one folder per board size
     Npz,
     /// Game files for Go programs
@@ -105,6 +112,7 @@ impl Format {
     pub(super) fn file_format(self) -> FileFormat {
         match self {
             Format::Parquet => FileFormat::Parquet,
+            Format::Arrow => FileFormat::Arrow,
             Format::Npz => FileFormat::Npz,
             Format::Sgf => FileFormat::Sgf,
         }
@@ -134,7 +142,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 pub(super) fn with_progress(
     export: impl FnOnce(&mut dyn FnMut(ExportProgress) -> bool) -> Result<Dataset, DatasetError>,
 ) -> anyhow::Result<Dataset> {
-    let interrupt = Interrupt::listen("Stopping without leaving a partial dataset…")?;
+    let interrupt = Interrupt::listen("Stopping; the dataset is not complete…")?;
     let bar = output::bar(
         0,
         "[{bar:16}] {human_pos}/{human_len} positions, {eta} left, {wide_msg}",
@@ -164,6 +172,10 @@ pub(super) fn usage_or_failure<T>(error: DatasetError, interrupt: &Interrupt) ->
 
 /// Prints what was written.
 pub(super) fn report(dataset: &Dataset, as_json: bool) -> anyhow::Result<()> {
+    if dataset.resumed_parts > 0 {
+        let parts = output::counted(dataset.resumed_parts as u64, "part");
+        output::say(format!("went on after {parts} of an interrupted export"));
+    }
     if dataset.cleaned {
         output::say("removed the remains of an interrupted export");
     }

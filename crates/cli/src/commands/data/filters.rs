@@ -1,6 +1,6 @@
 //! The options that select games and positions of a store, shared by several commands.
 
-use tengen_datasets::DatasetFilter;
+use tengen_datasets::{DatasetFilter, PositionFilter};
 use tengen_rules::{Komi, Rules, Size};
 use tengen_store::GamesOf;
 
@@ -40,9 +40,24 @@ pub(super) struct Filters {
     /// Only games that ended with two passes and therefore have a score
     #[arg(long)]
     scored: bool,
+    /// Only games with a balanced opening: the first search found a value of at most this much, 0 to 1, for either side
+    #[arg(long, value_name = "VALUE", value_parser = share)]
+    balanced: Option<f64>,
     /// Only positions searched with the full number of visits
     #[arg(long)]
     full_search: bool,
+    /// Only positions at this ply, such as 0 for the start of the game, or at one of a range such as 10..40
+    #[arg(long, value_name = "RANGE", value_parser = plies)]
+    plies: Option<(u32, u32)>,
+    /// Only positions in this part of their game, in shares of its length: 0..0.25 is the first quarter
+    #[arg(long, value_name = "RANGE", value_parser = phase)]
+    phase: Option<(f64, f64)>,
+    /// Only positions whose search changed the network's value by at least this much, above 0 and at most 1
+    #[arg(long, value_name = "VALUE", value_parser = share)]
+    surprise: Option<f64>,
+    /// At most this many positions of each game, chosen by hash among those that pass all other filters
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    per_game: Option<u32>,
     /// Only this share of the games or positions, above 0 and at most 1, chosen by hash
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
     fraction: f64,
@@ -81,7 +96,14 @@ impl Filters {
             since_ms: self.since,
             until_ms: self.until,
             scored_only: self.scored,
+            balanced: self.balanced,
             full_search_only: self.full_search,
+            positions: PositionFilter {
+                plies: self.plies,
+                phase: self.phase,
+                surprise: self.surprise,
+                per_game: self.per_game,
+            },
             fraction: self.fraction,
             seed: self.seed,
         }
@@ -114,6 +136,28 @@ fn generations(text: &str) -> Result<(u32, u32), String> {
             .parse::<u32>()
             .map_err(|_| format!("{text:?} is neither a generation, such as 7, nor a range of them, such as 5..9"))
     })
+}
+
+fn plies(text: &str) -> Result<(u32, u32), String> {
+    range(text, |number| {
+        number
+            .parse::<u32>()
+            .map_err(|_| format!("{text:?} is neither a ply, such as 0, nor a range of them, such as 10..40"))
+    })
+}
+
+/// Parses a range of shares such as `0.25..0.75`, which is not empty.
+fn phase(text: &str) -> Result<(f64, f64), String> {
+    let shares = range(text, |share| {
+        let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.ok_or_else(|| format!("{text:?} is not a range of shares between 0 and 1, such as 0.25..0.75"))
+    })?;
+    match shares.0 < shares.1 {
+        true => Ok(shares),
+        false => Err(format!(
+            "{text:?} is empty: it needs two different shares, such as 0.25..0.75"
+        )),
+    }
 }
 
 /// Parses a share above 0 and at most 1.
