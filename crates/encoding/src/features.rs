@@ -22,11 +22,16 @@
 //!
 //! A pass-alive area consists of chains that live even if their owner always passes, and their vital regions.
 //!
-//! No plane encodes the order of earlier moves, so transpositions share one prediction.
+//! No plane encodes the order of earlier moves, so transpositions share one prediction. Networks of other programs may
+//! see that order: for them, `Features` carry a [`Trail`].
+
+use std::sync::Arc;
 
 use tengen_rules::{
     Color, ImageTable, Komi, Move, PointSet, Position, Scoring, Size, Suicide, Symmetry, pass_alive_area,
 };
+
+use crate::trail::Trail;
 
 /// Number of bit planes of [`Features`].
 pub const BIT_PLANES: usize = 8;
@@ -55,11 +60,22 @@ pub const PLANE_OPPONENT_AREA: usize = 7;
 pub struct PlaneSet {
     /// The two planes of [`Features::pass_alive`].
     pub pass_alive: bool,
+    /// No planes, but the [`Trail`] of every position, from which a predictor makes inputs of its own.
+    pub trail: bool,
 }
 
 impl PlaneSet {
     /// All optional planes.
-    pub const ALL: PlaneSet = PlaneSet { pass_alive: true };
+    pub const ALL: PlaneSet = PlaneSet {
+        pass_alive: true,
+        trail: false,
+    };
+
+    /// No optional planes, but the trail of every position.
+    pub const TRAIL: PlaneSet = PlaneSet {
+        pass_alive: false,
+        trail: true,
+    };
 
     /// Number of bit planes, with those of [`Features`].
     pub const fn bit_planes(self) -> usize {
@@ -91,6 +107,8 @@ pub struct Features {
     pub komi: f32,
     /// The suicide rule. The network sees it only through [`Features::pass_alive`]; [`Features::key`] ignores it.
     pub suicide: Suicide,
+    /// How the position came about, for networks that see it ([`PlaneSet::trail`]); otherwise `None`.
+    pub trail: Option<Arc<Trail>>,
 }
 
 impl Features {
@@ -125,6 +143,15 @@ impl Features {
         features_from_planes(size, planes, so_far)
     }
 
+    /// Encodes a position for its side to move under a komi, as a network with these planes sees it.
+    pub fn seen_with(plane_set: PlaneSet, position: &Position, komi: Komi) -> Features {
+        let features = Features::of(position, komi);
+        Features {
+            trail: plane_set.trail.then(|| Arc::new(Trail::of(position, &features))),
+            ..features
+        }
+    }
+
     /// The pass-alive areas of the mover and of the opponent; see [`Position::pass_alive`].
     pub fn pass_alive(&self) -> [PointSet; 2] {
         let (own, opponent) = (self.planes[PLANE_OWN], self.planes[PLANE_OPPONENT]);
@@ -139,7 +166,12 @@ impl Features {
     pub fn transformed(&self, symmetry: Symmetry) -> Features {
         let map = ImageTable::of(self.size).map_of(symmetry);
         let planes = self.planes.map(|plane| map.image(&plane));
-        Features { planes, ..self.clone() }
+        let trail = self.trail.as_ref().map(|trail| Arc::new(trail.transformed(symmetry)));
+        Features {
+            planes,
+            trail,
+            ..self.clone()
+        }
     }
 
     /// The smallest mirror image, which is the same for every image of a position, and the symmetry that maps the
@@ -183,6 +215,9 @@ impl Features {
         let [komi, passed, margin] = self.globals.map(|value| u64::from(value.to_bits()));
         mixer.add(komi | passed << 32);
         mixer.add(margin | u64::from(self.komi.to_bits()) << 32);
+        if let Some(trail) = &self.trail {
+            trail.words().for_each(|word| mixer.add(word));
+        }
         mixer.finish()
     }
 }
@@ -232,6 +267,7 @@ pub fn features_from_planes(size: Size, planes: [PointSet; BIT_PLANES], so_far: 
         globals: [komi / size.area() as f32, passed, (margin / MARGIN_SCALE).tanh()],
         komi,
         suicide: so_far.suicide,
+        trail: None,
     }
 }
 

@@ -1,10 +1,13 @@
 //! Batches of encoded positions for the network, as packed bits on one canvas.
 
+use std::sync::Arc;
+
 use ndarray::{Array4, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut4, Axis, s};
 
 use tengen_rules::{PointSet, Size};
 
 use crate::features::{BIT_PLANES, Features, GLOBALS, PlaneSet};
+use crate::trail::Trail;
 
 /// A batch of `B` encoded positions on one canvas of `H` rows and `W` columns.
 ///
@@ -19,6 +22,8 @@ pub struct InputBatch {
     planes: Vec<u64>,
     globals: Vec<f32>,
     komi: Vec<f32>,
+    /// One for each sample if the plane set asks for them, otherwise none.
+    trails: Vec<Option<Arc<Trail>>>,
 }
 
 impl InputBatch {
@@ -38,6 +43,7 @@ impl InputBatch {
             planes: Vec::new(),
             globals: Vec::new(),
             komi: Vec::new(),
+            trails: Vec::new(),
         }
     }
 
@@ -63,6 +69,7 @@ impl InputBatch {
         self.planes.clear();
         self.globals.clear();
         self.komi.clear();
+        self.trails.clear();
     }
 
     /// Removes all samples, keeps the memory, and switches to another canvas.
@@ -104,6 +111,9 @@ impl InputBatch {
         self.sizes.push(size);
         self.globals.extend_from_slice(&features.globals);
         self.komi.push(features.komi);
+        if self.plane_set.trail {
+            self.trails.push(features.trail.clone());
+        }
     }
 
     /// Replaces all samples by a range of those of another batch, with its canvas and planes.
@@ -134,6 +144,9 @@ impl InputBatch {
         self.planes.extend_from_slice(&other.planes[of(words)]);
         self.globals.extend_from_slice(&other.globals[of(GLOBALS)]);
         self.komi.extend_from_slice(&other.komi[rows.clone()]);
+        if self.plane_set.trail {
+            self.trails.extend_from_slice(&other.trails[rows]);
+        }
     }
 
     /// Replaces all samples by those of another batch and copies of its last one, `count` in all if it has fewer.
@@ -147,6 +160,7 @@ impl InputBatch {
             self.planes.extend_from_slice(&other.planes[last * words..]);
             self.globals.extend_from_slice(&other.globals[last * GLOBALS..]);
             self.komi.push(other.komi[last]);
+            self.trails.extend(other.trails.get(last).cloned());
         }
     }
 
@@ -179,6 +193,12 @@ impl InputBatch {
     /// Points the mover gets in addition to the board result, `[B]`.
     pub fn komi(&self) -> ArrayView1<'_, f32> {
         ArrayView1::from(&self.komi)
+    }
+
+    /// How each position came about, `[B]`, if the plane set [asks for it](PlaneSet::trail), otherwise empty; `None` for
+    /// features that were made without.
+    pub fn trails(&self) -> &[Option<Arc<Trail>>] {
+        &self.trails
     }
 
     /// Whether every board is as large as the canvas, so that no mask is needed.

@@ -4,11 +4,14 @@
 //! numbers, and an [`InputBatch`] has many of them on one canvas. A [`Sample`] is a position with its targets, and a
 //! [`TrainingBatch`] has many of those.
 //!
+//! A [`Trail`] says how a position came about, for networks of other programs.
+//!
 //! Never here: files, games as records, the network itself.
 
 mod features;
 mod inputs;
 mod sample;
+mod trail;
 mod training_batch;
 
 pub use features::{
@@ -17,4 +20,5 @@ pub use features::{
 };
 pub use inputs::{InputBatch, canvas_index};
 pub use sample::{HORIZONS, Sample};
+pub use trail::{Board, Trail};
 pub use training_batch::TrainingBatch;

@@ -114,6 +114,7 @@ impl<'a> Worker<'a> {
     fn start(&mut self, slot: usize, task: Task) {
         let stream = rng::stream(self.desk.seed, &[task.key, task.ply as u64]);
         let slot = &mut self.slots[slot];
+        slot.search.show_to(&self.predictor);
         slot.search
             .restart(&task.position, task.record.komi, self.config.visits, stream);
         slot.task = Some(task);

@@ -127,7 +127,8 @@ pub fn without_search(
         for chunk in same_size.chunks(predictor.preferred_batch()) {
             let mut batch = predictor.new_batch(size);
             for label in chunk {
-                batch.push(&Features::of(&label.position, label.komi));
+                let plane_set = batch.plane_set();
+                batch.push(&Features::seen_with(plane_set, &label.position, label.komi));
             }
             predictor.predict(&batch, &mut out)?;
             out.check(batch.len(), size)?;

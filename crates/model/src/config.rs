@@ -113,6 +113,7 @@ impl NetworkConfig {
     pub fn plane_set(&self) -> PlaneSet {
         PlaneSet {
             pass_alive: self.pass_alive_inputs,
+            trail: false,
         }
     }
 

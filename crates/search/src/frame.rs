@@ -1,8 +1,24 @@
 //! The orientation in which the network sees a position, and how its moves map to those of the board.
 
-use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN};
+use tengen_encoding::{Features, PLANE_BANNED, PLANE_OPPONENT, PLANE_OWN, PlaneSet};
 use tengen_rng as rng;
 use tengen_rules::{Handicap, ImageTable, Komi, Position, Rules, Size, Suicide, Symmetry};
+
+/// How positions are shown to the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// What the network sees besides the planes of all features.
+    pub(crate) plane_set: PlaneSet,
+    /// Whether it sees the canonical image. A network that sees how positions came about sees each as it is: hardly any
+    /// would share an image.
+    pub(crate) canonical: bool,
+}
+
+impl Shown {
+    fn canonical(self) -> bool {
+        self.canonical && !self.plane_set.trail
+    }
+}
 
 /// A position as the network sees it, ready to be evaluated.
 #[derive(Debug)]
@@ -21,8 +37,8 @@ pub(crate) struct View {
 
 impl View {
     /// The view of a position in which the game is not over.
-    pub(crate) fn of(position: &Position, komi: Komi, canonical: bool) -> Self {
-        let features = Features::of(position, komi);
+    pub(crate) fn of(position: &Position, komi: Komi, shown: Shown) -> Self {
+        let features = Features::seen_with(shown.plane_set, position, komi);
         let identity = Symmetry::all(position.size())[0];
         let mut view = Self {
             features,
@@ -31,21 +47,21 @@ impl View {
             moves: Vec::new(),
             image_points: Vec::new(),
         };
-        view.finish(position, canonical);
+        view.finish(position, shown);
         view
     }
 
     /// Replaces this view by that of another position, reusing the memory.
-    pub(crate) fn replace(&mut self, position: &Position, komi: Komi, canonical: bool) {
-        self.features = Features::of(position, komi);
-        self.finish(position, canonical);
+    pub(crate) fn replace(&mut self, position: &Position, komi: Komi, shown: Shown) {
+        self.features = Features::seen_with(shown.plane_set, position, komi);
+        self.finish(position, shown);
     }
 
     /// Maps the features of the position to their image and lists the moves.
-    fn finish(&mut self, position: &Position, canonical: bool) {
+    fn finish(&mut self, position: &Position, shown: Shown) {
         let identity = Symmetry::all(position.size())[0];
         self.symmetry = identity;
-        if canonical {
+        if shown.canonical() {
             let symmetry = self.features.canonical_symmetry();
             if symmetry != identity {
                 self.features = self.features.transformed(symmetry);
@@ -124,8 +140,12 @@ mod tests {
         ] {
             let mut rng = rng::stream(4, &[size.area() as u64]);
             let mut position = Position::new(size);
+            let shown = Shown {
+                plane_set: PlaneSet::default(),
+                canonical: true,
+            };
             for _ in 0..60 {
-                let view = View::of(&position, Komi::from_half_points(1), true);
+                let view = View::of(&position, Komi::from_half_points(1), shown);
                 let mut expected: Vec<u16> = position
                     .legal_points()
                     .iter()

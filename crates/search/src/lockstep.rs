@@ -298,6 +298,7 @@ impl Lockstep {
         round.begin(canvas, predictor);
         for (number, search) in searches.iter_mut().enumerate().skip(part).step_by(parts) {
             let search = search.as_mut();
+            search.show_to(predictor);
             if let Step::Evaluate(request) = search.step(cache) {
                 round.ask(number, search, request);
                 while let Some(request) = search.more(cache) {

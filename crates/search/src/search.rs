@@ -5,15 +5,16 @@ mod follow;
 mod intake;
 mod leaves;
 
-use tengen_encoding::Features;
+use tengen_encoding::{Features, PlaneSet};
 use tengen_rng::Rng;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
 use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
 use crate::config::SearchConfig;
+use crate::frame::Shown;
 use crate::method::{Method, OpenMoves, RootMoves};
 use crate::ownership::RootOwnership;
-use crate::predictor::{PredictError, Prediction};
+use crate::predictor::{PredictError, Prediction, Predictor};
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree, Utility, Values};
 use descent::{Descent, Waiting};
 use leaves::Leaves;
@@ -55,6 +56,8 @@ pub struct Search {
     pub(crate) method: Box<dyn Method>,
     /// The moves allowed at the root; `None` = all.
     allowed: Option<RootMoves>,
+    /// How positions are shown to the network.
+    shown: Shown,
     /// The descent that is being made, or waits for a prediction.
     now: Descent,
     /// Those that wait beside it, if the search evaluates several leaves at once.
@@ -111,11 +114,16 @@ impl Search {
     /// If the game is over in `position`.
     pub fn new(config: SearchConfig, position: &Position, komi: Komi, rng: Rng) -> Self {
         let visits = config.visits;
+        let shown = Shown {
+            plane_set: PlaneSet::default(),
+            canonical: config.canonical,
+        };
         let mut search = Self {
             utility: Utility::new(position.size(), config.margin_share),
             method: config.method.state(&config),
             allowed: None,
-            now: Descent::at(position, komi, config.canonical),
+            shown,
+            now: Descent::at(position, komi, shown),
             leaves: Leaves::default(),
             config,
             position: position.clone(),
@@ -145,6 +153,23 @@ impl Search {
         self.tree.clear();
         self.tree
             .reserve((visits as usize + 1).min(1 << 12), position.size().area() + 1);
+    }
+
+    /// Shows positions in the way that this predictor sees them from now on. If it sees how they came about and the
+    /// last predictor did not, or the other way round, the search starts over. [`Lockstep`](crate::Lockstep) calls
+    /// this.
+    pub fn show_to<P: Predictor + ?Sized>(&mut self, predictor: &P) {
+        let plane_set = predictor.new_batch(self.position.size()).plane_set();
+        let same_view = plane_set.trail == self.shown.plane_set.trail;
+        self.shown.plane_set = plane_set;
+        if same_view {
+            return;
+        }
+        self.tree.clear();
+        self.done = 0;
+        self.now.clear();
+        self.leaves.clear();
+        self.ownership.clear();
     }
 
     /// Sets the size of the noise in the searches that follow: 0 is none, 1 (the start) is all that the settings ask
@@ -314,7 +339,7 @@ impl Search {
     /// Evaluates the root from the cache, or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         let Descent { view, waiting, .. } = &mut self.now;
-        view.replace(&self.position, self.komi, self.config.canonical);
+        view.replace(&self.position, self.komi, self.shown);
         *waiting = Waiting::Root;
         self.look_up(cache)
     }
@@ -352,7 +377,7 @@ impl Search {
             self.add_end(edge, values);
             return Visit::Done;
         }
-        self.now.view.replace(&self.position, self.komi, self.config.canonical);
+        self.now.view.replace(&self.position, self.komi, self.shown);
         self.undo_descent_from_leaf();
         if self.leaves.most() > 1 {
             return self.park(edge, cache);

@@ -16,7 +16,8 @@ pub(super) fn judge(
     let Some(&shown_under) = found else {
         return Err(EngineError::Unsupported(format!("symmetry {symmetry} on {size}")));
     };
-    let features = Features::of(turn.position, turn.komi).transformed(shown_under);
+    let plane_set = predictor.new_batch(size).plane_set();
+    let features = Features::seen_with(plane_set, turn.position, turn.komi).transformed(shown_under);
     let mut batch = Batch::new();
     batch.begin(size, predictor);
     let row = batch.add(features.key(), &features);

@@ -4,7 +4,7 @@ use tengen_rules::{Komi, Position};
 
 use super::Request;
 use crate::cache::Evaluation;
-use crate::frame::View;
+use crate::frame::{Shown, View};
 use crate::tree::NodeId;
 
 /// A descent from the root, which may wait for a prediction.
@@ -54,11 +54,11 @@ pub(super) enum Waiting {
 
 impl Descent {
     /// A descent that waits for nothing.
-    pub(super) fn at(position: &Position, komi: Komi, canonical: bool) -> Descent {
+    pub(super) fn at(position: &Position, komi: Komi, shown: Shown) -> Descent {
         Descent {
             path: Vec::new(),
             root_move: 0,
-            view: View::of(position, komi, canonical),
+            view: View::of(position, komi, shown),
             waiting: Waiting::Nothing,
             priors: Vec::new(),
             ownership: Vec::new(),

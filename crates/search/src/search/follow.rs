@@ -28,7 +28,7 @@ impl Search {
         self.begin(position, komi, visits, rng);
         self.done = self.tree.visits(ROOT) - 1;
         self.now.waiting = Waiting::KeptRoot;
-        self.now.view.replace(&self.position, self.komi, self.config.canonical);
+        self.now.view.replace(&self.position, self.komi, self.shown);
         self.done
     }
 

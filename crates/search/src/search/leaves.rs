@@ -192,7 +192,7 @@ impl Search {
             None => Waiting::Placed { node },
         };
         let spare = self.leaves.spare.pop();
-        let spare = spare.unwrap_or_else(|| Descent::at(&self.position, self.komi, self.config.canonical));
+        let spare = spare.unwrap_or_else(|| Descent::at(&self.position, self.komi, self.shown));
         let parked = std::mem::replace(&mut self.now, spare);
         self.now.clear();
         let request = is_unanswered(&parked).then(|| Request {
