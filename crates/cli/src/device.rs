@@ -24,6 +24,15 @@ pub(crate) struct DeviceArgs {
 }
 
 impl DeviceArgs {
+    /// The same device, and fp32 unless the user names a format. Networks of KataGo then compute what KataGo does.
+    pub(crate) fn exact(self) -> DeviceArgs {
+        let named = self.dtype.filter(|&dtype| dtype != PrecisionChoice::Auto);
+        DeviceArgs {
+            dtype: Some(named.unwrap_or(PrecisionChoice::Fp32)),
+            ..self
+        }
+    }
+
     /// The devices that the user names, or the CPU.
     pub(crate) fn devices(self) -> Devices {
         self.device.unwrap_or_default()

@@ -8,13 +8,12 @@ use anyhow::Context;
 use anyhow::bail;
 
 use tengen_evaluator::{LoadedModel, ModelSource, Player, PlayerKind, PlayerOptions, PlayerSpec, PredictorLoader};
-use tengen_model::Model;
 use tengen_rules::Rules;
 use tengen_search::{Predictor, UniformPredictor};
 
 use crate::device::DeviceArgs;
 use crate::output;
-use tengen_matches::{TrainedOn, read_model, source_of};
+use tengen_matches::{NamedNetwork, TrainedOn, read_network, source_of};
 
 /// Loads networks onto one device.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +47,15 @@ impl Loader {
 
     /// The network of a source and what its description says about its training.
     pub(crate) fn model_and_training(&self, source: &ModelSource) -> anyhow::Result<(LoadedModel, TrainedOn)> {
-        let (name, model, run) = read_model(source)?;
-        let training = TrainedOn::of(&name, &model.info, run.as_ref());
+        let network = read_network(source)?;
+        let (name, training) = match &network {
+            NamedNetwork::Model(name, model, run) => (name, TrainedOn::of(name, &model.info, run.as_ref())),
+            NamedNetwork::Katago(name, _) => (name, TrainedOn::default()),
+        };
         let predictor = self
-            .build(&name, &model)
+            .build(&network)
             .with_context(|| format!("cannot use the model {name}"))?;
+        let name = name.clone();
         Ok((LoadedModel { predictor, name }, training))
     }
 
@@ -93,14 +96,21 @@ impl Loader {
     }
 
     #[cfg(feature = "torch")]
-    fn build(&self, name: &str, model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
-        self.device.announce()?;
-        let options = self.device.predictor_options()?;
-        Ok(tengen_network::on_all_cores(name, &model.weights, options)?)
+    fn build(&self, network: &NamedNetwork) -> anyhow::Result<Box<dyn Predictor>> {
+        let device = match network {
+            NamedNetwork::Model(..) => self.device,
+            NamedNetwork::Katago(..) => self.device.exact(),
+        };
+        device.announce()?;
+        let options = device.predictor_options()?;
+        Ok(match network {
+            NamedNetwork::Model(name, model, _) => tengen_network::on_all_cores(name, &model.weights, options)?,
+            NamedNetwork::Katago(name, network) => tengen_network::on_all_cores(name, network, options)?,
+        })
     }
 
     #[cfg(not(feature = "torch"))]
-    fn build(&self, _name: &str, _model: &Model) -> anyhow::Result<Box<dyn Predictor>> {
+    fn build(&self, _: &NamedNetwork) -> anyhow::Result<Box<dyn Predictor>> {
         bail!("this tengen was built without libtorch and cannot run a network; rebuild with the feature torch")
     }
 }
@@ -117,8 +127,10 @@ pub(crate) fn training_of<'a>(players: impl IntoIterator<Item = &'a PlayerSpec>)
     let Some(source) = source else {
         return Ok(TrainedOn::default());
     };
-    let (name, model, run) = read_model(&source)?;
-    Ok(TrainedOn::of(&name, &model.info, run.as_ref()))
+    Ok(match read_network(&source)? {
+        NamedNetwork::Model(name, model, run) => TrainedOn::of(&name, &model.info, run.as_ref()),
+        NamedNetwork::Katago(..) => TrainedOn::default(),
+    })
 }
 
 #[cfg(test)]

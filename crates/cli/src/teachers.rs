@@ -8,7 +8,7 @@ use tengen_search::UniformPredictor;
 
 use crate::device::DeviceArgs;
 use crate::output;
-use tengen_matches::{read_model, source_of};
+use tengen_matches::{NamedNetwork, read_network, source_of};
 
 /// The start of a teacher that is another engine.
 const ENGINE: &str = "analysis:";
@@ -47,32 +47,34 @@ pub(crate) fn teacher(
             "{spec} cannot label positions; use a network, uniform, or {ENGINE}COMMAND"
         ))
     })?;
-    let (name, model, _) = read_model(&source)?;
+    let network = read_network(&source)?;
+    let (name, sha256, device) = match &network {
+        NamedNetwork::Model(name, model, _) => (name, &model.info.weights_sha256, *device),
+        NamedNetwork::Katago(name, network) => (name, &network.sha256, device.exact()),
+    };
     Ok(Teacher::Network(NetworkTeacher {
-        weights_sha256: Some(model.info.weights_sha256.clone()),
+        weights_sha256: Some(sha256.clone()),
         precision: device.dtype_name()?,
         search,
         noise: 1.0,
         threads,
-        predictors: factory(&name, &model, *device)?,
-        name,
+        predictors: factory(&network, device)?,
+        name: name.clone(),
     }))
 }
 
 #[cfg(feature = "torch")]
-fn factory(name: &str, model: &tengen_model::Model, device: DeviceArgs) -> anyhow::Result<PredictorFactory> {
+fn factory(network: &NamedNetwork, device: DeviceArgs) -> anyhow::Result<PredictorFactory> {
     device.announce()?;
     let devices = tengen_network::DeviceChoice::all_of(device.devices());
     let options = device.predictor_options()?;
-    Ok(Box::new(tengen_network::on_devices(
-        name,
-        &model.weights,
-        options,
-        &devices,
-    )?))
+    Ok(match network {
+        NamedNetwork::Model(name, model, _) => tengen_network::on_devices(name, &model.weights, options, &devices)?,
+        NamedNetwork::Katago(name, network) => tengen_network::on_devices(name, network, options, &devices)?,
+    })
 }
 
 #[cfg(not(feature = "torch"))]
-fn factory(_: &str, _: &tengen_model::Model, _: DeviceArgs) -> anyhow::Result<PredictorFactory> {
+fn factory(_: &NamedNetwork, _: DeviceArgs) -> anyhow::Result<PredictorFactory> {
     anyhow::bail!("this tengen was built without libtorch and cannot run a network; rebuild with the feature torch")
 }

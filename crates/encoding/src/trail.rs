@@ -33,8 +33,6 @@ pub struct Trail {
     /// Half-points that the mover gets in addition to the points on the board, with komi, handicap bonus, and, under
     /// territory scoring, prisoners.
     pub komi_half_points: i32,
-    /// The stones that Black has played, minus those that White has played, without those of the start.
-    pub lead_in_plays: i32,
 }
 
 /// A board as a [`Trail`] remembers it.
@@ -75,7 +73,6 @@ impl Trail {
             passes: position.consecutive_passes(),
             banned: features.planes[PLANE_BANNED],
             komi_half_points: (features.komi * 2.0) as i32,
-            lead_in_plays: plays(position, Color::Black) - plays(position, Color::White),
         }
     }
 
@@ -108,19 +105,9 @@ impl Trail {
             stones.flat_map(move |set| set.words().iter().copied().take(in_use).collect::<Vec<_>>())
         });
         let kos = self.boards.iter().map(move |board| index(board.ko));
-        let rest = [
-            self.mover.index() as u64,
-            u64::from(self.passes),
-            self.lead_in_plays as u64,
-        ];
+        let rest = [self.mover.index() as u64, u64::from(self.passes)];
         past.chain(kos).chain(self.turns.iter().map(turn)).chain(rest)
     }
-}
-
-/// The stones of a color that were played since the start.
-fn plays(position: &Position, color: Color) -> i32 {
-    let on_board = position.stones(color).len() as i32;
-    on_board + position.prisoners(color) as i32 - position.start_stones(color).len() as i32
 }
 
 #[cfg(test)]
@@ -161,7 +148,7 @@ mod tests {
         assert_eq!(two.boards[0].stones, two.boards[1].stones);
         assert_eq!(two.boards[2].stones, [PointSet::new(); 2]);
         assert_eq!(two.turns[0], Some((Color::White, Move::Pass)));
-        assert_eq!((two.passes, two.lead_in_plays, two.komi_half_points), (1, 1, -15));
+        assert_eq!((two.passes, two.komi_half_points), (1, -15));
         assert_eq!(two.turns[2], None);
     }
 

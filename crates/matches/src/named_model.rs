@@ -1,10 +1,12 @@
 //! Which model does a text such as `store:DIR@g000012` name?
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 
 use tengen_evaluator::{ModelSource, PlayerKind};
+use tengen_katago::{Network, is_network_file};
 use tengen_model::{Model, ModelId};
 use tengen_store::{Create, RunInfo, Store};
 
@@ -20,12 +22,40 @@ pub fn source_of(kind: &PlayerKind) -> Option<ModelSource> {
     }
 }
 
+/// What can play, analyze, and teach.
+#[derive(Clone, Debug)]
+pub enum NamedNetwork {
+    /// One of our models: its name and, if it is in a store, the run that trained it.
+    Model(String, Box<Model>, Option<RunInfo>),
+    /// A network of KataGo, with the name of its file.
+    Katago(String, Arc<Network>),
+}
+
+/// The network of a source.
+///
+/// # Errors
+/// If there is no such network, or it cannot be read.
+pub fn read_network(source: &ModelSource) -> anyhow::Result<NamedNetwork> {
+    if let ModelSource::Path(path) = source
+        && is_network_file(Path::new(path))
+    {
+        let network = Network::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
+        return Ok(NamedNetwork::Katago(name_of(Path::new(path)), Arc::new(network)));
+    }
+    let (name, model, run) = read_model(source)?;
+    Ok(NamedNetwork::Model(name, Box::new(model), run))
+}
+
 /// A model with its name and, if it is in a store, the run that trained it.
 ///
 /// # Errors
-/// If there is no such model, or it cannot be read.
+/// If there is no such model, it cannot be read, or it is a network of another program.
 pub fn read_model(source: &ModelSource) -> anyhow::Result<(String, Model, Option<RunInfo>)> {
     match source {
+        ModelSource::Path(path) if is_network_file(Path::new(path)) => bail!(
+            "{path} is a network of KataGo, which can play, analyze, and label games, but not be trained, described, \
+             or exported; expected a model of Tengen"
+        ),
         ModelSource::Path(path) => {
             let model = Model::load(Path::new(path)).with_context(|| format!("cannot use the model {path}"))?;
             Ok((name_of(Path::new(path)), model, None))
@@ -66,8 +96,11 @@ fn name_of(path: &Path) -> String {
     } else {
         path.file_stem()
     };
-    name.map_or_else(
+    let name = name.map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
-    )
+    );
+    // Networks of KataGo have two extensions.
+    let short = [".bin", ".txt"].iter().find_map(|end| name.strip_suffix(end));
+    short.map_or(name.clone(), str::to_owned)
 }

@@ -6,6 +6,7 @@
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
+//! | `katago` | networks of KataGo |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
 //! | `group`, `place` | processes that train one network together, and which of them this one is |
@@ -30,6 +31,7 @@ mod graph;
 mod group;
 mod heads;
 mod inputs;
+mod katago;
 mod layers;
 mod libtorch;
 mod network;
@@ -56,6 +58,7 @@ pub use graph::Graph;
 pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
 pub use inputs::{NetworkInputs, PackedInputs, on_device, transfer};
+pub use katago::KatagoPredictor;
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
 pub use place::{Place, PlaceError};
@@ -63,6 +66,6 @@ pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};
 pub use shapes::Shapes;
-pub use shared::{SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
+pub use shared::{AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
 pub use stream::{Work, read_back};
 pub use value::{Value, log_results};

@@ -7,12 +7,11 @@ use ndarray::s;
 use tch::Device;
 
 use tengen_encoding::InputBatch;
-use tengen_model::Weights;
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
-use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
-use crate::shared::SharedNetwork;
+use crate::predictor::{PredictorError, PredictorOptions};
+use crate::shared::{AnyNetwork, SharedNetwork};
 
 /// The fewest positions that are worth a thread. A position's prediction does not depend on the others in its batch, so
 /// that the number of threads does not change it.
@@ -33,26 +32,26 @@ pub struct ParallelPredictor {
     predictions: Predictions,
 }
 
-/// A predictor with these weights and this name that uses all cores that the process may use, up to 16, or the GPU.
+/// A predictor with this network and name that uses all cores that the process may use, up to 16, or the GPU.
 ///
 /// # Errors
 /// As [`TorchPredictor::new`].
 pub fn on_all_cores(
     name: &str,
-    weights: &Weights,
+    network: impl Into<AnyNetwork>,
     options: PredictorOptions,
 ) -> Result<Box<dyn Predictor>, PredictorError> {
+    let network = network.into();
     let cores = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MOST_THREADS);
     if options.device.resolve()? != Device::Cpu || cores == 1 {
-        return SharedNetwork::new(name, weights, options)?.predictor();
+        return SharedNetwork::new(name, network, options)?.predictor();
     }
-    let predictor = || TorchPredictor::new(weights, options).map(|predictor| predictor.with_name(name));
-    let first = predictor()?;
-    let other = |_| Ok(Box::new(predictor()?) as Box<dyn Predictor + Send>);
-    let others = (1..cores).map(other).collect::<Result<_, PredictorError>>()?;
-    Ok(Box::new(ParallelPredictor::new(Box::new(first), others, FEWEST)))
+    let first = network.predictor(name, options)?;
+    let others = (1..cores).map(|_| network.predictor(name, options));
+    let others = others.collect::<Result<_, PredictorError>>()?;
+    Ok(Box::new(ParallelPredictor::new(first, others, FEWEST)))
 }
 
 /// A predictor on another thread.

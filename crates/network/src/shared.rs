@@ -10,11 +10,50 @@ use tengen_model::Weights;
 use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats};
 
 use crate::device::DeviceChoice;
+use crate::katago::KatagoPredictor;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 use crate::reused::{self, Reused};
 
 /// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
+
+/// One of our networks, or one of KataGo's.
+#[derive(Clone, Debug)]
+pub enum AnyNetwork {
+    /// Ours.
+    Own(Box<Weights>),
+    /// KataGo's.
+    Katago(Arc<tengen_katago::Network>),
+}
+
+impl From<&Weights> for AnyNetwork {
+    fn from(weights: &Weights) -> AnyNetwork {
+        AnyNetwork::Own(Box::new(weights.clone()))
+    }
+}
+
+impl From<&Arc<tengen_katago::Network>> for AnyNetwork {
+    fn from(network: &Arc<tengen_katago::Network>) -> AnyNetwork {
+        AnyNetwork::Katago(network.clone())
+    }
+}
+
+impl AnyNetwork {
+    /// A predictor of this name, which computes on the calling thread.
+    ///
+    /// # Errors
+    /// As [`TorchPredictor::new`].
+    pub(crate) fn predictor(
+        &self,
+        name: &str,
+        options: PredictorOptions,
+    ) -> Result<Box<dyn Predictor + Send>, PredictorError> {
+        Ok(match self {
+            AnyNetwork::Own(weights) => Box::new(TorchPredictor::new(weights, options)?.with_name(name)),
+            AnyNetwork::Katago(network) => Box::new(KatagoPredictor::new(network, options)?.with_name(name)),
+        })
+    }
+}
 
 /// A network for any number of threads.
 ///
@@ -27,7 +66,7 @@ pub struct SharedNetwork(Place);
 enum Place {
     Cpu {
         name: String,
-        weights: Box<Weights>,
+        network: AnyNetwork,
         options: PredictorOptions,
     },
     Gpu(ServedNetwork),
@@ -38,12 +77,17 @@ impl SharedNetwork {
     ///
     /// # Errors
     /// As [`TorchPredictor::new`] on a GPU.
-    pub fn new(name: &str, weights: &Weights, options: PredictorOptions) -> Result<SharedNetwork, PredictorError> {
+    pub fn new(
+        name: &str,
+        network: impl Into<AnyNetwork>,
+        options: PredictorOptions,
+    ) -> Result<SharedNetwork, PredictorError> {
+        let network = network.into();
         let place = match options.device.resolve()? {
-            Device::Cuda(number) => Place::Gpu(served(number, name, weights, options)?),
+            Device::Cuda(number) => Place::Gpu(served(number, name, &network, options)?),
             _ => Place::Cpu {
                 name: name.to_owned(),
-                weights: Box::new(weights.clone()),
+                network,
                 options,
             },
         };
@@ -56,9 +100,7 @@ impl SharedNetwork {
     /// As [`TorchPredictor::new`] on the CPU.
     pub fn predictor(&self) -> Result<Box<dyn Predictor>, PredictorError> {
         Ok(match &self.0 {
-            Place::Cpu { name, weights, options } => {
-                Box::new(TorchPredictor::new(weights, *options)?.with_name(name.clone()))
-            }
+            Place::Cpu { name, network, options } => network.predictor(name, *options)?,
             Place::Gpu(served) => Box::new(served.client()),
         })
     }
@@ -67,13 +109,13 @@ impl SharedNetwork {
 fn served(
     gpu: usize,
     name: &str,
-    weights: &Weights,
+    network: &AnyNetwork,
     options: PredictorOptions,
 ) -> Result<ServedNetwork, PredictorError> {
     let server = server(gpu)?;
-    server.add(|| {
-        let predictor = Reused::new(gpu, weights, options)?.with_name(name);
-        Ok(Box::new(predictor) as Box<dyn Predictor + Send>)
+    server.add(|| match network {
+        AnyNetwork::Own(weights) => Ok(Box::new(Reused::new(gpu, weights, options)?.with_name(name)) as _),
+        AnyNetwork::Katago(_) => network.predictor(name, options),
     })
 }
 
@@ -88,20 +130,25 @@ fn server(gpu: usize) -> Result<Arc<PredictionServer>, PredictorError> {
     })
 }
 
+/// Makes the predictor of a worker, in its thread, by the worker's number.
+pub type MakePredictor = Box<dyn Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync>;
+
 /// Makes the predictors of any number of workers, which are bound to these devices in turn, at least one.
 ///
 /// # Errors
 /// As [`SharedNetwork::new`].
 pub fn on_devices(
     name: &str,
-    weights: &Weights,
+    network: impl Into<AnyNetwork>,
     options: PredictorOptions,
     devices: &[DeviceChoice],
-) -> Result<impl Fn(usize) -> Result<Box<dyn Predictor>, PredictError> + Send + Sync + use<>, PredictorError> {
-    let network = |&device| SharedNetwork::new(name, weights, PredictorOptions { device, ..options });
-    let networks = devices.iter().map(network).collect::<Result<Vec<_>, _>>()?;
+) -> Result<MakePredictor, PredictorError> {
+    let network = network.into();
+    let on_device = |&device| SharedNetwork::new(name, network.clone(), PredictorOptions { device, ..options });
+    let networks = devices.iter().map(on_device).collect::<Result<Vec<_>, _>>()?;
     let failed = |error: PredictorError| PredictError::Failed(error.to_string());
-    Ok(move |worker: usize| networks[worker % networks.len()].predictor().map_err(failed))
+    let make = move |worker: usize| networks[worker % networks.len()].predictor().map_err(failed);
+    Ok(Box::new(make))
 }
 
 /// Ends the servers of this process's GPUs, at its end: a thread that still gave memory back to a GPU while libtorch is
