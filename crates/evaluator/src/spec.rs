@@ -20,7 +20,7 @@ pub use options::{MOST_LEAVES, PlayerOptions};
 ///
 /// | text | player |
 /// |---|---|
-/// | `model:PATH` | the network in a model folder or file, with a search |
+/// | `model:PATH` | the network in a model folder or file, or in a file of KataGo, with a search |
 /// | `store:DIR` | the champion of a run store |
 /// | `store:DIR@g000012` | the model of that generation in a run store; `@12` means the same |
 /// | `gtp:COMMAND LINE` | any engine that speaks GTP 2 |

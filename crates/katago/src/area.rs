@@ -29,7 +29,7 @@ fn add_area(size: Size, stones: &[PointSet; 2], color: Color, suicide: Suicide, 
     }
     let alive = pass_alive_area(size, own, stones[theirs], suicide) & own;
     let mut claim = |points: PointSet| {
-        owned[theirs] = owned[theirs] - points;
+        owned[theirs] -= points;
         owned[mine] |= points;
     };
     claim(alive);

@@ -198,7 +198,7 @@ fn own_komi(trail: &Trail) -> f32 {
 
 /// A wave of period 2 in the komi: rising through 0 where a tie is possible, falling through 0 a point further.
 fn parity(komi: f32, size: Size) -> f32 {
-    let tie = if size.area() % 2 == 0 { 0.0 } else { 1.0 };
+    let tie = if size.area().is_multiple_of(2) { 0.0 } else { 1.0 };
     let beyond = (komi - tie).rem_euclid(2.0);
     match beyond {
         _ if beyond < 0.5 => beyond,

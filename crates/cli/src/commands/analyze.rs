@@ -61,7 +61,7 @@ MODEL is one of
   uniform            search without a network
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file (or just its path)")]
+  model:PATH         a model folder, a .safetensors file, or a network of KataGo (.bin.gz); or just its path")]
 pub(crate) struct Args {
     /// The model that judges the positions; see below
     #[arg(long, value_parser = arguments::player)]

@@ -52,7 +52,7 @@ The third one is for Lizzie, which only asks KataGo for scores and ownership.
 MODEL is one of
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file (or just its path)
+  model:PATH         a model folder, a .safetensors file, or a network of KataGo (.bin.gz); or just its path
   mcts               tree search over random games; ,playouts=1000 per move
   random             random plays that never fill the player's own eyes
   uniform            the search of networks without one: all moves look alike,

@@ -37,7 +37,7 @@ use tengen_matches::Asked;
       --b gtp:\"gnugo --mode gtp --chinese-rules\"
 
 PLAYER is one of
-  model:PATH         a model folder or a .safetensors file (or just its path)
+  model:PATH         a model folder, a .safetensors file, or a network of KataGo (.bin.gz); or just its path
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
   gtp:COMMAND        any engine that speaks GTP; with options, quote it

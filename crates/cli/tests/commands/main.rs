@@ -12,6 +12,8 @@ mod engines;
 mod gtp;
 mod gtp_extras;
 mod gtp_finish;
+#[cfg(feature = "torch")]
+mod katago;
 mod label;
 mod match_;
 #[cfg(feature = "torch")]

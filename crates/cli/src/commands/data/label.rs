@@ -34,7 +34,7 @@ MODEL is one of
   uniform            search without a network
   store:DIR          the champion of a run store (or just its folder)
   store:DIR@g000012  the model of that generation
-  model:PATH         a model folder or a .safetensors file
+  model:PATH         a model folder, a .safetensors file, or a network of KataGo (.bin.gz)
   analysis:COMMAND   an engine that speaks KataGo's JSON analysis protocol
 Networks take options of players: method, candidates, c_scale, lcb, margin_share."
 )]
