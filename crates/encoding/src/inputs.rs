@@ -195,8 +195,8 @@ impl InputBatch {
         ArrayView1::from(&self.komi)
     }
 
-    /// How each position came about, `[B]`, if the plane set [asks for it](PlaneSet::trail), otherwise empty; `None` for
-    /// features that were made without.
+    /// How each position came about, `[B]`, if the plane set [asks for it](PlaneSet::trail), otherwise empty; `None`
+    /// for features that were made without.
     pub fn trails(&self) -> &[Option<Arc<Trail>>] {
         &self.trails
     }

@@ -181,8 +181,8 @@ fn turns_in_play(trail: &Trail) -> usize {
 }
 
 /// Points for the mover besides the area of the board. Under territory scoring, KataGo counts area and takes a point
-/// for each stone played or set up. These are the stones on the board and those that were taken, which are in the trail's
-/// komi already.
+/// for each stone played or set up. These are the stones on the board and those that were taken, which are in the
+/// trail's komi already.
 fn own_komi(trail: &Trail) -> f32 {
     let komi = trail.komi_half_points as f32 / 2.0;
     if trail.rules.scoring != Scoring::Territory {

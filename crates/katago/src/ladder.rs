@@ -1,8 +1,8 @@
 //! Which chains can be captured in a ladder?
 //!
-//! The attacker only gives atari, and the defender only extends or captures. Every ko is taken to work for the defender,
-//! except where the attacker can take either of two. This is how the ladder planes of KataGo's inputs are defined, so
-//! the same positions must be called ladders here.
+//! The attacker only gives atari, and the defender only extends or captures. Every ko is taken to work for the
+//! defender, except where the attacker can take either of two. This is how the ladder planes of KataGo's inputs are
+//! defined, so the same positions must be called ladders here.
 
 use tengen_encoding::Board;
 use tengen_rules::{Color, PointSet, Size};

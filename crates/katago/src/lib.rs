@@ -7,8 +7,8 @@
 //! | `grid`, `ladder`, `area` | what these planes are made of |
 //! | `outputs` | what the numbers at the end mean |
 //!
-//! Written from the formats and definitions in KataGo's public sources, version 1.17.2. Deliberately absent: any network
-//! library; the computation is in the crate `network`.
+//! Written from the formats and definitions in KataGo's public sources, version 1.17.2. Deliberately absent: any
+//! network library; the computation is in the crate `network`.
 
 mod area;
 mod error;
