@@ -35,7 +35,7 @@ pub struct ParallelPredictor {
 /// A predictor with this network and name that uses all cores that the process may use, up to 16, or the GPU.
 ///
 /// # Errors
-/// As [`TorchPredictor::new`].
+/// As [`KatagoPredictor::new`](crate::KatagoPredictor::new) and [`SharedNetwork::new`].
 pub fn on_all_cores(
     name: &str,
     network: impl Into<AnyNetwork>,
