@@ -7,10 +7,10 @@ use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, write_report};
 
 use crate::gating::{Gating, left_over};
-use crate::ledger::Ledger;
 use crate::opened::Opened;
 use crate::summary::Summary;
 use crate::training::Training;
+use tengen_config::Ledger;
 
 /// Ends a run whose budget is spent; `None` if the user stopped it.
 pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {

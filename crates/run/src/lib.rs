@@ -13,7 +13,6 @@
 //!
 //! Never here: printing, arguments, protocols for other programs.
 
-mod config;
 mod failures;
 mod finish;
 mod gating;
@@ -32,17 +31,17 @@ mod training;
 mod validation;
 mod watch;
 
-pub use config::{BudgetConfig, InferenceConfig, LoopConfig, Progress, RunConfig, keys};
 pub use failures::Failures;
 pub use finish::finish;
 pub use gating::{Candidate, Gating, Settled, left_over, rejected};
-pub use ledger::{Clock, Ledger};
+pub use ledger::Clock;
 pub use opened::{Opened, Setup};
 pub use outbox::Outbox;
 pub use publisher::{Publisher, searched_positions};
 pub use ranks::Ranks;
 pub use session::work;
 pub use summary::Summary;
+pub use tengen_config::{BudgetConfig, InferenceConfig, Ledger, LoopConfig, Progress, RunConfig, keys};
 pub use training::Training;
 pub use validation::{Comparison, Warnings};
 pub use watch::{Silent, View, Watch};

@@ -14,11 +14,11 @@ use tengen_report::duration;
 use tengen_samples::CachePlace;
 use tengen_store::{Create, GamesOf, Patience, Promotion, RunInfo, RunLock, Store};
 
-use crate::config::{Progress, RunConfig};
 use crate::gating::rejected;
 use crate::outbox::Outbox;
 use crate::ranks::Ranks;
 use crate::watch::{Silent, Watch};
+use tengen_config::{Progress, RunConfig};
 
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]

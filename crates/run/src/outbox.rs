@@ -10,7 +10,7 @@ use anyhow::Context;
 use tengen_report::counted;
 use tengen_store::{GameTotals, SealedShard, ShardInfo, Spool, Store, StoreError};
 
-use crate::config::LoopConfig;
+use tengen_config::LoopConfig;
 
 /// How often to try an unreachable store again.
 const RETRY_EVERY: Duration = Duration::from_secs(2);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use tengen_records::GameRecord;
 use tengen_store::{Collection, GameTotals, SealedShard, ShardInfo};
 
-use crate::config::LoopConfig;
 use crate::outbox::Outbox;
+use tengen_config::LoopConfig;
 
 /// Gathers games and publishes them as shards when there are enough or they are old enough.
 pub struct Publisher {

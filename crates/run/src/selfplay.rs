@@ -15,8 +15,8 @@ use tengen_selfplay::{
 };
 use tengen_store::{seal, unseal};
 
-use crate::config::Progress;
 use crate::opened::Opened;
+use tengen_config::Progress;
 
 /// File of the games in progress at the last clean stop.
 const IN_FLIGHT: &str = "in_flight.json";

@@ -15,16 +15,16 @@ use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
 
-use crate::config::Progress;
 use crate::failures::Failures;
 use crate::gating::{self, Candidate, Gating};
-use crate::ledger::{Clock, Ledger};
+use crate::ledger::Clock;
 use crate::opened::Opened;
 use crate::publisher::{Publisher, searched_positions};
 use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
 use crate::validation::{Comparison, Warnings};
+use tengen_config::{Ledger, Progress};
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -456,9 +456,9 @@ fn watch(shared: &Shared<'_>) -> anyhow::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RunConfig;
     use crate::opened::Setup;
     use std::path::Path;
+    use tengen_config::RunConfig;
     use tengen_store::GamesOf;
 
     /// The thread that should panic, and the training step from which it does.

@@ -12,13 +12,13 @@ use tengen_selfplay::{CounterValues, FairKomi};
 use tengen_store::Operations;
 use tengen_trainer::{Losses, Validation};
 
-use crate::config::Progress;
 use crate::health::Health;
-use crate::ledger::Ledger;
 use crate::opened::Opened;
 use crate::selfplay;
 use crate::training::Training;
 use crate::watch::View;
+use tengen_config::Ledger;
+use tengen_config::Progress;
 
 /// The figures of a run at one moment, updated by all its threads.
 pub(crate) struct Status {

@@ -21,9 +21,9 @@ use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig};
 use tengen_store::{sealed_json, unseal};
 
-use crate::ledger::Ledger;
 use crate::opened::Opened;
 use crate::training::Training;
+use tengen_config::Ledger;
 
 /// The champion's visits in every measurement here.
 const VISITS: u32 = 64;

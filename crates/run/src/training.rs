@@ -17,13 +17,13 @@ use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
-use crate::config::RunConfig;
-use crate::ledger::Ledger;
 use crate::opened::{Opened, publish_model};
 use crate::random_games::{RANDOM_SAMPLES, random_games};
 use crate::ranks::Ranks;
 use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
+use tengen_config::Ledger;
+use tengen_config::RunConfig;
 
 /// The checkpoint file with the loop's state, as opposed to the trainer's.
 const LEDGER_FILE: &str = "ledger.json";

@@ -1,12 +1,4 @@
-//! The configuration of a run, one TOML file: what it holds, and whether it can be used.
-
-mod budget;
-mod fault;
-mod inference;
-pub mod keys;
-mod load;
-mod loop_config;
-mod overrides;
+//! What does the configuration of a run hold, and can it be used?
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +13,11 @@ use tengen_samples::{SampleConfig, TrainConfig, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::{Schedule, TrainerConfig};
 
-use fault::Fault;
-use loop_config::grown;
-
-pub use budget::BudgetConfig;
-pub use inference::InferenceConfig;
-pub use loop_config::LoopConfig;
+use crate::budget::BudgetConfig;
+use crate::fault::Fault;
+use crate::inference::InferenceConfig;
+use crate::keys;
+use crate::loop_config::{LoopConfig, grown};
 
 /// Everything that defines a run. Unknown keys are rejected. `configs/all-keys.toml` explains every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -152,7 +143,7 @@ impl RunConfig {
             .collect())
     }
 
-    fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), Fault> {
         self.check_name()?;
         check_setting("seed", self.seed, 0..=i64::MAX as u64)?;
         let rules = self.rules.check_for_machines();
@@ -196,6 +187,3 @@ impl RunConfig {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,8 +6,8 @@ use anyhow::{Context, anyhow};
 
 use tengen_matches::usage;
 
-use super::fault::{self, Fault};
-use super::{RunConfig, keys, overrides};
+use crate::fault::{self, Fault};
+use crate::{RunConfig, keys, overrides};
 
 impl RunConfig {
     /// Reads a config file and applies `--set key=value` overrides.

@@ -4,11 +4,11 @@ use toml::{Table, Value};
 
 use tengen_matches::usage;
 
-use super::fault::{self, Fault};
-use super::{RunConfig, keys};
+use crate::fault::{self, Fault};
+use crate::{RunConfig, keys};
 
 /// One override from the command line.
-pub(super) struct Assignment<'a> {
+pub(crate) struct Assignment<'a> {
     /// The argument as the user wrote it.
     text: &'a str,
     key: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Assignment<'a> {
 ///
 /// # Errors
 /// A usage error if an override has no `=` or if two override the same key.
-pub(super) fn parse(texts: &[String]) -> anyhow::Result<Vec<Assignment<'_>>> {
+pub(crate) fn parse(texts: &[String]) -> anyhow::Result<Vec<Assignment<'_>>> {
     let mut assignments: Vec<Assignment> = Vec::new();
     for text in texts {
         let assignment = Assignment::parse(text)?;
@@ -51,14 +51,14 @@ impl<'a> Assignment<'a> {
     ///
     /// # Errors
     /// A usage error that names this override.
-    pub(super) fn apply(&self, table: &mut Table) -> anyhow::Result<RunConfig> {
+    pub(crate) fn apply(&self, table: &mut Table) -> anyhow::Result<RunConfig> {
         self.check_key().map_err(|fault| self.refuse(&fault))?;
         keys::put(table, self.key, self.value.clone());
         fault::read(table).map_err(|fault| self.refuse(&fault))
     }
 
     /// Whether a fault of this key comes from this override.
-    pub(super) fn concerns(&self, key: &str) -> bool {
+    pub(crate) fn concerns(&self, key: &str) -> bool {
         let is_inside = |inner: &str, outer: &str| {
             let rest = inner.strip_prefix(outer);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -67,7 +67,7 @@ impl<'a> Assignment<'a> {
     }
 
     /// A usage error about this override.
-    pub(super) fn refuse(&self, fault: &Fault) -> anyhow::Error {
+    pub(crate) fn refuse(&self, fault: &Fault) -> anyhow::Error {
         refuse(std::slice::from_ref(self), fault)
     }
 
@@ -94,7 +94,7 @@ impl<'a> Assignment<'a> {
 }
 
 /// A usage error about several overrides that cannot be combined.
-pub(super) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error {
+pub(crate) fn refuse(assignments: &[Assignment], fault: &Fault) -> anyhow::Error {
     let given: Vec<String> = assignments.iter().map(|one| format!("--set {}", one.text)).collect();
     usage(format!("{}: {fault}", given.join(" ")))
 }

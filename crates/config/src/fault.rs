@@ -6,14 +6,14 @@ use toml::{Table, Value};
 
 use tengen_rules::SettingError;
 
-use super::{RunConfig, keys};
+use crate::{RunConfig, keys};
 
 /// The longest value that is quoted whole, in characters.
 const LONGEST_VALUE: usize = 60;
 
 /// One error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// The key it concerns, with its sections.
     pub key: String,
     message: String,
@@ -35,7 +35,7 @@ impl From<SettingError> for Fault {
 }
 
 impl Fault {
-    pub(super) fn new(key: &str, message: String) -> Fault {
+    pub(crate) fn new(key: &str, message: String) -> Fault {
         Fault {
             key: key.to_owned(),
             message,
@@ -43,7 +43,7 @@ impl Fault {
     }
 
     /// The fault of an unknown key, with suggestions.
-    pub(super) fn unknown(key: &str) -> Fault {
+    pub(crate) fn unknown(key: &str) -> Fault {
         let (section, _) = key.rsplit_once('.').unwrap_or_default();
         let suggestions = keys::suggest(key);
         let hint = match () {
@@ -58,7 +58,7 @@ impl Fault {
 }
 
 /// Reads a configuration and fills in the defaults, but does not check the ranges of its values.
-pub(super) fn read(table: &Table) -> Result<RunConfig, Fault> {
+pub(crate) fn read(table: &Table) -> Result<RunConfig, Fault> {
     // A list in place of a section would be read as the section's values in order.
     let is_section = |key: &&keys::Key| key.is_section;
     for section in keys::all().iter().filter(is_section) {

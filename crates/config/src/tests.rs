@@ -6,8 +6,8 @@ use toml::Table;
 
 use tengen_rules::Rules;
 
-use super::fault::{self, Fault};
-use super::{Progress, RunConfig, keys};
+use crate::fault::{self, Fault};
+use crate::{Progress, RunConfig, keys};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs")

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use super::RunConfig;
+use crate::RunConfig;
 
 /// The smallest configuration that loads; every other key has a default.
 pub const REQUIRED: &str = r#"

@@ -44,7 +44,7 @@ impl BudgetConfig {
     }
 
     /// Checks every setting's range.
-    pub(super) fn validate(&self) -> Result<(), SettingError> {
+    pub(crate) fn validate(&self) -> Result<(), SettingError> {
         check_setting("budget.minutes", self.minutes, 0.0..=1e9)?;
         check_setting("budget.cpu_seconds", self.cpu_seconds, 0.0..=1e12)
     }

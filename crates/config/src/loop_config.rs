@@ -99,7 +99,7 @@ impl Default for LoopConfig {
 
 impl LoopConfig {
     /// Checks every setting's range.
-    pub(super) fn validate(&self) -> Result<(), SettingError> {
+    pub(crate) fn validate(&self) -> Result<(), SettingError> {
         check_setting("loop.workers", self.workers, 0..=4096)?;
         check_setting("loop.groups_per_worker", self.groups_per_worker, 1..=1024)?;
         self.check_later_visits()?;
@@ -119,7 +119,7 @@ impl LoopConfig {
     }
 
     /// Checks that every network can grow into the next one, later in the run.
-    pub(super) fn check_grow(&self, network: &NetworkConfig) -> Result<(), SettingError> {
+    pub(crate) fn check_grow(&self, network: &NetworkConfig) -> Result<(), SettingError> {
         let mut before = (0, network.clone());
         for (number, (positions, name)) in self.grow.iter().enumerate() {
             let refuse = |expected: String| {
@@ -164,7 +164,7 @@ impl LoopConfig {
 }
 
 /// A network with the blocks and channels of this name, and otherwise like the first network of the run.
-pub(super) fn grown(first: &NetworkConfig, name: &str) -> Result<NetworkConfig, ConfigError> {
+pub(crate) fn grown(first: &NetworkConfig, name: &str) -> Result<NetworkConfig, ConfigError> {
     let NetworkConfig { blocks, channels, .. } = name.parse()?;
     Ok(NetworkConfig {
         blocks,
