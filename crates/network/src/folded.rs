@@ -9,8 +9,9 @@ use tengen_model::{ConvTensors, EPSILON, Layers, LinearTensors, TensorIndex, Wei
 use tengen_rules::Size;
 
 use crate::fused::{FusedError, PackedConv};
-use crate::inputs::sides;
+use crate::inputs::{Channels, sides};
 use crate::layers::{After, Convolution, Linear, Pass};
+use crate::one_kernel;
 
 /// Batch size for which fused weights are packed; other batch sizes work too.
 const PACKED_BATCH: i64 = 64;
@@ -23,6 +24,8 @@ pub(crate) type FoldedLayers = Layers<FoldedConv, Linear>;
 pub(crate) enum Method {
     /// With the operations that tch offers, on any device.
     Plain,
+    /// With the same, but with one kernel for a convolution, an addition, and a ReLU on a GPU.
+    OneKernel,
     /// Packed and fused, on the CPU, for boards of about this size.
     Fused(Size),
 }
@@ -36,6 +39,8 @@ pub(crate) enum FoldedConv {
         weight: Tensor,
         /// `[outputs]`.
         bias: Tensor,
+        /// Whether what follows the convolution is computed in the same kernel.
+        one_kernel: bool,
     },
     /// Packed and fused.
     Fused(PackedConv),
@@ -57,11 +62,29 @@ pub(crate) fn fold(weights: &Weights, device: Device, kind: Kind, method: Method
     let linear = |tensors: &LinearTensors| {
         let linear = Linear::new(tensors, |index| moved(&tensor(weights, index), device));
         Ok(match method {
-            Method::Plain => linear,
+            Method::Plain | Method::OneKernel => linear,
             Method::Fused(_) => linear.packed(),
         })
     };
     weights.layout().layers().try_map(conv, linear)
+}
+
+impl FoldedConv {
+    /// The same convolution for inputs with channels of zeros after its own.
+    pub(crate) fn with(self, channels: Channels) -> FoldedConv {
+        match self {
+            FoldedConv::Plain {
+                weight,
+                bias,
+                one_kernel,
+            } => FoldedConv::Plain {
+                weight: channels_last(&weight.constant_pad_nd([0, 0, 0, 0, 0, channels.added_to(weight.size()[1])])),
+                bias,
+                one_kernel,
+            },
+            fused @ FoldedConv::Fused(_) => fused,
+        }
+    }
 }
 
 /// Overwrites layers in place with those of a network of the same shape, so that what refers to them sees the new
@@ -77,7 +100,7 @@ fn tensors(layers: &FoldedLayers) -> Vec<Tensor> {
     let found = RefCell::new(Vec::new());
     let keep = |tensor: &Tensor| found.borrow_mut().push(tensor.shallow_clone());
     let conv = |conv: &FoldedConv| {
-        if let FoldedConv::Plain { weight, bias } = conv {
+        if let FoldedConv::Plain { weight, bias, .. } = conv {
             [weight, bias].into_iter().for_each(&keep);
         }
         Ok::<(), Infallible>(())
@@ -93,9 +116,10 @@ fn tensors(layers: &FoldedLayers) -> Vec<Tensor> {
 impl FoldedConv {
     fn new(weight: &Tensor, bias: &Tensor, method: Method) -> Result<FoldedConv, FusedError> {
         match method {
-            Method::Plain => Ok(FoldedConv::Plain {
+            Method::Plain | Method::OneKernel => Ok(FoldedConv::Plain {
                 weight: channels_last(weight),
                 bias: bias.shallow_clone(),
+                one_kernel: method == Method::OneKernel,
             }),
             Method::Fused(canvas) => {
                 let (height, width) = sides(canvas);
@@ -112,8 +136,17 @@ impl Convolution for FoldedConv {
 
     fn apply(&self, x: &Tensor, _pass: Pass<'_, ()>, after: After) -> Result<Tensor, FusedError> {
         match self {
-            FoldedConv::Plain { weight, bias } => {
-                let mut out = plain(x, weight, bias);
+            FoldedConv::Plain {
+                weight,
+                bias,
+                one_kernel,
+            } => {
+                let same_shape = weight.size()[0] == weight.size()[1];
+                if *one_kernel && after == After::Relu && same_shape {
+                    // The sum that this kernel needs counts nothing; the input is at hand.
+                    return Ok(one_kernel::add_relu(x, weight, bias, x, 0.0));
+                }
+                let mut out = one_kernel::conv(x, weight, bias);
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
@@ -122,15 +155,17 @@ impl Convolution for FoldedConv {
 
     fn add_relu(&self, x: &Tensor, sum: Tensor, _pass: Pass<'_, ()>) -> Result<Tensor, FusedError> {
         match self {
-            FoldedConv::Plain { weight, bias } => Ok((plain(x, weight, bias) + sum).relu_()),
+            FoldedConv::Plain {
+                weight,
+                bias,
+                one_kernel,
+            } => Ok(match one_kernel {
+                true => one_kernel::add_relu(x, weight, bias, &sum, 1.0),
+                false => (one_kernel::conv(x, weight, bias) + sum).relu_(),
+            }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
         }
     }
-}
-
-fn plain(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Tensor {
-    let padding = weight.size()[2] / 2;
-    x.conv2d(weight, Some(bias), [1, 1], [padding, padding], [1, 1], 1)
 }
 
 /// The same values with the channel as the innermost dimension in memory.
@@ -173,4 +208,75 @@ fn folded(weights: &Weights, conv: &ConvTensors) -> (Tensor, Tensor) {
         tensor(weights, conv.weight) * Tensor::from_slice(&factors).view([-1, 1, 1, 1]),
         Tensor::from_slice(&biases),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_encoding::InputBatch;
+    use tengen_model::NetworkConfig;
+
+    use super::*;
+    use crate::inputs::NetworkInputs;
+    use crate::precision::Precision;
+    use crate::self_test::{perturbed, positions};
+    use crate::tower::forward;
+
+    /// Networks of each kind of block, and with all input planes.
+    fn networks() -> Vec<Weights> {
+        let mut all: Vec<NetworkConfig> = ["b2c16", "b2c16nbt", "b2c16a2"]
+            .map(|name| name.parse().expect("a network"))
+            .to_vec();
+        all.push(NetworkConfig {
+            pass_alive_inputs: true,
+            ..NetworkConfig::new(2, 16)
+        });
+        all.iter().map(perturbed).collect()
+    }
+
+    /// Policy, ownership, and margins of a batch.
+    fn outputs(weights: &Weights, batch: &InputBatch, method: Method, channels: Channels) -> [Tensor; 3] {
+        let mut layers = fold(weights, Device::Cpu, Kind::Float, method).expect("the CPU");
+        layers.stem = layers.stem.with(channels);
+        let inputs = NetworkInputs::from_bits(batch, Device::Cpu, Precision::Fp32, channels);
+        let outputs = tch::no_grad(|| forward(&layers, &inputs, ())).expect("a good batch");
+        [outputs.policy, outputs.ownership, outputs.margins]
+    }
+
+    /// A batch of boards that fill the canvas, and one of which some do not.
+    fn batches(weights: &Weights) -> [InputBatch; 2] {
+        let planes = weights.config().plane_set();
+        [positions(planes, &["9x9"]), positions(planes, &["9x9", "7x5", "9x3"])]
+    }
+
+    #[test]
+    fn one_kernel_for_a_convolution_and_what_follows_computes_the_same() {
+        crate::limit_threads();
+        for weights in networks() {
+            for batch in batches(&weights) {
+                let method = Method::Fused(batch.canvas());
+                let [plain, one, fused] = [Method::Plain, Method::OneKernel, method]
+                    .map(|method| outputs(&weights, &batch, method, Channels::Exact));
+                for (number, one) in one.iter().enumerate() {
+                    for other in [&plain[number], &fused[number]] {
+                        let difference = (one - other).abs().max().double_value(&[]);
+                        assert!(difference < 1e-4, "{} {number}: {difference}", weights.config().name());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn channels_of_zeros_change_no_bit() {
+        crate::limit_threads();
+        for weights in networks() {
+            for batch in batches(&weights) {
+                for method in [Method::Plain, Method::OneKernel] {
+                    let [exact, padded] =
+                        [Channels::Exact, Channels::Padded].map(|channels| outputs(&weights, &batch, method, channels));
+                    assert_eq!(exact, padded, "{} {method:?}", weights.config().name());
+                }
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::stream::copy_into;
 #[derive(Debug)]
 pub struct NetworkInputs {
     /// `[B, P + 1, H, W]` in channels-last memory: the `P` bit planes of the batch and the mask of on-board points, all
-    /// 0 or 1.
+    /// 0 or 1. After them come the zeros of [`Channels::Padded`].
     pub(crate) planes: Tensor,
     /// `[B, 3]`, fp32: the global inputs.
     pub(crate) globals: Tensor,
@@ -22,6 +22,36 @@ pub struct NetworkInputs {
     pub(crate) komi: Tensor,
     /// Which points of the canvas are on the boards.
     pub(crate) boards: Boards,
+}
+
+/// How many channels a network's first convolution reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// One for each plane.
+    Exact,
+    /// As many more, all zero, as a GPU needs to multiply matrices in 16-bit formats with its fastest kernels.
+    Padded,
+}
+
+/// The channels of a GPU's fastest kernels are multiples of this number.
+const CHANNELS_TOGETHER: i64 = 16;
+
+impl Channels {
+    /// Those for prediction on a device.
+    pub(crate) fn for_prediction(device: Device, precision: Precision) -> Channels {
+        match device.is_cuda() && precision != Precision::Fp32 {
+            true => Channels::Padded,
+            false => Channels::Exact,
+        }
+    }
+
+    /// How many channels are added to so many planes.
+    pub(crate) fn added_to(self, planes: i64) -> i64 {
+        match self {
+            Channels::Exact => 0,
+            Channels::Padded => (CHANNELS_TOGETHER - planes % CHANNELS_TOGETHER) % CHANNELS_TOGETHER,
+        }
+    }
 }
 
 /// Which points of the canvas are on each sample's board.
@@ -56,7 +86,7 @@ impl NetworkInputs {
     pub fn new(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
         match device {
             Device::Cpu => NetworkInputs::on_cpu(batch, precision),
-            _ => NetworkInputs::from_bits(batch, device, precision),
+            _ => NetworkInputs::from_bits(batch, device, precision, Channels::Exact),
         }
     }
 
@@ -77,8 +107,13 @@ impl NetworkInputs {
     }
 
     /// Transfers the packed bits and unpacks them on the device.
-    pub(crate) fn from_bits(batch: &InputBatch, device: Device, precision: Precision) -> NetworkInputs {
-        PackedInputs::new(batch, device).unpack(batch, precision)
+    pub(crate) fn from_bits(
+        batch: &InputBatch,
+        device: Device,
+        precision: Precision,
+        channels: Channels,
+    ) -> NetworkInputs {
+        PackedInputs::new(batch, device).unpack(batch, precision, channels)
     }
 
     fn with_planes(batch: &InputBatch, planes: Tensor, globals: Tensor, komi: Tensor) -> NetworkInputs {
@@ -136,7 +171,7 @@ impl PackedInputs {
     }
 
     /// The inputs on the device. If all boards of the batch fill the canvas, nothing more is transferred.
-    pub fn unpack(&self, batch: &InputBatch, precision: Precision) -> NetworkInputs {
+    pub fn unpack(&self, batch: &InputBatch, precision: Precision, channels: Channels) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
         let bit_planes = batch.plane_set().bit_planes() as i64;
@@ -144,9 +179,14 @@ impl PackedInputs {
         let bits = self.words.bitwise_right_shift(&shifts).bitwise_and(1);
         let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
         let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
-        let channels_last = Tensor::cat(&[bits, mask], 1).transpose(1, 2).contiguous();
+        let added = channels.added_to(bit_planes + 1);
+        let mut parts = vec![bits, mask];
+        if added > 0 {
+            parts.push(Tensor::zeros([samples, added, area], (precision.kind(), device)));
+        }
+        let channels_last = Tensor::cat(&parts, 1).transpose(1, 2).contiguous();
         let planes = channels_last
-            .view([samples, height, width, bit_planes + 1])
+            .view([samples, height, width, bit_planes + 1 + added])
             .permute([0, 3, 1, 2]);
         let [globals, komi] = [&self.globals, &self.komi].map(Tensor::shallow_clone);
         NetworkInputs::with_planes(batch, planes, globals, komi)
@@ -242,8 +282,21 @@ mod tests {
             let batch = batch(plane_set, canvas, &boards);
             for precision in [Precision::Fp32, Precision::Bf16] {
                 let direct = NetworkInputs::on_cpu(&batch, precision);
-                let bits = NetworkInputs::from_bits(&batch, Device::Cpu, precision);
+                let bits = NetworkInputs::from_bits(&batch, Device::Cpu, precision, Channels::Exact);
                 assert_eq!(direct.planes, bits.planes);
+                let padded = NetworkInputs::from_bits(&batch, Device::Cpu, precision, Channels::Padded);
+                let planes = direct.planes.size()[1];
+                assert_eq!(padded.planes.size()[1], 16);
+                assert_eq!(padded.planes.narrow(1, 0, planes), direct.planes);
+                assert_eq!(
+                    padded
+                        .planes
+                        .narrow(1, planes, 16 - planes)
+                        .abs()
+                        .max()
+                        .double_value(&[]),
+                    0.0
+                );
                 assert_eq!(direct.planes.stride(), bits.planes.stride());
                 assert_eq!(direct.planes.kind(), bits.planes.kind());
                 assert_eq!(direct.boards.mask.is_some(), bits.boards.mask.is_some());

@@ -5,13 +5,13 @@
 //! | `inputs` | packed bits as tensors |
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
-//! | `folded`, `fused`, `fused_heads`, `predictor` | the form for fast prediction |
+//! | `folded`, `fused`, `fused_heads`, `one_kernel`, `predictor` | the form for fast prediction |
 //! | `katago` | networks of KataGo |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
 //! | `group`, `place` | processes that train one network together, and which of them this one is |
 //! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
-//! | `bench`, `self_test` | prediction speed; whether a device computes what the CPU does |
+//! | `self_test` | whether a device computes what the CPU does |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
@@ -20,7 +20,6 @@
 //! libtorch.
 
 mod attention;
-mod bench;
 mod catching;
 mod device;
 mod folded;
@@ -35,6 +34,7 @@ mod katago;
 mod layers;
 mod libtorch;
 mod network;
+mod one_kernel;
 mod outputs;
 mod parallel;
 mod place;
@@ -50,14 +50,13 @@ mod stream;
 mod tower;
 mod value;
 
-pub use bench::{BatchSpeed, raw_inference};
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};
 pub use gpu::{cpu, in_words};
 pub use graph::Graph;
 pub use group::{Group, GroupError, Meeting};
 pub use heads::Outputs;
-pub use inputs::{NetworkInputs, PackedInputs, on_device, transfer};
+pub use inputs::{Channels, NetworkInputs, PackedInputs, on_device, transfer};
 pub use katago::KatagoPredictor;
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
@@ -68,4 +67,5 @@ pub use self_test::{SelfTest, self_test};
 pub use shapes::Shapes;
 pub use shared::{AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
 pub use stream::{Work, read_back};
+pub use tengen_search::{BatchSpeed, raw_inference};
 pub use value::{Value, log_results};

@@ -2,6 +2,8 @@
 
 use tch::{Device, Kind, Tensor};
 
+use tengen_rules::Size;
+
 use crate::fused::pooled;
 use crate::inputs::{Boards, sides};
 
@@ -13,17 +15,18 @@ const USUAL_SIDE: f64 = 14.0;
 ///
 /// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format.
 /// Otherwise, using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than
-/// `amax` and `mean`.
+/// `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole board by `amax`: its `max_pool2d` is made
+/// for small windows.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     let area = boards.area() as f64;
     let in_one_pass = activations.device() == Device::Cpu && activations.kind() != Kind::Half;
     if boards.mask.is_none() && in_one_pass && activations.is_inference() {
         return pooled(activations, sided(area)).unwrap_or_else(|error| panic!("{error}"));
     }
-    let (height, width) = sides(boards.canvas);
-    let maximum = activations
-        .max_pool2d([height, width], [1, 1], [0, 0], [1, 1], false)
-        .flatten(1, 3);
+    let maximum = match activations.device().is_cuda() && activations.is_inference() {
+        true => reduced(activations),
+        false => windowed(activations, boards.canvas),
+    };
     let sum = activations.sum_dim_intlist([2i64, 3].as_slice(), false, Kind::Float);
     let (mean, sided) = match &boards.mask {
         None => (&sum / area, &sum * (sided(area) / area)),
@@ -36,6 +39,18 @@ pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     Tensor::cat(&[mean, sided, maximum.to_kind(Kind::Float)], 1)
 }
 
+/// `[B, C]`: the maximum of each channel, as a window of the size of the canvas finds it.
+fn windowed(activations: &Tensor, canvas: Size) -> Tensor {
+    let (height, width) = sides(canvas);
+    let window = activations.max_pool2d([height, width], [1, 1], [0, 0], [1, 1], false);
+    window.flatten(1, 3)
+}
+
+/// The same by a reduction.
+fn reduced(activations: &Tensor) -> Tensor {
+    activations.amax([2i64, 3].as_slice(), false)
+}
+
 /// The measure of a board's side by which its means are multiplied.
 pub(crate) fn sided(area: f64) -> f64 {
     (area.sqrt() - USUAL_SIDE) * 0.1
@@ -43,8 +58,6 @@ pub(crate) fn sided(area: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use tengen_rules::Size;
-
     use super::*;
     use crate::fused::InferenceGuard;
 
@@ -70,6 +83,19 @@ mod tests {
             drop(guard);
             assert_eq!(found.size(), [3, 72]);
             assert!((found - expected).abs().max().double_value(&[]) < 1e-6, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_to_find_the_maximum_agree() {
+        crate::limit_threads();
+        let canvas = Size::new(5, 4).expect("a board");
+        for kind in [Kind::Float, Kind::BFloat16, Kind::Half] {
+            let flat = (Tensor::arange(3 * 20 * 24, (Kind::Float, Device::Cpu)) * 0.37)
+                .sin()
+                .relu();
+            let activations = flat.view([3, 4, 5, 24]).permute([0, 3, 1, 2]).to_kind(kind);
+            assert_eq!(reduced(&activations), windowed(&activations, canvas), "{kind:?}");
         }
     }
 }

@@ -10,9 +10,8 @@ use tch::Device;
 
 use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
 use tengen_rules::Size;
-use tengen_search::{Predictions, Predictor};
+use tengen_search::{Predictions, Predictor, random_inputs};
 
-use crate::bench::random_inputs;
 use crate::device::{DeviceChoice, DeviceError};
 use crate::gpu::Gpu;
 use crate::libtorch;

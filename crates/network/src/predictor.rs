@@ -12,7 +12,8 @@ use crate::device::{DeviceChoice, DeviceError, ThreadLimit};
 use crate::folded::{FoldedLayers, Method, fold, overwrite};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
-use crate::inputs::NetworkInputs;
+use crate::inputs::{Channels, NetworkInputs};
+use crate::one_kernel;
 use crate::outputs::{joined, read_each, read_joined};
 use crate::precision::Precision;
 use crate::recorded::Recorded;
@@ -48,7 +49,8 @@ impl Default for PredictorOptions {
 /// How convolutions are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Fused on a CPU with oneDNN, otherwise plain.
+    /// Fused on a CPU with oneDNN; on a GPU whose cuDNN does that right, with addition and ReLU in the kernels of the
+    /// convolutions; otherwise plain.
     #[default]
     Auto,
     /// libtorch's ordinary operations.
@@ -88,6 +90,7 @@ impl TorchPredictor {
         let usual_canvas = Size::square(9).expect("9x9 is a board");
         let can_fuse = device == Device::Cpu && tch::utils::has_mkldnn();
         let method = match options.engine {
+            Engine::Auto if one_kernel::is_right(device, options.precision.kind()) => Method::OneKernel,
             Engine::Plain => Method::Plain,
             Engine::Auto if !can_fuse => Method::Plain,
             Engine::Auto => Method::Fused(usual_canvas),
@@ -205,10 +208,15 @@ impl Predictor for TorchPredictor {
             }
             self.padded.pad(inputs, bucket(inputs.len()));
             let (padded, layers) = (&self.padded, &self.layers);
-            let record = |other: Option<&_>| Recorded::new(layers, padded, device, precision, other);
+            let channels = Channels::for_prediction(device, precision);
+            let record = |other: Option<&_>| Recorded::new(layers, padded, device, (precision, channels), other);
             match self.recordings.recorded(padded, record) {
                 Some(recorded) => recorded.predict(padded, out),
-                None => self.fill(inputs, &NetworkInputs::new(padded, device, precision), out),
+                None => self.fill(
+                    padded,
+                    &NetworkInputs::from_bits(padded, device, precision, channels),
+                    out,
+                ),
             }
         });
         filled
@@ -246,7 +254,8 @@ fn folded(
     precision: Precision,
     method: Method,
 ) -> Result<FoldedLayers, PredictorError> {
-    let layers = catching(|| fold(weights, device, precision.kind(), method))??;
+    let mut layers = catching(|| fold(weights, device, precision.kind(), method))??;
+    layers.stem = layers.stem.with(Channels::for_prediction(device, precision));
     stream::finish(device)?;
     Ok(layers)
 }

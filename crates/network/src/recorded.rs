@@ -8,7 +8,7 @@ use tengen_search::Predictions;
 use crate::catching::LibtorchError;
 use crate::folded::FoldedLayers;
 use crate::graph::Graph;
-use crate::inputs::PackedInputs;
+use crate::inputs::{Channels, PackedInputs};
 use crate::outputs::{joined, read_joined};
 use crate::precision::Precision;
 use crate::tower::forward;
@@ -36,12 +36,12 @@ impl Recorded {
         layers: &FoldedLayers,
         batch: &InputBatch,
         device: Device,
-        precision: Precision,
+        (precision, channels): (Precision, Channels),
         other: Option<&Graph>,
     ) -> Result<Recorded, LibtorchError> {
         let inputs = PackedInputs::new(batch, device);
         let (graph, outputs) = Graph::record(other, || {
-            let tensors = inputs.unpack(batch, precision);
+            let tensors = inputs.unpack(batch, precision, channels);
             let outputs = forward(layers, &tensors, ())?;
             let value = Value::of(&outputs.margins, tensors.komi());
             Ok(joined(&outputs, &value))

@@ -5,7 +5,7 @@ use ndarray::{ArrayView1, s};
 use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
-use tengen_encoding::{Features, InputBatch};
+use tengen_encoding::{Features, InputBatch, PlaneSet};
 use tengen_model::{NetworkConfig, Role, Weights};
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{Predictions, Predictor};
@@ -13,6 +13,7 @@ use tengen_search::{Predictions, Predictor};
 use crate::catching::catching;
 use crate::device::DeviceChoice;
 use crate::inputs::{NetworkInputs, on_device};
+use crate::one_kernel;
 use crate::precision::Precision;
 use crate::predictor::{Engine, PredictorOptions, TorchPredictor};
 use crate::stream::read_back;
@@ -46,6 +47,9 @@ impl SelfTest {
     }
 }
 
+/// All number formats.
+const FORMATS: [Precision; 3] = [Precision::Fp32, Precision::Bf16, Precision::Fp16];
+
 /// Round trips of memory, in the first comparison.
 const ROUND_TRIPS: usize = 1000;
 
@@ -56,7 +60,7 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
         Ok(device) => device,
         Err(error) => return vec![SelfTest::of("device", Err(error.to_string()), 0.0)],
     };
-    let inputs = positions();
+    let inputs = positions(PlaneSet::default(), &["9x9"]);
     let attempt = |work: &dyn Fn() -> f64| catching(work).map_err(|error| error.to_string());
     let mut tests = vec![
         SelfTest::of(
@@ -70,14 +74,13 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
             0.0,
         ),
     ];
+    for precision in FORMATS {
+        tests.push(one_kernel(resolved, precision));
+    }
     let weights = perturbed(&NetworkConfig::new(4, 32));
     let reference = predict(&weights, &inputs, DeviceChoice::Cpu, Precision::Fp32);
     // The bound of fp32 allows for TF32.
-    for (precision, bound) in [
-        (Precision::Fp32, 5e-3),
-        (Precision::Bf16, 5e-2),
-        (Precision::Fp16, 1e-2),
-    ] {
+    for (precision, bound) in FORMATS.into_iter().zip([5e-3, 5e-2, 1e-2]) {
         let found = predict(&weights, &inputs, device, precision);
         let difference = || Ok(distance(reference.as_ref()?, found.as_ref()?));
         let difference = difference().map_err(|error: &String| error.clone());
@@ -96,6 +99,19 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
         ));
     }
     tests
+}
+
+/// Whether convolutions with addition and ReLU in one kernel compute the same as step by step, if there are any.
+fn one_kernel(device: Device, precision: Precision) -> SelfTest {
+    let name = format!("convolutions with addition and ReLU in one kernel, {precision}");
+    match one_kernel::compared(device, precision.kind()) {
+        Some((difference, bound)) => SelfTest::of(name, Ok(difference), bound),
+        None => SelfTest {
+            name,
+            passed: true,
+            found: "not available, so computed step by step".to_owned(),
+        },
+    }
 }
 
 /// The largest difference after copies of different numbers to the device and back.
@@ -173,7 +189,11 @@ fn predictor(weights: &Weights, device: DeviceChoice, precision: Precision) -> R
     let options = PredictorOptions {
         device,
         precision,
-        engine: Engine::Plain,
+        // A GPU predicts as it does in play, the CPU with the simplest operations.
+        engine: match device {
+            DeviceChoice::Cpu => Engine::Plain,
+            _ => Engine::Auto,
+        },
         ..PredictorOptions::default()
     };
     TorchPredictor::new(weights, options).map_err(|error| error.to_string())
@@ -223,15 +243,16 @@ fn worse(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Different positions on 9x9.
-fn positions() -> InputBatch {
-    let size = Size::square(9).expect("9x9 is a board");
-    let mut batch = InputBatch::new(size);
-    let mut position = Position::new(size);
-    for ply in 0..24 {
-        batch.push(&Features::of(&position, Komi::from_half_points(ply * 3 - 20)));
+/// Different positions of games on boards of these sizes, in turn, on a canvas of 9x9.
+pub(crate) fn positions(planes: PlaneSet, boards: &[&str]) -> InputBatch {
+    let mut batch = InputBatch::with_planes(Size::square(9).expect("9x9 is a board"), planes);
+    let begin = |board: &&str| Position::new(board.parse().expect("a board size"));
+    let mut games: Vec<Position> = boards.iter().map(begin).collect();
+    for ply in 0..24usize {
+        let position = &mut games[ply % boards.len()];
+        batch.push(&Features::of(position, Komi::from_half_points(ply as i16 * 3 - 20)));
         let legal = position.legal_points();
-        let choice = legal.nth((ply as usize * 31 + 17) % legal.len().max(1));
+        let choice = legal.nth((ply * 31 + 17) % legal.len().max(1));
         position.play(choice.map_or(Move::Pass, Move::Play));
     }
     batch
@@ -268,7 +289,7 @@ mod tests {
         crate::limit_threads();
         let tests = self_test(DeviceChoice::Cpu);
         assert!(tests.len() >= 6 && tests.iter().all(|test| test.passed), "{tests:?}");
-        let inputs = positions();
+        let inputs = positions(PlaneSet::default(), &["9x9"]);
         let right = predict(
             &perturbed(&NetworkConfig::new(4, 32)),
             &inputs,

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use tengen_encoding::TrainingBatch;
-use tengen_network::{Graph, LibtorchError, Mode, Network, PackedInputs};
+use tengen_network::{Channels, Graph, LibtorchError, Mode, Network, PackedInputs};
 
 use crate::config::LossWeights;
 use crate::loss::Terms;
@@ -38,7 +38,7 @@ impl Recorded {
         let mut placement = Placement::new(network.device());
         let targets = Targets::placed(batch, &mut placement)?;
         let (graph, (gradient, terms)) = Graph::record(other, || {
-            let inputs = inputs.unpack(&batch.inputs, network.precision());
+            let inputs = inputs.unpack(&batch.inputs, network.precision(), Channels::Exact);
             let outputs = network.forward(&inputs, Mode::Training);
             let terms = Terms::new(&outputs, &inputs, &targets, weights, None);
             Ok((network.gradient(&terms.total), terms.detached()))

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::predictor::{PredictError, Predictions, Predictor};
 use tengen_encoding::{Features, InputBatch};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Move, Position, Size};
-use tengen_search::{PredictError, Predictions, Predictor};
 
 /// Prediction speed at one batch size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -64,7 +64,7 @@ fn repeat(seconds: f64, mut call: impl FnMut() -> Result<(), PredictError>) -> R
 }
 
 /// Fills an empty batch with positions after random numbers of random legal plays.
-pub(crate) fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
+pub fn random_inputs(mut inputs: InputBatch, batch: usize, seed: u64) -> InputBatch {
     let size = inputs.canvas();
     for sample in 0..batch {
         let mut rng = rng::stream(seed, &[sample as u64]);
