@@ -151,9 +151,9 @@ fn train(
             }
             let ledger = costs.read(follower.herald.as_ref());
             let now = training.step(&ledger)?;
-            progress(Some(&now));
-            follower.measure(run, &mut training, &now, &ledger)?;
-            losses = Some(now);
+            now.iter().for_each(|losses| progress(Some(losses)));
+            losses = now.last().copied().or(losses);
+            follower.measure(run, &mut training, losses.as_ref(), &ledger)?;
             if !is_first {
                 continue;
             }
@@ -161,6 +161,10 @@ fn train(
                 model = follower.publish_if_due(run, &mut training, &ledger)?.or(model.take());
             }
             training.checkpoint_if_due(|| ledger)?;
+        }
+        for last in training.settle()? {
+            progress(Some(&last));
+            losses = Some(last);
         }
         Ok(())
     });
@@ -470,7 +474,7 @@ impl Follower {
         let (step, settings) = (training.steps(), &run.config.loop_config);
         let is_due = step.is_multiple_of(settings.weights_every_steps) || herald.has_no_weights();
         if is_due && !settings.champions_only && herald.wants_weights() {
-            herald.hand_over(step, training.weights());
+            herald.hand_over(step, training.weights()?);
         }
         if !step.is_multiple_of(settings.candidate_every_steps) {
             return Ok(None);
@@ -511,7 +515,7 @@ impl Follower {
         &mut self,
         run: &Opened,
         training: &mut Training,
-        losses: &Losses,
+        losses: Option<&Losses>,
         ledger: &Ledger,
     ) -> anyhow::Result<()> {
         let Some(metrics) = &self.metrics else { return Ok(()) };
@@ -522,6 +526,7 @@ impl Follower {
                 .look(&comparison)
                 .for_each(|warning| run.watch.say(&warning));
         }
+        let Some(losses) = losses else { return Ok(()) };
         if self.measured.elapsed() >= METRICS_EVERY {
             let seconds = self.measured.elapsed().as_secs_f64();
             self.measured = Instant::now();

@@ -6,6 +6,9 @@
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <limits>
+#include <memory>
+
 #include "guarded.h"
 
 namespace {
@@ -37,6 +40,32 @@ int tengen_finish_stream(int64_t device_index) {
   return succeeds([&] { wait_for_stream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))); });
 }
 
+// A place in the work that the calling thread has asked of a GPU so far. Null on failure.
+c10::Event *tengen_moment(int64_t device_index) {
+  c10::Event *made = nullptr;
+  succeeds([&] {
+    const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+    auto event = std::make_unique<c10::Event>(c10::DeviceType::CUDA, c10::EventFlag::BACKEND_DEFAULT);
+    event->record(cuda.getStream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))));
+    made = event.release();
+  });
+  return made;
+}
+
+void tengen_moment_free(c10::Event *moment) { delete moment; }
+
+// Waits until the GPU has come to a place.
+int tengen_moment_wait(const c10::Event *moment) {
+  return succeeds([&] { moment->synchronize(); });
+}
+
+// Seconds between two places that the GPU has come to, by its own clock. Not a number on failure.
+double tengen_moment_since(const c10::Event *earlier, const c10::Event *later) {
+  double seconds = std::numeric_limits<double>::quiet_NaN();
+  succeeds([&] { seconds = earlier->elapsedTime(*later) * 1e-3; });
+  return seconds;
+}
+
 // Copies a tensor in pinned memory to a GPU, without waiting.
 int tengen_copy_into(const at::Tensor *from, const at::Tensor *to) {
   return succeeds([&] { to->copy_(*from, /*non_blocking=*/true); });
@@ -49,6 +78,11 @@ at::Tensor *tengen_read_back(const at::Tensor *tensor) {
     wait_for_stream(tensor->device());
     return copy;
   });
+}
+
+// The tensor's copy in pinned memory of the CPU, which is complete once the GPU has come to a place recorded after this.
+at::Tensor *tengen_copy_back(const at::Tensor *tensor) {
+  return guarded([&] { return tensor->to(at::TensorOptions().device(at::kCPU), /*non_blocking=*/true); });
 }
 
 }  // extern "C"

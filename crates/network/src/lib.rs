@@ -9,6 +9,7 @@
 //! | `katago` | networks of KataGo |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
+//! | `usage` | how busy each GPU is, and with what |
 //! | `group`, `place` | processes that train one network together, and which of them this one is |
 //! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
 //! | `self_test` | whether a device computes what the CPU does |
@@ -48,6 +49,7 @@ mod shapes;
 mod shared;
 mod stream;
 mod tower;
+mod usage;
 mod value;
 
 pub use catching::{LibtorchError, catching};
@@ -66,6 +68,7 @@ pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};
 pub use shapes::Shapes;
 pub use shared::{AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
-pub use stream::{Work, read_back};
+pub use stream::{ReadLater, Work, read_back};
 pub use tengen_search::{BatchSpeed, raw_inference};
+pub use usage::{Bucket, GpuUsage, Span, gpu_usage};
 pub use value::{Value, log_results};

@@ -20,6 +20,7 @@ use crate::recorded::Recorded;
 use crate::shapes::Shapes;
 use crate::stream::{self, Work};
 use crate::tower::{forward, tower};
+use crate::usage::Span;
 use crate::value::Value;
 
 /// The device, number format and kind of convolutions that a predictor uses.
@@ -161,12 +162,18 @@ impl TorchPredictor {
             self.heads.predict(&tower(&self.layers, tensors, ())?, inputs, out)?;
             return Ok(());
         }
+        let mut span = Span::begin(self.device, Work::Prediction);
         let outputs = forward(&self.layers, tensors, ())?;
         let value = Value::of(&outputs.margins, &tensors.komi);
         match self.device {
             Device::Cpu => read_each(&outputs, &value, out),
-            _ => read_joined(&joined(&outputs, &value), out),
+            _ => {
+                let joined = joined(&outputs, &value);
+                span.end();
+                read_joined(&joined, out);
+            }
         }
+        span.count_batch(out.win.len(), inputs.len());
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use crate::graph::Graph;
 use crate::inputs::{Channels, PackedInputs};
 use crate::outputs::{joined, read_joined};
 use crate::precision::Precision;
+use crate::stream::Work;
 use crate::tower::forward;
+use crate::usage::Span;
 use crate::value::Value;
 
 /// The prediction of a batch of one shape.
@@ -52,8 +54,11 @@ impl Recorded {
     /// Predicts a batch of the same shape. `out` takes its first positions, as many as it has.
     pub(crate) fn predict(&mut self, batch: &InputBatch, out: &mut Predictions) -> Result<(), LibtorchError> {
         self.inputs.refill(batch)?;
+        let mut span = Span::begin(self.outputs.device(), Work::Prediction);
         self.graph.launch()?;
+        span.end();
         read_joined(&self.outputs, out);
+        span.count_batch(out.win.len(), batch.len());
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use crate::device::DeviceChoice;
 use crate::katago::KatagoPredictor;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 use crate::reused::{self, Reused};
+use crate::usage;
 
 /// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
@@ -157,6 +158,7 @@ pub fn end_gpu_servers() {
     let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
     drop(servers);
     reused::forget();
+    usage::forget();
 }
 
 /// What the servers of this process's GPUs have done so far, by the GPU's number.

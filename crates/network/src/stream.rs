@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use tch::{Device, Tensor};
 
+use crate::catching::LibtorchError;
 use crate::fused::{FusedError, last_error, taken};
 
 unsafe extern "C" {
@@ -13,6 +14,11 @@ unsafe extern "C" {
     fn tengen_finish_stream(device: i64) -> c_int;
     fn tengen_copy_into(from: *const c_void, to: *const c_void) -> c_int;
     fn tengen_read_back(tensor: *const c_void) -> *mut c_void;
+    fn tengen_copy_back(tensor: *const c_void) -> *mut c_void;
+    fn tengen_moment(device: i64) -> *mut c_void;
+    fn tengen_moment_free(moment: *mut c_void);
+    fn tengen_moment_wait(moment: *const c_void) -> c_int;
+    fn tengen_moment_since(earlier: *const c_void, later: *const c_void) -> f64;
 }
 
 thread_local! {
@@ -57,6 +63,89 @@ pub(crate) fn copy_into(pinned: &Tensor, to: &Tensor) -> Result<(), FusedError> 
     match unsafe { tengen_copy_into(pinned.as_ptr().cast(), to.as_ptr().cast()) } {
         0 => Err(last_error()),
         _ => Ok(()),
+    }
+}
+
+/// A place in the work that a thread has asked of its GPU, with the time at which the GPU comes to it.
+#[derive(Debug)]
+pub(crate) struct Moment(*mut c_void);
+
+// SAFETY: an event of CUDA may be waited for, read, and freed by any thread; nothing changes it once it is recorded.
+unsafe impl Send for Moment {}
+// SAFETY: as above.
+unsafe impl Sync for Moment {}
+
+impl Moment {
+    /// The place after everything that the calling thread has asked of this GPU.
+    pub(crate) fn now(gpu: usize) -> Result<Moment, FusedError> {
+        // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
+        let recorded = unsafe { tengen_moment(gpu as i64) };
+        match recorded.is_null() {
+            true => Err(last_error()),
+            false => Ok(Moment(recorded)),
+        }
+    }
+
+    /// Waits until the GPU has come to this place.
+    pub(crate) fn wait(&self) -> Result<(), FusedError> {
+        // SAFETY: the moment was recorded and is not freed yet.
+        match unsafe { tengen_moment_wait(self.0) } {
+            0 => Err(last_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Seconds of the GPU's time from an earlier place to this one; `None` unless it has come to both.
+    pub(crate) fn seconds_since(&self, earlier: &Moment) -> Option<f64> {
+        // SAFETY: both moments were recorded and are not freed yet.
+        let seconds = unsafe { tengen_moment_since(earlier.0, self.0) };
+        seconds.is_finite().then_some(seconds)
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        // SAFETY: it was made by `now` and is freed once.
+        unsafe { tengen_moment_free(self.0) }
+    }
+}
+
+/// A tensor of a GPU on its way to the CPU.
+#[derive(Debug)]
+pub struct ReadLater {
+    copy: Tensor,
+    arrived: Option<Moment>,
+}
+
+impl ReadLater {
+    /// Asks for a copy, without waiting. On the CPU, it is there at once.
+    ///
+    /// # Errors
+    /// If libtorch cannot copy it.
+    pub fn new(tensor: &Tensor) -> Result<ReadLater, LibtorchError> {
+        let Device::Cuda(gpu) = tensor.device() else {
+            return Ok(ReadLater {
+                copy: tensor.shallow_clone(),
+                arrived: None,
+            });
+        };
+        // SAFETY: the tensor outlives the call, which keeps no reference to it.
+        let copy = taken(unsafe { tengen_copy_back(tensor.as_ptr().cast()) })?;
+        Ok(ReadLater {
+            copy,
+            arrived: Some(Moment::now(gpu)?),
+        })
+    }
+
+    /// The tensor on the CPU. Waits for it only if it has not arrived.
+    ///
+    /// # Errors
+    /// If the GPU failed meanwhile.
+    pub fn read(self) -> Result<Tensor, LibtorchError> {
+        if let Some(arrived) = &self.arrived {
+            arrived.wait()?;
+        }
+        Ok(self.copy)
     }
 }
 

@@ -69,7 +69,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let rejected = gating::rejected(run)?;
     let status = Mutex::new(Status::resumed(&training, generation, rejected));
-    let start_with = first_update(run, &training, generation, rejected)?;
+    let start_with = first_update(run, &mut training, generation, rejected)?;
     let reanalyzing = Reanalyzing::new(terms(run), &start_with, training.window());
     let generator = selfplay::start(run, start_with, training.lead())?;
     let title = format!(
@@ -224,13 +224,13 @@ fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
-fn first_update(run: &Opened, training: &Training, generation: u32, rejected: u32) -> anyhow::Result<ModelUpdate> {
+fn first_update(run: &Opened, training: &mut Training, generation: u32, rejected: u32) -> anyhow::Result<ModelUpdate> {
     let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
             (run.weights(&champion.model_id)?, champion.model_id.to_string())
         }
-        false => (training.weights(), step_name(generation, training.steps())),
+        false => (training.weights()?, step_name(generation, training.steps())),
     };
     selfplay::update(
         run,
@@ -300,7 +300,7 @@ fn train(
         shared.status().trainer_waits = !may_step;
         if may_step {
             let losses = training.step(&ledger())?;
-            shared.status().add_step(&losses);
+            losses.iter().for_each(|losses| shared.status().add_step(losses));
             if let Some(comparison) = training.validate_if_due()? {
                 take_validation(shared, &mut warnings, &comparison);
             }
@@ -339,7 +339,7 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
             positions: training.positions(),
             rejected: shared.status().rejected,
         };
-        let update = selfplay::update(shared.run, &training.weights(), generation, name, progress, komi)?;
+        let update = selfplay::update(shared.run, &training.weights()?, generation, name, progress, komi)?;
         shared.set_model(update);
     }
     Ok(())

@@ -67,6 +67,8 @@ pub struct Training {
     warned: bool,
     /// Whether the last step completed. A step that diverged or panicked leaves unusable weights.
     sound: bool,
+    /// The losses of steps that nobody has been told yet, the oldest first.
+    losses: Vec<Losses>,
 }
 
 impl Training {
@@ -131,6 +133,7 @@ impl Training {
             checkpointed: Instant::now(),
             warned: false,
             sound: true,
+            losses: Vec::new(),
         };
         training.loader.skip(&training.damaged);
         training.take_in(listing.shards)?;
@@ -280,6 +283,7 @@ impl Training {
             into.name(),
             self.positions
         );
+        self.wait()?;
         let seed = rng::fold(self.config.seed, &[into.blocks as u64, into.channels as u64]);
         self.trainer = self.trainer.grown(&into, self.device, seed)?;
         if self.ranks.as_ref().is_none_or(|ranks| ranks.is_first()) {
@@ -300,7 +304,10 @@ impl Training {
 
     /// Draws a batch from the window and trains on it. `ledger` is the cost of the run so far. Processes that train
     /// together train on a part of the batch each.
-    pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Losses> {
+    ///
+    /// Returns the losses that are known now and have not been returned before, the oldest first: on the CPU those of
+    /// this step, on a GPU, which does not wait for the steps, those of earlier ones.
+    pub fn step(&mut self, ledger: &Ledger) -> anyhow::Result<Vec<Losses>> {
         self.grow_if_due()?;
         let spent = self.config.budget.spent(ledger, self.games, self.steps());
         self.trainer.set_budget_spent(spent);
@@ -319,11 +326,35 @@ impl Training {
         samples.extend(old);
         let batch = self.trainer.batch(&samples);
         self.sound = false;
-        let losses = self.trainer.step(&batch);
-        self.sound = !matches!(losses, Err(TrainerError::Diverged { .. }));
+        let losses = self.trainer.advance(&batch);
+        let losses = self.judged(losses)?;
+        self.losses.extend(losses);
+        Ok(std::mem::take(&mut self.losses))
+    }
+
+    /// Waits until all steps are done, and returns the losses that [`Training::step`] has not returned.
+    ///
+    /// # Errors
+    /// If one of the steps diverged or a GPU failed.
+    pub fn settle(&mut self) -> anyhow::Result<Vec<Losses>> {
+        self.wait()?;
+        Ok(std::mem::take(&mut self.losses))
+    }
+
+    /// Waits until all steps are done, before the weights are used for anything that lasts.
+    fn wait(&mut self) -> anyhow::Result<()> {
+        let settled = self.trainer.settle();
+        let losses = self.judged(settled)?;
+        self.losses.extend(losses);
+        Ok(())
+    }
+
+    /// Notes whether steps have left usable weights.
+    fn judged<T>(&mut self, steps: Result<T, TrainerError>) -> anyhow::Result<T> {
+        self.sound = !matches!(steps, Err(TrainerError::Diverged { .. }));
         match &self.ranks {
-            Some(ranks) => losses.map_err(|error| ranks.explained(error, self.trainer.steps())),
-            None => Ok(losses?),
+            Some(ranks) => steps.map_err(|error| ranks.explained(error, self.trainer.steps())),
+            None => Ok(steps?),
         }
     }
 
@@ -334,6 +365,8 @@ impl Training {
         if !step.is_multiple_of(settings.validate_every_steps) {
             return Ok(None);
         }
+        self.wait()?;
+        let settings = &self.config.loop_config;
         let seed = |of| rng::fold(self.config.seed, &[step, of]);
         let held_out = self.source.draw_held_out(SAMPLES, seed(1), settings.symmetry);
         let window = self.source.draw_samples(SAMPLES, seed(2), settings.symmetry);
@@ -475,14 +508,18 @@ impl Training {
         &self.fair_komi
     }
 
-    /// The averaged weights, which self-play and models use.
-    pub fn weights(&self) -> Weights {
-        self.trainer.ema_weights()
+    /// The averaged weights, which self-play and models use, after all steps are done.
+    ///
+    /// # Errors
+    /// If one of the steps diverged or a GPU failed.
+    pub fn weights(&mut self) -> anyhow::Result<Weights> {
+        self.wait()?;
+        Ok(self.trainer.ema_weights())
     }
 
     /// Publishes the averaged weights as the model of a generation.
     pub fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
-        let weights = self.weights();
+        let weights = self.weights()?;
         let mut model = Model::new(weights.clone());
         model.info.provenance = Provenance {
             run_id: self.run_id.clone(),
@@ -529,6 +566,7 @@ impl Training {
 
     /// Writes a checkpoint now and deletes old ones.
     fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        self.wait()?;
         let mut files: CheckpointFiles = self
             .trainer
             .checkpoint()

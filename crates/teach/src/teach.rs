@@ -64,6 +64,8 @@ struct Lessons<'a> {
     trainer: Trainer,
     clock: Clock,
     goal: u64,
+    /// Steps whose losses have been shown.
+    shown: u64,
 }
 
 /// Trains a network on games and puts the model into a folder. Resumes from the folder's newest checkpoint, also after
@@ -159,6 +161,7 @@ impl<'a> Lessons<'a> {
             place,
             clock: Clock::start(before, device.resolve()?.is_cuda()),
             goal,
+            shown: trainer.steps(),
             trainer,
         })
     }
@@ -170,21 +173,38 @@ impl<'a> Lessons<'a> {
         while self.trainer.steps() < self.goal && !self.setup.stop.load(Ordering::SeqCst) {
             let step = self.trainer.steps();
             self.trainer.set_budget_spent(step as f64 / self.goal as f64);
-            let losses = train_once(&mut self.trainer, self.material, self.config)?;
-            show(Step {
-                step: step + 1,
-                of: self.goal,
-                losses,
-            });
+            let known = train_ahead(&mut self.trainer, self.material, self.config)?;
+            self.show(known, show);
             if saved.elapsed() >= every {
+                self.settle(show)?;
                 self.save()?;
                 saved = Instant::now();
             }
         }
+        self.settle(show)
+    }
+
+    /// Waits until a GPU has done all steps.
+    fn settle(&mut self, show: &mut dyn FnMut(Step)) -> anyhow::Result<()> {
+        let rest = self.trainer.settle()?;
+        self.show(rest, show);
         Ok(())
     }
 
+    fn show(&mut self, known: impl IntoIterator<Item = Losses>, show: &mut dyn FnMut(Step)) {
+        for losses in known {
+            self.shown += 1;
+            show(Step {
+                step: self.shown,
+                of: self.goal,
+                losses,
+            });
+        }
+    }
+
     fn save(&mut self) -> anyhow::Result<()> {
+        // A checkpoint of weights that diverged would be useless.
+        self.trainer.settle()?;
         let state = State {
             config: toml::to_string(self.config)?,
             games: self.material.id.clone(),
@@ -218,15 +238,22 @@ impl<'a> Lessons<'a> {
     }
 }
 
-/// Draws a batch and trains on it. The samples depend on the games, the seed, and the number of the step alone.
+/// Draws a batch, trains on it, and waits until that is done.
 pub(crate) fn train_once(trainer: &mut Trainer, material: &Material, config: &RunConfig) -> anyhow::Result<Losses> {
+    let known = train_ahead(trainer, material, config)?;
+    trainer.settle()?.pop().or(known).context("a step has no losses")
+}
+
+/// Draws a batch and trains on it, as [`Trainer::advance`] does. The samples depend on the games, the seed, and the
+/// number of the step alone.
+fn train_ahead(trainer: &mut Trainer, material: &Material, config: &RunConfig) -> anyhow::Result<Option<Losses>> {
     let seed = Material::seed(config, trainer.steps());
     let samples = material
         .mixture
         .draw(config.training.batch, seed, config.loop_config.symmetry)
         .context("the games have no positions to train on")?;
     let batch = trainer.batch(&samples);
-    Ok(trainer.step(&batch)?)
+    Ok(trainer.advance(&batch)?)
 }
 
 /// The device that a network is trained on.

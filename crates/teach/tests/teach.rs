@@ -199,9 +199,9 @@ fn begun(config: &RunConfig, location: &str, folder: &Path) -> Model {
     assert_eq!(models.len(), 1);
     let (_, champion) = run.store.models().champion().expect("readable").expect("a champion");
     assert_eq!(champion.model_id, models[0]);
-    let (training, _) = Training::resume(&run).expect("a trainer");
+    let (mut training, _) = Training::resume(&run).expect("a trainer");
     let model = run.store.models().load(&models[0]).expect("a model");
-    assert_eq!(training.weights(), model.weights);
+    assert_eq!(training.weights().expect("no step"), model.weights);
     model
 }
 

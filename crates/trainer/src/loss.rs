@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tch::{Kind, Tensor};
 
-use tengen_network::{NetworkInputs, Outputs, log_results, read_back};
+use tengen_network::{LibtorchError, NetworkInputs, Outputs, ReadLater, log_results};
 
 use crate::config::{LossWeights, OwnershipLoss};
 use crate::targets::Targets;
@@ -169,13 +169,30 @@ impl Terms {
         }
     }
 
-    /// Reads all terms and the gradient's norm in a single copy.
-    pub(crate) fn read(&self, gradient_norm: &Tensor, learning_rate: f64) -> Losses {
+    /// Asks for all terms and the gradient's norm in a single copy, without waiting for a GPU.
+    pub(crate) fn read_later(&self, gradient_norm: &Tensor, learning_rate: f64) -> Result<LossesLater, LibtorchError> {
         let mut all = vec![self.total.detach()];
         all.extend(self.parts.iter().map(Tensor::detach));
         all.push(gradient_norm.shallow_clone());
+        Ok(LossesLater {
+            values: ReadLater::new(&Tensor::stack(&all, 0))?,
+            learning_rate,
+        })
+    }
+}
+
+/// Losses that may still be on their way from a GPU.
+#[derive(Debug)]
+pub(crate) struct LossesLater {
+    values: ReadLater,
+    learning_rate: f64,
+}
+
+impl LossesLater {
+    /// The losses. Waits until the GPU has computed them.
+    pub(crate) fn read(self) -> Result<Losses, LibtorchError> {
         let mut values = [0.0f32; 7];
-        read_back(&Tensor::stack(&all, 0)).copy_data(&mut values, 7);
-        Losses::new(values.map(f64::from), learning_rate)
+        self.values.read()?.copy_data(&mut values, 7);
+        Ok(Losses::new(values.map(f64::from), self.learning_rate))
     }
 }

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use tengen_encoding::TrainingBatch;
-use tengen_network::{Channels, Graph, LibtorchError, Mode, Network, PackedInputs};
+use tengen_network::{Channels, Graph, LibtorchError, Mode, Network, PackedInputs, Span, Work};
 
 use crate::config::LossWeights;
 use crate::loss::Terms;
@@ -52,11 +52,12 @@ impl Recorded {
         })
     }
 
-    /// The gradient and the losses of a batch of the same shape; they hold until the next call.
-    pub(crate) fn compute(&mut self, batch: &TrainingBatch) -> Result<(Tensor, Terms), LibtorchError> {
+    /// The gradient and the losses of a batch of the same shape; they hold until the next call. The span has begun.
+    pub(crate) fn compute(&mut self, batch: &TrainingBatch) -> Result<(Tensor, Terms, Span), LibtorchError> {
         self.inputs.refill(&batch.inputs)?;
         Targets::placed(batch, &mut Placement::into(&self.targets))?;
+        let span = Span::begin(self.gradient.device(), Work::Training);
         self.graph.launch()?;
-        Ok((self.gradient.shallow_clone(), self.terms.detached()))
+        Ok((self.gradient.shallow_clone(), self.terms.detached(), span))
     }
 }

@@ -37,11 +37,17 @@ fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
     };
     let mut trainer = Trainer::new(&NetworkConfig::new(2, 16), config, device, 1)?;
     let batch = batch();
-    (0..STEPS).map(|_| Ok(trainer.step(&batch)?.total)).collect()
+    let mut losses = Vec::new();
+    for _ in 0..STEPS {
+        // As in a run, which does not wait for a GPU.
+        losses.extend(trainer.advance(&batch)?);
+    }
+    losses.extend(trainer.settle()?);
+    Ok(losses.iter().map(|losses| losses.total).collect())
 }
 
 /// Positions of a game on 5x5 with made-up targets.
-fn batch() -> TrainingBatch {
+pub(crate) fn batch() -> TrainingBatch {
     const SAMPLES: usize = 16;
     let size = Size::square(5).expect("5x5 is a board");
     let area = size.area();

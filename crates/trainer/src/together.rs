@@ -84,7 +84,7 @@ impl Trainer {
             .unwrap_or_default()
     }
 
-    /// A step of all ranks. If another rank is gone, this one keeps the state of before the step.
+    /// A step of all ranks, done when this returns. If another rank is gone, this one keeps the state of before it.
     pub(crate) fn step_together(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
         let Some(Together { group, says, .. }) = self.together.clone() else {
             unreachable!("the trainer has joined a group");
@@ -131,7 +131,7 @@ impl Trainer {
         if let Some(together) = &mut self.together {
             together.heard = heard;
         }
-        Ok(self.follow(flat.narrow(0, 0, length) / scale, &terms))
+        Ok(self.follow(flat.narrow(0, 0, length) / scale, &terms)?.read()?)
     }
 
     /// What all ranks have said. On a GPU, they say it again without NCCL, whose sums never end if another rank dies:

@@ -1,17 +1,19 @@
 //! What happens in one training step?
 
+use std::collections::VecDeque;
+
 use tch::{Device, Tensor};
 
 use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{
-    DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, Shapes, ThreadLimit,
-    Work, catching,
+    DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, Shapes, Span,
+    ThreadLimit, Work, catching,
 };
 use tengen_rules::SettingError;
 
 use crate::config::TrainerConfig;
-use crate::loss::{Losses, Terms};
+use crate::loss::{Losses, LossesLater, Terms};
 use crate::optimizer::{OptimizerState, clip};
 use crate::recorded::Recorded;
 use crate::targets::Targets;
@@ -35,6 +37,22 @@ pub struct Trainer {
     /// The ranks that this trainer trains with, if it does not train alone.
     pub(crate) together: Option<Together>,
     threads: ThreadLimit,
+    /// Steps whose losses have not been read, the oldest first.
+    unread: VecDeque<Unread>,
+    /// The most steps whose losses are not waited for.
+    behind: usize,
+}
+
+/// Steps that a GPU may be behind: while it computes one, the batch of the next is drawn and copied.
+const BEHIND: usize = 2;
+
+/// A step that a GPU may not have done yet.
+#[derive(Debug)]
+struct Unread {
+    /// Number of steps, this one included.
+    step: u64,
+    losses: LossesLater,
+    span: Span,
 }
 
 /// Moving averages of the trained weights and of the running statistics, as flat tensors.
@@ -92,6 +110,8 @@ impl Trainer {
             precision,
             together: None,
             threads,
+            unread: VecDeque::new(),
+            behind: if device.is_cuda() { BEHIND } else { 0 },
         })
     }
 
@@ -152,23 +172,67 @@ impl Trainer {
     /// [`TrainerError::Diverged`] when the loss is not finite; the weights are then useless, and
     /// [`TrainerError::Group`] when another rank is gone; the weights are then those of before the step.
     pub fn step(&mut self, batch: &TrainingBatch) -> Result<Losses, TrainerError> {
+        self.settle()?;
+        let known = self.advance(batch)?;
+        let losses = self.settle()?.pop().or(known);
+        Ok(losses.expect("all steps are read"))
+    }
+
+    /// Performs a step like [`Trainer::step`], but does not wait for a GPU to do it, so that the caller can prepare the
+    /// next batch meanwhile. Returns the losses of an earlier step, or of this one if it is done when this returns, as
+    /// on the CPU; `None` before the first are known.
+    ///
+    /// # Errors
+    /// As [`Trainer::step`]. A step that diverged is noticed a few steps later: call [`Trainer::settle`] before the
+    /// weights are used for anything that should last.
+    pub fn advance(&mut self, batch: &TrainingBatch) -> Result<Option<Losses>, TrainerError> {
         check(batch, self.network.config().plane_set())?;
         self.threads.apply();
-        let losses = match self.together {
-            Some(_) => self.step_together(batch)?,
-            None => catching(|| self.change(batch))??,
-        };
+        let samples = (batch.inputs.len() * self.ranks()) as u64;
+        if self.together.is_some() {
+            let losses = self.step_together(batch)?;
+            self.step += 1;
+            self.samples += samples;
+            return finite(losses, self.step).map(Some);
+        }
+        let (losses, span) = catching(|| self.change(batch))??;
         self.step += 1;
-        self.samples += (batch.inputs.len() * self.ranks()) as u64;
-        if losses.total.is_finite() && losses.gradient_norm.is_finite() {
-            Ok(losses)
-        } else {
-            Err(TrainerError::Diverged { step: self.step })
+        self.samples += samples;
+        self.unread.push_back(Unread {
+            step: self.step,
+            losses,
+            span,
+        });
+        match self.unread.len() > self.behind {
+            true => self.read_next(),
+            false => Ok(None),
         }
     }
 
-    /// Changes the weights by one step.
-    fn change(&mut self, batch: &TrainingBatch) -> Result<Losses, LibtorchError> {
+    /// Waits for all steps, and returns the losses that [`Trainer::advance`] has not returned, the oldest first.
+    ///
+    /// # Errors
+    /// [`TrainerError::Diverged`] if one of the steps diverged, and [`TrainerError::Libtorch`] if a GPU failed.
+    pub fn settle(&mut self) -> Result<Vec<Losses>, TrainerError> {
+        let mut all = Vec::new();
+        while let Some(losses) = self.read_next()? {
+            all.push(losses);
+        }
+        Ok(all)
+    }
+
+    /// Waits for the oldest step whose losses have not been read.
+    fn read_next(&mut self) -> Result<Option<Losses>, TrainerError> {
+        let Some(Unread { step, losses, span }) = self.unread.pop_front() else {
+            return Ok(None);
+        };
+        let losses = catching(|| losses.read())??;
+        span.count_step();
+        finite(losses, step).map(Some)
+    }
+
+    /// Changes the weights by one step. On a GPU, returns before it is done.
+    fn change(&mut self, batch: &TrainingBatch) -> Result<(LossesLater, Span), LibtorchError> {
         let (network, weights) = (&self.network, &self.config.loss);
         let recorded = match network.device().is_cuda() {
             true => self
@@ -176,32 +240,35 @@ impl Trainer {
                 .recorded(&batch.inputs, |other| Recorded::new(network, batch, weights, other)),
             false => None,
         };
-        let (gradient, terms) = match recorded {
+        let (gradient, terms, mut span) = match recorded {
             Some(recorded) => recorded.compute(batch)?,
             None => self.gradient(batch)?,
         };
         let _no_grad = tch::no_grad_guard();
-        Ok(self.follow(gradient, &terms))
+        let losses = self.follow(gradient, &terms)?;
+        span.end();
+        Ok((losses, span))
     }
 
     /// The gradient and the losses of a batch.
-    fn gradient(&self, batch: &TrainingBatch) -> Result<(Tensor, Terms), LibtorchError> {
+    fn gradient(&self, batch: &TrainingBatch) -> Result<(Tensor, Terms, Span), LibtorchError> {
         let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
         let targets = Targets::new(batch, self.device())?;
+        let span = Span::begin(self.device(), Work::Training);
         let outputs = self.network.forward(&inputs, Mode::Training);
         let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
-        Ok((self.network.gradient(&terms.total), terms))
+        Ok((self.network.gradient(&terms.total), terms, span))
     }
 
     /// Changes the weights by a gradient. Gradients must be disabled.
-    pub(crate) fn follow(&mut self, mut gradient: Tensor, terms: &Terms) -> Losses {
+    pub(crate) fn follow(&mut self, mut gradient: Tensor, terms: &Terms) -> Result<LossesLater, LibtorchError> {
         let norm = clip(&mut gradient, self.config.clip_norm);
         let rate = self.learning_rate();
         self.optimizer
             .apply(&mut self.network.trained(), &gradient, &self.config, (self.step, rate));
         self.average
             .follow(&self.network, self.config.average_rate_at(self.step));
-        terms.read(&norm, rate)
+        terms.read_later(&norm, rate)
     }
 
     /// How well the averaged weights predict a batch, without learning from it.
@@ -233,7 +300,8 @@ impl Trainer {
             let targets = Targets::new(batch, self.device())?;
             let outputs = network.forward(&inputs, Mode::Evaluation);
             let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
-            let losses = terms.read(&terms.total.zeros_like(), self.learning_rate());
+            let nothing = terms.total.zeros_like();
+            let losses = terms.read_later(&nothing, self.learning_rate())?.read()?;
             judged.add(losses, &outputs, &inputs, &targets, batch);
         }
         Ok(Validation::of(&judged))
@@ -254,6 +322,14 @@ impl Average {
     fn follow(&mut self, network: &Network, rate: f64) {
         let _ = self.trained.lerp_(&network.trained(), rate);
         let _ = self.statistics.lerp_(&network.statistics(), rate);
+    }
+}
+
+/// The losses of a step, or that it diverged.
+fn finite(losses: Losses, step: u64) -> Result<Losses, TrainerError> {
+    match losses.total.is_finite() && losses.gradient_norm.is_finite() {
+        true => Ok(losses),
+        false => Err(TrainerError::Diverged { step }),
     }
 }
 
@@ -337,4 +413,63 @@ pub enum TrainerError {
         /// Number of steps, including the failed one.
         step: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::self_test::batch;
+
+    /// A trainer that may be some steps behind, as on a GPU.
+    fn trainer(behind: usize) -> Trainer {
+        tengen_network::limit_threads();
+        let config = TrainerConfig {
+            warmup_steps: 0,
+            ..TrainerConfig::default()
+        };
+        let mut trainer = Trainer::new(&NetworkConfig::new(1, 8), config, DeviceChoice::Cpu, 3).expect("the CPU");
+        trainer.behind = behind;
+        trainer
+    }
+
+    #[test]
+    fn losses_that_are_read_later_are_those_of_steps_that_wait() {
+        let batch = batch();
+        let mut waiting = trainer(0);
+        let expected: Vec<Losses> = (0..7).map(|_| waiting.step(&batch).expect("a step")).collect();
+        let mut ahead = trainer(2);
+        let mut found = Vec::new();
+        for step in 0..7 {
+            let known = ahead.advance(&batch).expect("a step");
+            assert_eq!(known.is_some(), step >= 2, "step {step}");
+            found.extend(known);
+        }
+        assert_eq!(ahead.steps(), 7);
+        found.extend(ahead.settle().expect("all steps"));
+        assert_eq!(found, expected);
+        assert_eq!(ahead.checkpoint(), waiting.checkpoint());
+        assert!(ahead.settle().expect("nothing is left").is_empty());
+        // A step that waits returns its own losses, also after steps that did not.
+        waiting.advance(&batch).expect("a step");
+        ahead.advance(&batch).expect("a step");
+        assert_eq!(
+            ahead.step(&batch).expect("a step"),
+            waiting.step(&batch).expect("a step")
+        );
+        assert_eq!(trainer(0).advance(&batch).expect("a step"), Some(expected[0]));
+    }
+
+    #[test]
+    fn a_step_that_diverged_is_named_when_its_losses_are_read() {
+        let batch = batch();
+        let mut trainer = trainer(2);
+        trainer.set_learning_rate(f64::INFINITY);
+        // The first step has finite losses, but leaves useless weights.
+        for _ in 0..2 {
+            assert_eq!(trainer.advance(&batch).expect("not read yet"), None);
+        }
+        assert!(trainer.advance(&batch).expect("the first step").is_some());
+        let error = trainer.settle().expect_err("the second step");
+        assert!(matches!(error, TrainerError::Diverged { step: 2 }), "{error}");
+    }
 }
