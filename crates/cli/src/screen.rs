@@ -17,6 +17,8 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 struct Screen {
     /// Self-play, training, the parts of the loss, and the gate.
     lines: [ProgressBar; 4],
+    /// Only shown once a GPU is used.
+    gpu: Option<ProgressBar>,
     /// Only shown while the store is unreachable.
     waiting: Option<ProgressBar>,
     budget: ProgressBar,
@@ -38,6 +40,7 @@ impl Screen {
         ];
         Screen {
             lines,
+            gpu: None,
             waiting: None,
             budget: bar(1000, "  [{bar:40}] {percent:>3}%  {wide_msg}"),
             printed: None,
@@ -61,9 +64,22 @@ impl Screen {
             line.set_message(text.clone());
             line.tick();
         }
+        self.show_gpu(view.gpu.as_deref());
         self.show_waiting(view.waiting.as_deref());
         self.budget.set_position((view.spent.unwrap_or(0.0) * 1000.0) as u64);
         self.budget.set_message(left);
+    }
+
+    fn show_gpu(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return };
+        let budget = &self.budget;
+        let line = self.gpu.get_or_insert_with(|| {
+            let line = spinner("{spinner} GPU       {wide_msg}");
+            bars().remove(&line);
+            bars().insert_before(budget, line)
+        });
+        line.set_message(text.to_owned());
+        line.tick();
     }
 
     fn show_waiting(&mut self, text: Option<&str>) {
@@ -102,8 +118,12 @@ impl Screen {
             "" => String::new(),
             losses => format!("losses     {losses}\n"),
         };
+        let gpu = view
+            .gpu
+            .as_ref()
+            .map_or(String::new(), |gpu| format!("GPU        {gpu}\n"));
         say(format!(
-            "self-play  {}\ntraining   {}\n{losses}gate       {}\n{waiting}           {spent}{left}",
+            "self-play  {}\ntraining   {}\n{losses}gate       {}\n{gpu}{waiting}           {spent}{left}",
             view.selfplay, view.training, view.gate
         ));
     }
@@ -112,6 +132,7 @@ impl Screen {
     fn close(&self) {
         self.lines
             .iter()
+            .chain(&self.gpu)
             .chain(&self.waiting)
             .chain([&self.budget])
             .for_each(remove);

@@ -94,6 +94,11 @@ impl<'a> Curves<'a> {
         &self.ratings
     }
 
+    /// The self-play events, in the order of time.
+    pub(super) fn selfplay(&self) -> impl Iterator<Item = &Selfplay> {
+        self.selfplay.iter().map(|(_, selfplay)| *selfplay)
+    }
+
     /// Run time so far, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
@@ -368,6 +373,17 @@ impl<'a> Curves<'a> {
                     }),
                     self.selfplay_curve("descending", Tone::Blue, |games| games.descend_share * 100.0),
                     self.selfplay_curve("absorbing", Tone::Teal, |games| games.absorb_share * 100.0),
+                ],
+            ),
+            self.over_time(
+                "Time of the GPU",
+                "When a GPU computed, by its own clock; without a GPU, there is no curve. Predictions of two streams \
+                 count twice where they overlap.",
+                Axis::showing("share, %", &[0.0, 100.0]),
+                vec![
+                    self.selfplay_curve("busy", Tone::Blue, |games| games.gpu_busy_share * 100.0),
+                    self.selfplay_curve("predictions", Tone::Teal, |games| games.gpu_prediction_share * 100.0),
+                    self.selfplay_curve("training", Tone::Orange, |games| games.gpu_training_share * 100.0),
                 ],
             ),
             self.over_time(

@@ -21,6 +21,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text_table;
+mod usage;
 
 pub use comparison::{Comparison, Curve};
 pub use live::{LiveReport, STYLE, live_report};

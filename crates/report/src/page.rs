@@ -6,6 +6,7 @@ use super::curves::Curves;
 use super::data::{Data, ModelRow};
 use super::openings::percent;
 use super::plot::Plot;
+use super::usage::Usage;
 use super::{Refresh, calibration, fleet, replay, tables};
 use crate::numbers::{duration, thousands};
 
@@ -75,6 +76,10 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
             (fleet::table(&data.processes))
         }
     };
+    let throughput = html! {
+        (plots("throughput", "Throughput", &curves.throughput()))
+        (Usage::of(curves.selfplay()).tables())
+    };
     let gate = html! { h2 #gate { "Gate" } (tables::gates(&data.events)) };
     let models = html! { h2 #models { "Models and their cost" } (tables::models(&data.models)) };
     vec![
@@ -84,7 +89,7 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
         ("held-out", plots("held-out", "Held-out games", &curves.validation())),
         ("games-played", plots("games-played", "Self-play games", &games_played)),
         ("first-moves", first_moves),
-        ("throughput", plots("throughput", "Throughput", &curves.throughput())),
+        ("throughput", throughput),
         ("processes", processes),
         ("gate", gate),
         ("models", models),

@@ -28,6 +28,7 @@ mod session;
 mod status;
 mod summary;
 mod training;
+mod used;
 mod validation;
 mod watch;
 

@@ -436,7 +436,7 @@ fn watch(shared: &Shared<'_>) -> anyhow::Result<bool> {
         let ledger = shared.ledger();
         let spent = {
             let mut status = shared.status();
-            status.measure(&counters, ledger);
+            status.measure(&counters, shared.generator.worker_times(), ledger);
             status.selfplay_waits = counters.positions >= shared.generator.lead().limit();
             let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
             shared.run.watch.show(&status.view(shared.run, spent));

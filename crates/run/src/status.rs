@@ -8,7 +8,7 @@ use tengen_report::metrics::{Measured, Selfplay, Train};
 use tengen_report::{counted, thousands};
 use tengen_rules::Outcome;
 use tengen_search::ServerStats;
-use tengen_selfplay::{CounterValues, FairKomi};
+use tengen_selfplay::{CounterValues, FairKomi, WorkerTimes};
 use tengen_store::Operations;
 use tengen_trainer::{Losses, Validation};
 
@@ -16,6 +16,7 @@ use crate::health::Health;
 use crate::opened::Opened;
 use crate::selfplay;
 use crate::training::Training;
+use crate::used::Used;
 use crate::watch::View;
 use tengen_config::Ledger;
 use tengen_config::Progress;
@@ -58,6 +59,8 @@ pub(crate) struct Status {
     health: Health,
     /// Games since the speed was last updated.
     speed: Speed,
+    /// What each worker of self-play has done with its time.
+    workers: Vec<WorkerTimes>,
     since: Mark,
 }
 
@@ -66,6 +69,7 @@ struct Mark {
     at: Instant,
     counters: CounterValues,
     gpus: ServerStats,
+    used: Used,
     operations: Operations,
     samples: u64,
 }
@@ -92,6 +96,9 @@ struct Speed {
     counters: CounterValues,
     games_per_second: f64,
     evaluations_per_second: f64,
+    /// What GPUs and workers do, as text.
+    gpu: Option<String>,
+    used: Used,
 }
 
 impl Status {
@@ -136,11 +143,15 @@ impl Status {
                 counters: CounterValues::default(),
                 games_per_second: 0.0,
                 evaluations_per_second: 0.0,
+                gpu: None,
+                used: Used::now(&[]),
             },
+            workers: Vec::new(),
             since: Mark {
                 at: now,
                 counters: CounterValues::default(),
                 gpus: gpus(),
+                used: Used::now(&[]),
                 operations: Operations::default(),
                 samples: training.trained(),
             },
@@ -188,8 +199,9 @@ impl Status {
         self.health.take(game)
     }
 
-    /// Updates self-play's counters and the cost so far.
-    pub(crate) fn measure(&mut self, counters: &CounterValues, ledger: Ledger) {
+    /// Updates self-play's counters, the time of its workers, and the cost so far.
+    pub(crate) fn measure(&mut self, counters: &CounterValues, workers: Vec<WorkerTimes>, ledger: Ledger) {
+        self.workers = workers;
         self.counters = *counters;
         self.ledger = ledger;
         let seconds = self.speed.at.elapsed().as_secs_f64();
@@ -198,6 +210,9 @@ impl Status {
             let games = counters.games + counters.unfinished - before.games - before.unfinished;
             self.speed.games_per_second = games as f64 / seconds;
             self.speed.evaluations_per_second = (counters.evaluations - before.evaluations) as f64 / seconds;
+            let used = Used::now(&self.workers);
+            self.speed.gpu = used.since(&self.speed.used).in_words(seconds);
+            self.speed.used = used;
             self.speed.counters = *counters;
             self.speed.at = Instant::now();
         }
@@ -273,6 +288,7 @@ impl Status {
                 counted(self.positions, "position")
             ),
             losses: losses.unwrap_or_default(),
+            gpu: self.speed.gpu.clone(),
             gate: self.gate.clone(),
             waiting: self.waiting(run),
             spent: limited.then_some(spent.min(1.0)),
@@ -286,16 +302,21 @@ impl Status {
             at: Instant::now(),
             counters: self.counters,
             gpus: gpus(),
+            used: Used::now(&self.workers),
             operations: run.store.operations(),
             samples: self.samples,
         };
         let (gpus_now, operations_now) = (mark.gpus, mark.operations);
+        let used_now = mark.used.clone();
         let before = std::mem::replace(&mut self.since, mark);
         let asked = operations_now.since(before.operations);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
         let mut events = vec![Measured::Selfplay(
-            self.selfplay_event(run, &before, gpus_now, seconds)
-                .with_store(asked, self.recent.games, seconds),
+            used_now.since(&before.used).over(
+                self.selfplay_event(run, &before, gpus_now, seconds)
+                    .with_store(asked, self.recent.games, seconds),
+                seconds,
+            ),
         )];
         self.recent = GameSums::default();
         let losses = std::mem::take(&mut self.losses);

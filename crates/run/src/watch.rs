@@ -9,6 +9,8 @@ pub struct View {
     pub training: String,
     /// The parts of the loss; empty before the first step of this process.
     pub losses: String,
+    /// What GPUs and workers do with their time; `None` on the CPU.
+    pub gpu: Option<String>,
     /// The running or most recent gate match.
     pub gate: String,
     /// What the run is waiting for while the store is unreachable.

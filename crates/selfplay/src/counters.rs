@@ -19,6 +19,48 @@ pub struct Counters {
     pub(crate) absorb_ns: AtomicU64,
 }
 
+/// What one worker does with its time; it only increases.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    pub(crate) descend_ns: AtomicU64,
+    pub(crate) predict_ns: AtomicU64,
+    pub(crate) absorb_ns: AtomicU64,
+}
+
+/// What one worker has done with its time so far, in seconds. The rest is waiting for the trainer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WorkerTimes {
+    /// Descending to positions and encoding them.
+    pub descend: f64,
+    /// Predicting, or waiting for predictions that are computed elsewhere.
+    pub predict: f64,
+    /// Passing predictions to searches.
+    pub absorb: f64,
+}
+
+impl Times {
+    pub(crate) fn values(&self) -> WorkerTimes {
+        let seconds = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64 * 1e-9;
+        WorkerTimes {
+            descend: seconds(&self.descend_ns),
+            predict: seconds(&self.predict_ns),
+            absorb: seconds(&self.absorb_ns),
+        }
+    }
+}
+
+impl WorkerTimes {
+    /// The times after `before`.
+    #[must_use]
+    pub fn since(&self, before: &WorkerTimes) -> WorkerTimes {
+        WorkerTimes {
+            descend: self.descend - before.descend,
+            predict: self.predict - before.predict,
+            absorb: self.absorb - before.absorb,
+        }
+    }
+}
+
 /// The values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterValues {
@@ -100,8 +142,9 @@ impl Counters {
         counter.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Adds the time since `start` to a counter of nanoseconds.
-    pub(crate) fn add_time(counter: &AtomicU64, start: Instant) {
-        Self::add(counter, start.elapsed().as_nanos() as u64);
+    /// Adds the time since `start` to counters of nanoseconds.
+    pub(crate) fn add_time(counters: [&AtomicU64; 2], start: Instant) {
+        let time = start.elapsed().as_nanos() as u64;
+        counters.into_iter().for_each(|counter| Self::add(counter, time));
     }
 }

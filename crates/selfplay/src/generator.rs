@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::Receiver;
 
 use crate::config::{SelfPlayConfig, Settings};
-use crate::counters::{CounterValues, Counters};
+use crate::counters::{CounterValues, Counters, Times, WorkerTimes};
 use crate::error::GeneratorError;
 use crate::game::RunIdentity;
 use crate::group::{FinishedGame, Group, GroupSetup};
@@ -41,6 +41,8 @@ pub struct Generator {
     shared: Arc<Shared>,
     games: Receiver<FinishedGame>,
     workers: Vec<JoinHandle<WorkerEnd>>,
+    /// What each worker does with its time.
+    times: Vec<Arc<Times>>,
 }
 
 /// The remains of a stopped [`Generator`].
@@ -90,6 +92,7 @@ impl Generator {
             shared,
             games,
             workers: Vec::new(),
+            times: Vec::new(),
         };
         for number in 0..threads {
             let rest = groups.split_off(groups.len() / (threads - number));
@@ -100,6 +103,7 @@ impl Generator {
                 shared: generator.shared.clone(),
                 games: sender.clone(),
             };
+            generator.times.push(worker.rotation.times());
             let thread = std::thread::Builder::new().name(format!("selfplay-{number}"));
             let handle = thread
                 .spawn(move || worker.run())
@@ -128,6 +132,11 @@ impl Generator {
     /// The counters since the start.
     pub fn counters(&self) -> CounterValues {
         self.shared.counters.values()
+    }
+
+    /// What each worker has done with its time since the start.
+    pub fn worker_times(&self) -> Vec<WorkerTimes> {
+        self.times.iter().map(|times| times.values()).collect()
     }
 
     /// Whether the workers have been stopped or have stopped because of an error.

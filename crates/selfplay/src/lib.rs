@@ -37,7 +37,7 @@ mod worker;
 
 pub use bench::{SelfPlayBench, SelfPlayBenchReport, bench_config, bench_selfplay, games_without_network};
 pub use config::{BoardShare, BookShare, KomiConfig, OpeningConfig, SelfPlayConfig};
-pub use counters::{CounterValues, Counters};
+pub use counters::{CounterValues, Counters, WorkerTimes};
 pub use error::GeneratorError;
 pub use game::{Clock, GameAddress, RunIdentity};
 pub use generate::{GenerateSetup, generate};

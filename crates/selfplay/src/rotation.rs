@@ -1,11 +1,12 @@
 //! Which group plays next? One that is not waiting for the network, so that both always have work.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tengen_search::{Job, PredictError, Predictor};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Times};
 use crate::group::{FinishedGame, Group};
 
 /// Groups that one thread plays in turn. While a predictor that computes elsewhere has the batches of some, the next
@@ -16,6 +17,7 @@ pub struct Rotation {
     /// Groups whose batch is not away, in the order in which their batches came back.
     idle: VecDeque<usize>,
     away: usize,
+    times: Arc<Times>,
 }
 
 impl Rotation {
@@ -25,6 +27,7 @@ impl Rotation {
             idle: (0..groups.len()).collect(),
             groups,
             away: 0,
+            times: Arc::default(),
         }
     }
 
@@ -36,6 +39,11 @@ impl Rotation {
     /// The groups, in the order in which they were given.
     pub fn groups_mut(&mut self) -> &mut [Group] {
         &mut self.groups
+    }
+
+    /// What the thread that plays the groups does with its time.
+    pub(crate) fn times(&self) -> Arc<Times> {
+        self.times.clone()
     }
 
     /// Whether all groups have finished all games of their quotas.
@@ -80,7 +88,7 @@ impl Rotation {
         let group = &mut self.groups[number];
         let start = Instant::now();
         let job = group.descend(number, predictor);
-        Counters::add_time(&group.counters().descend_ns, start);
+        Counters::add_time([&group.counters().descend_ns, &self.times.descend_ns], start);
         job
     }
 
@@ -88,7 +96,7 @@ impl Rotation {
         let counters = self.groups[job.ticket].counters();
         let start = Instant::now();
         let done = predictor.submit(job)?;
-        Counters::add_time(&counters.predict_ns, start);
+        Counters::add_time([&counters.predict_ns, &self.times.predict_ns], start);
         match done {
             Some(job) => self.absorb(job),
             None => {
@@ -106,7 +114,8 @@ impl Rotation {
         let start = Instant::now();
         let job = predictor.collect()?;
         let job = job.ok_or_else(|| PredictError::Failed("the predictor lost a batch".to_owned()))?;
-        Counters::add_time(&self.groups[job.ticket].counters().predict_ns, start);
+        let counters = self.groups[job.ticket].counters();
+        Counters::add_time([&counters.predict_ns, &self.times.predict_ns], start);
         self.away -= 1;
         self.absorb(job)
     }
@@ -116,7 +125,7 @@ impl Rotation {
         let group = &mut self.groups[number];
         let start = Instant::now();
         group.absorb(job)?;
-        Counters::add_time(&group.counters().absorb_ns, start);
+        Counters::add_time([&group.counters().absorb_ns, &self.times.absorb_ns], start);
         self.idle.push_back(number);
         Ok(())
     }

@@ -434,3 +434,33 @@ fn territory_games_cannot_end_when_settled() {
     let error = generate(&config, &setup, &uniform(), &counters, &stop, |_| ()).unwrap_err();
     assert!(error.to_string().contains("selfplay.end_when_settled"), "{error}");
 }
+
+/// Every worker's time is its own, and all together are what the counters say.
+#[test]
+fn the_time_of_each_worker_is_counted() {
+    let setup = GeneratorSetup {
+        run: run(5),
+        session: 0,
+        threads: 3,
+        groups_per_thread: 2,
+        channel_capacity: 4096,
+        first_limit: u64::MAX,
+    };
+    let generator = Generator::start(&config(&["4x4"]), setup, scripted(1), None).unwrap();
+    for _ in 0..20 {
+        generator.games().recv_timeout(WAIT).unwrap();
+    }
+    let times = generator.worker_times();
+    assert_eq!(times.len(), 3);
+    assert!(
+        times
+            .iter()
+            .all(|times| times.descend > 0.0 && times.predict > 0.0 && times.absorb > 0.0)
+    );
+    let counters = generator.counters();
+    let sum: f64 = times.iter().map(|times| times.descend).sum();
+    assert!(sum <= counters.descend_ns as f64 * 1e-9 + 1e-6);
+    let later = generator.worker_times()[0].since(&times[0]);
+    assert!(later.descend >= 0.0 && later.descend < 60.0, "{later:?}");
+    generator.stop().result.unwrap();
+}

@@ -78,6 +78,15 @@ impl Figure for bool {
     }
 }
 
+impl<T> Figure for Vec<T> {
+    fn unknown() -> Vec<T> {
+        Vec::new()
+    }
+    fn scalar(&self) -> Option<f64> {
+        None
+    }
+}
+
 impl Figure for String {
     fn unknown() -> String {
         String::new()
@@ -188,6 +197,28 @@ figures! {
     }
 }
 
+/// Batches that were padded to the same number of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuBucket {
+    /// Rows of each batch.
+    pub rows: u64,
+    /// Number of batches.
+    pub batches: u64,
+    /// Rows that were asked for, in all of them.
+    pub asked: u64,
+}
+
+/// What one worker did with its time, in seconds. The rest was waiting for the trainer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSeconds {
+    /// Descending to positions and encoding them.
+    pub descend: f64,
+    /// Predicting, or waiting for a GPU's predictions.
+    pub wait: f64,
+    /// Passing predictions to searches.
+    pub absorb: f64,
+}
+
 figures! {
     /// Self-play: totals since the run began; rates, means and shares since the previous event.
     struct Selfplay {
@@ -225,6 +256,18 @@ figures! {
         predict_share: f64,
         /// Share of the workers' time in which searches absorbed predictions, 0 to 1.
         absorb_share: f64,
+        /// Share of the time in which a GPU computed, by its own clock, 0 to 1; the mean of several; NaN on the CPU.
+        gpu_busy_share: f64,
+        /// Share of the time in which a GPU had a batch of predictions; the sum of its streams, so up to 2.
+        gpu_prediction_share: f64,
+        /// Share of the time in which a GPU had a training step, 0 to 1; waiting for predictions counts.
+        gpu_training_share: f64,
+        /// Share of the rows that GPUs predicted which only fill up their batches, 0 to 1.
+        gpu_padding_share: f64,
+        /// The batches of all GPUs by the number of rows that they were padded to, the smallest first.
+        gpu_buckets: Vec<GpuBucket>,
+        /// What each worker did with its time.
+        workers: Vec<WorkerSeconds>,
         /// Visits per full search.
         visits: u64,
         /// Positions in the training window.

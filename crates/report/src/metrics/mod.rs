@@ -7,7 +7,7 @@
 mod event;
 mod tensorboard;
 
-pub use event::{Anchor, Event, Gate, Measured, Model, Rating, Selfplay, Train, Validation};
+pub use event::{Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfplay, Train, Validation, WorkerSeconds};
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
