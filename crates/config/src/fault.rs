@@ -141,6 +141,7 @@ fn value_words(message: &str) -> String {
         "a boolean" => "true or false".to_owned(),
         "a string" | "string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
+        "a whole number or \"auto\"" => wanted.to_owned(),
         _ if wanted.starts_with("struct ") => "a section in braces".to_owned(),
         _ => match wanted.strip_prefix("a tuple of size ") {
             Some(size) => format!("a list of {size} values"),

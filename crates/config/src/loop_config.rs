@@ -3,17 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use tengen_model::{ConfigError, NetworkConfig};
-use tengen_rules::{SettingError, above, check_setting};
+use tengen_rules::{Setting, SettingError, above, check_setting};
 use tengen_samples::SymmetryMode;
 
 /// How self-play, the trainer and the gate work together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoopConfig {
-    /// Number of self-play threads; 0 means one per core. 2 to 4 keep a GPU busy.
-    pub workers: usize,
+    /// Number of self-play threads; 0 means one per core, `auto` as many as a measurement finds best. 2 to 4 keep a GPU
+    /// busy.
+    pub workers: Setting<usize>,
     /// Groups of lockstep games that each worker plays in turn, 1 to 1024. Use 1 on a CPU and 2 or more on a GPU.
-    pub groups_per_worker: usize,
+    pub groups_per_worker: Setting<usize>,
     /// Raises the visits of self-play's full searches during the run: pairs of (positions played, visits from then on)
     /// in ascending order. Before the first, `selfplay.search.visits` applies. A run learns fastest with few visits
     /// early and more later.
@@ -71,8 +72,8 @@ pub struct LoopConfig {
 impl Default for LoopConfig {
     fn default() -> Self {
         LoopConfig {
-            workers: 0,
-            groups_per_worker: 1,
+            workers: Setting::Is(0),
+            groups_per_worker: Setting::Is(1),
             later_visits: Vec::new(),
             stalled_visits: 0,
             grow: Vec::new(),
@@ -100,8 +101,8 @@ impl Default for LoopConfig {
 impl LoopConfig {
     /// Checks every setting's range.
     pub(crate) fn validate(&self) -> Result<(), SettingError> {
-        check_setting("loop.workers", self.workers, 0..=4096)?;
-        check_setting("loop.groups_per_worker", self.groups_per_worker, 1..=1024)?;
+        self.workers.check("loop.workers", 0..=4096)?;
+        self.groups_per_worker.check("loop.groups_per_worker", 1..=1024)?;
         self.check_later_visits()?;
         check_setting("loop.reuse", self.reuse, above(0.0, 1e6))?;
         check_setting("loop.held_out", self.held_out, 0.0..=0.5)?;

@@ -93,6 +93,7 @@ pub struct Played {
 /// Finished games are published or kept in the spool, games in progress saved.
 pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> anyhow::Result<Played> {
     run.be_patient();
+    run.settle_auto()?;
     run.say_when_away();
     let (author, session) = author::own()?;
     let mut follow = Follow::new(run)?;
@@ -105,7 +106,7 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
         run: selfplay::identity(run),
         session,
         threads,
-        groups_per_thread: run.config.loop_config.groups_per_worker,
+        groups_per_thread: selfplay::groups(run),
         channel_capacity: CHANNEL,
         // Nothing is played before the trainer, or the other workers, know of this one.
         first_limit: 0,

@@ -58,7 +58,7 @@ pub use position::Position;
 pub use rule_names::RulesError;
 pub use rules::{GameEnd, HandicapBonus, KoRule, LongCycle, Rules, Scoring, Suicide};
 pub use score::{HalfCount, Territory};
-pub use setting::{SettingError, above, check_setting};
+pub use setting::{Setting, SettingError, above, check_setting};
 pub use setup::{Setup, SetupError};
 pub use size::{MAX_AREA, MAX_SIDE, Size, SizeError};
 pub use solve::{Solution, SolveError, solve, solve_margin};

@@ -45,6 +45,124 @@ impl fmt::Display for SettingError {
 
 impl std::error::Error for SettingError {}
 
+/// A number that a user states, or `auto`: left to a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting<T> {
+    /// Left to a measurement on the machine where it matters.
+    Auto,
+    /// Stated.
+    Is(T),
+}
+
+/// How a setting is written that is left to a measurement.
+const AUTO: &str = "auto";
+
+impl<T> Setting<T> {
+    /// Whether it is left to a measurement.
+    pub fn is_auto(&self) -> bool {
+        matches!(self, Setting::Auto)
+    }
+
+    /// The number that was stated, otherwise this one.
+    pub fn unwrap_or(self, otherwise: T) -> T {
+        match self {
+            Setting::Auto => otherwise,
+            Setting::Is(number) => number,
+        }
+    }
+
+    /// The same with another number.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Setting<U> {
+        match self {
+            Setting::Auto => Setting::Auto,
+            Setting::Is(number) => Setting::Is(change(number)),
+        }
+    }
+}
+
+impl<T: PartialOrd + fmt::Display + fmt::Debug> Setting<T> {
+    /// Checks that a stated number is in its range.
+    ///
+    /// # Errors
+    /// As [`check_setting`].
+    pub fn check(self, key: &str, range: impl RangeBounds<T>) -> Result<(), SettingError> {
+        match self {
+            Setting::Auto => Ok(()),
+            Setting::Is(number) => check_setting(key, number, range),
+        }
+    }
+}
+
+impl<T> From<T> for Setting<T> {
+    fn from(number: T) -> Setting<T> {
+        Setting::Is(number)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Setting<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Auto => f.write_str(AUTO),
+            Setting::Is(number) => number.fmt(f),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod with_serde {
+    use std::fmt;
+    use std::marker::PhantomData;
+
+    use serde::de::{Error, Unexpected, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{AUTO, Setting};
+
+    impl<T: Serialize> Serialize for Setting<T> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self {
+                Setting::Auto => serializer.serialize_str(AUTO),
+                Setting::Is(number) => number.serialize(serializer),
+            }
+        }
+    }
+
+    struct NumberOrAuto<T>(PhantomData<T>);
+
+    impl<T: TryFrom<u64>> Visitor<'_> for NumberOrAuto<T> {
+        type Value = Setting<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a whole number or \"auto\"")
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Setting<T>, E> {
+            let wrong = || E::invalid_value(Unexpected::Unsigned(number), &self);
+            T::try_from(number).map(Setting::Is).map_err(|_| wrong())
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Setting<T>, E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+            }
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Setting<T>, E> {
+            match text {
+                AUTO => Ok(Setting::Auto),
+                _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            }
+        }
+    }
+
+    impl<'de, T: TryFrom<u64>> Deserialize<'de> for Setting<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Setting<T>, D::Error> {
+            deserializer.deserialize_any(NumberOrAuto(PhantomData))
+        }
+    }
+}
+
 /// Checks that a setting is in its range. NaN is never in range.
 ///
 /// # Errors
@@ -114,5 +232,25 @@ mod tests {
             .unwrap_err()
             .under("gate.sprt");
         assert_eq!(error.to_string(), "gate.sprt.alpha is 0.7: expected 0 to 0.5");
+    }
+
+    #[test]
+    fn a_number_is_stated_or_left_to_a_measurement() {
+        let auto = Setting::<u32>::Auto;
+        assert_eq!(
+            (auto.to_string().as_str(), auto.unwrap_or(7), auto.check("games", 1..=9)),
+            ("auto", 7, Ok(()))
+        );
+        let stated = Setting::from(64);
+        assert_eq!(
+            (
+                stated.to_string().as_str(),
+                stated.unwrap_or(7),
+                stated.map(|games| games + 1)
+            ),
+            ("64", 64, 65.into())
+        );
+        let error = stated.check("games", 1..=9).unwrap_err();
+        assert_eq!(error.to_string(), "games is 64: expected 1 to 9");
     }
 }

@@ -28,6 +28,7 @@ mod session;
 mod status;
 mod summary;
 mod training;
+mod tuned;
 mod used;
 mod validation;
 mod watch;
@@ -57,6 +58,7 @@ pub fn run(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<
     run.be_patient();
     let _lock = run.lock()?;
     run.first_model()?;
+    run.settle_auto()?;
     if !work(&run)? {
         return Ok(None);
     }

@@ -34,6 +34,8 @@ pub struct Setup {
     /// Games of each match after the run, where 0 plays none; `None` lets the size of the board and the length of the
     /// run decide.
     pub closing_games: Option<usize>,
+    /// Seconds for the measurement of settings that are `auto`, when games are first played on a machine.
+    pub measured_seconds: f64,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
     /// Setting it ends the run cleanly: games are published or kept, and a checkpoint is written.
@@ -47,6 +49,7 @@ impl Default for Setup {
             dtype: None,
             scratch: None,
             closing_games: None,
+            measured_seconds: 20.0,
             watch: Arc::new(Silent),
             stop: Arc::default(),
         }
@@ -57,8 +60,10 @@ impl Default for Setup {
 pub struct Opened {
     /// The run's store.
     pub store: Store,
-    /// The effective configuration.
+    /// The effective configuration. Settings that are `auto` remain so until [`Opened::settle_auto`].
     pub config: RunConfig,
+    /// The configuration as it was given.
+    pub given: RunConfig,
     /// Identifies the configuration in every game.
     pub config_id: String,
     /// Identifies the run in every model.
@@ -67,6 +72,8 @@ pub struct Opened {
     pub options: PredictorOptions,
     /// The devices of self-play, to which its threads are bound in turn; at least one.
     pub selfplay_devices: Vec<DeviceChoice>,
+    /// See [`Setup::measured_seconds`].
+    pub measured_seconds: f64,
     /// Games of each match after the run; see [`Setup::closing_games`].
     pub closing_games: Option<usize>,
     /// Shows what the run does.
@@ -120,10 +127,12 @@ impl Opened {
         let run = Opened {
             store,
             config: config.clone(),
+            given: config.clone(),
             config_id,
             run_id: stored.run_id.clone(),
             options,
             selfplay_devices,
+            measured_seconds: setup.measured_seconds,
             closing_games: setup.closing_games,
             watch: Arc::clone(&setup.watch),
             stop: Arc::clone(&setup.stop),

@@ -72,7 +72,7 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         // longer than a millisecond.
         session: now_ms(),
         threads: threads(run),
-        groups_per_thread: run.config.loop_config.groups_per_worker,
+        groups_per_thread: groups(run),
         channel_capacity: CHANNEL,
         first_limit,
     };
@@ -144,10 +144,15 @@ pub fn identity(run: &Opened) -> RunIdentity {
 
 /// Number of self-play threads: as configured, otherwise one per core.
 pub fn threads(run: &Opened) -> usize {
-    match run.config.loop_config.workers {
+    match run.config.loop_config.workers.unwrap_or(0) {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
     }
+}
+
+/// Number of groups of each thread.
+pub fn groups(run: &Opened) -> usize {
+    run.config.loop_config.groups_per_worker.unwrap_or(1)
 }
 
 /// Saves the games in progress for the next start.

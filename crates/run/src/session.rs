@@ -213,7 +213,7 @@ fn terms(run: &Opened) -> Terms {
 
 /// What the run trains and how, on one line.
 fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
-    let games = run.config.selfplay.games_per_group as usize * run.config.loop_config.groups_per_worker;
+    let games = run.config.selfplay.games_per_group.unwrap_or(0) as usize * selfplay::groups(run);
     Ok(format!(
         "{}, trained in {}; {} of {games} games; report: {}",
         training.network().name(),

@@ -38,6 +38,8 @@ const MANY_POSITIONS: u64 = 1_000_000;
 pub struct Training {
     store: Store,
     config: RunConfig,
+    /// The configuration as it was given, with every `auto` in it.
+    given: RunConfig,
     run_id: String,
     /// The configuration as of the checkpoint, or of the start of the run.
     earlier_config: Option<RunConfig>,
@@ -113,6 +115,7 @@ impl Training {
         let mut training = Training {
             store: store.clone(),
             config: config.clone(),
+            given: run.given.clone(),
             run_id: run.run_id.clone(),
             earlier_config,
             watch: Arc::clone(&run.watch),
@@ -435,7 +438,7 @@ impl Training {
     /// 0.002`.
     pub fn changed_settings(&self) -> anyhow::Result<Vec<String>> {
         match &self.earlier_config {
-            Some(earlier) => self.config.changes_since(earlier),
+            Some(earlier) => self.given.changes_since(earlier),
             None => Ok(Vec::new()),
         }
     }
@@ -574,7 +577,7 @@ impl Training {
             .map(|(name, bytes)| (name, bytes.into()))
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
-        files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.config)?.into());
+        files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.given)?.into());
         self.store.checkpoints().put(self.steps(), &files)?;
         self.store
             .checkpoints()

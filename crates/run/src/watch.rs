@@ -35,8 +35,8 @@ pub trait Watch: Send + Sync {
     /// A message for the user, one sentence long.
     fn say(&self, _sentence: &str) {}
 
-    /// A step at the end of a run that may take long; the text replaces that of the step before. `None` if no such step
-    /// is in progress any more.
+    /// A step before or at the end of a run that may take long; the text replaces that of the step before. `None` if no
+    /// such step is in progress any more.
     fn closing_step(&self, _text: Option<&str>) {}
 
     /// Progress of the matches after a run, in games; called with 0 first and until `done` reaches `all`, unless the

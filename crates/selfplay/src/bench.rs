@@ -150,7 +150,7 @@ pub fn games_without_network(size: Size, count: u32, visits: u32, seed: u64) -> 
 pub fn bench_config(size: Size, games_per_group: u32) -> SelfPlayConfig {
     SelfPlayConfig {
         boards: vec![BoardShare::always(size.to_string(), 1.0)],
-        games_per_group,
+        games_per_group: games_per_group.into(),
         ..SelfPlayConfig::default()
     }
 }

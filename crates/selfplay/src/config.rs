@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_rules::{Move, Rules, Scoring, SettingError, Size, above, check_setting};
+use tengen_rules::{Move, Rules, Scoring, Setting, SettingError, Size, above, check_setting};
 use tengen_search::SearchConfig;
 
 /// How self-play games are set up and played.
@@ -16,7 +16,8 @@ pub struct SelfPlayConfig {
     pub boards: Vec<BoardShare>,
     /// The number of games that a group plays in lockstep, sharing each call of the network. Usual: 64 on a CPU, 256 or
     /// more on a GPU. Larger makes calls cheaper per position, but more games are in flight when a new model arrives.
-    pub games_per_group: u32,
+    /// Games are played only once a measurement has replaced `auto`.
+    pub games_per_group: Setting<u32>,
     /// How games begin.
     pub opening: OpeningConfig,
     /// How the komi of a game is drawn.
@@ -196,7 +197,7 @@ impl Default for SelfPlayConfig {
     fn default() -> Self {
         Self {
             boards: vec![BoardShare::always("5x5", 1.0)],
-            games_per_group: 64,
+            games_per_group: Setting::Is(64),
             opening: OpeningConfig::default(),
             komi: KomiConfig::default(),
             ply_limit_areas: 4,
@@ -228,12 +229,21 @@ impl Settings {
     /// Checks a configuration for games under these rules.
     pub(crate) fn for_rules(config: &SelfPlayConfig, rules: Rules) -> Result<Self, SettingError> {
         config.check_rules(rules)?;
+        if config.games_per_group.is_auto() {
+            let expected = "a number, which `tengen doctor --tune CONFIG` finds, before games are played";
+            return Err(SettingError::new("selfplay.games_per_group", "auto", expected));
+        }
         Self::new(config)
+    }
+
+    /// The number of games that a group plays in lockstep.
+    pub(crate) fn games_per_group(&self) -> u32 {
+        self.config.games_per_group.unwrap_or(1)
     }
 
     /// Checks a configuration.
     pub(crate) fn new(config: &SelfPlayConfig) -> Result<Self, SettingError> {
-        check_setting("selfplay.games_per_group", config.games_per_group, 1..=1 << 16)?;
+        config.games_per_group.check("selfplay.games_per_group", 1..=1 << 16)?;
         check_setting("selfplay.ply_limit_areas", config.ply_limit_areas, 1..=100)?;
         check_setting("selfplay.decided_value", config.decided_value, 0.0..=1.0)?;
         check_setting("selfplay.decided_weight", config.decided_weight, 0.0..=1.0)?;
@@ -337,10 +347,19 @@ mod tests {
         };
         assert_eq!(bad.validate().unwrap_err().key, "selfplay.boards");
         let bad = SelfPlayConfig {
-            games_per_group: 0,
+            games_per_group: Setting::Is(0),
             ..SelfPlayConfig::default()
         };
         assert_eq!(bad.validate().unwrap_err().key, "selfplay.games_per_group");
+        let open = SelfPlayConfig {
+            games_per_group: Setting::Auto,
+            ..SelfPlayConfig::default()
+        };
+        assert_eq!(open.validate(), Ok(()));
+        let refused = Settings::for_rules(&open, Rules::tromp_taylor())
+            .err()
+            .map(|error| error.to_string());
+        assert!(refused.is_some_and(|error| error.starts_with("selfplay.games_per_group is auto: expected a number")));
     }
 
     #[test]

@@ -116,7 +116,7 @@ struct Job<'a> {
 impl Job<'_> {
     /// The games of a full group: few enough to have groups for all threads, but enough for efficient batches.
     fn games_per_group(&self) -> u64 {
-        let side_by_side = u64::from(self.settings.config.games_per_group);
+        let side_by_side = u64::from(self.settings.games_per_group());
         self.setup
             .games
             .div_ceil(8)

@@ -215,7 +215,7 @@ impl Group {
 
     /// Creates the slots of a new group.
     fn fill_slots(&mut self) {
-        let count = self.settings.config.games_per_group as usize;
+        let count = self.settings.games_per_group() as usize;
         while self.slots.len() < count {
             let Some(game) = self.next_game() else { return };
             let config = SearchConfig {

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use tengen_doctor::{Comparison, Machine, Torch, Tuning};
+use tengen_doctor::{Comparison, Machine, Torch};
 use tengen_model::Devices;
+use tengen_network::DeviceChoice;
 use tengen_run::RunConfig;
+use tengen_tune::{Tuning, Wanted};
 
 use crate::{arguments, output};
 
@@ -52,7 +54,8 @@ fn tune(args: &Args, path: &Path) -> anyhow::Result<()> {
     let line = output::spinner("{spinner} measuring {wide_msg}");
     line.enable_steady_tick(Duration::from_millis(200));
     let progress = |what: &str| line.set_message(what.to_owned());
-    let tuning = Tuning::find(&config, devices, args.seconds.unwrap_or(30.0), &progress)?;
+    let (devices, seconds) = (DeviceChoice::all_of(devices), args.seconds.unwrap_or(30.0));
+    let tuning = Tuning::find(&config, &devices, Wanted::All, seconds, &progress, &|| false)?;
     line.finish_and_clear();
     if args.json {
         return output::json(&tuning);

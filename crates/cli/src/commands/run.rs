@@ -71,6 +71,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         closing_games: args.closing_games,
         watch: Arc::new(Terminal::default()),
         stop: interrupt.flag(),
+        ..Setup::default()
     };
     let may_run = match &args.init {
         Some(init) => tengen_teach::found(&config, &location, &Origin::load(init)?, &setup, &mut step_bar())?,

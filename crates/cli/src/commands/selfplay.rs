@@ -90,6 +90,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping after the games in progress…")?;
     let mut run = args.stage.open(&interrupt)?;
     run.be_patient();
+    run.settle_auto()?;
     let model = champion(&run)?;
     let mut identity = selfplay::identity(&run);
     if let Some(ms) = args.fixed_time {

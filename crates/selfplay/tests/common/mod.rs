@@ -44,7 +44,7 @@ pub(crate) fn config(boards: &[&str]) -> SelfPlayConfig {
     let board = |size: &&str| BoardShare::always(*size, 1.0);
     SelfPlayConfig {
         boards: boards.iter().map(board).collect(),
-        games_per_group: 8,
+        games_per_group: 8.into(),
         cache_mib: 1,
         ..SelfPlayConfig::default()
     }

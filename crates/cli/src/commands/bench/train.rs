@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tengen_doctor::TrainingSpeed;
 use tengen_model::NetworkConfig;
 use tengen_rules::Size;
 use tengen_trainer::TrainerConfig;
+use tengen_tune::TrainingSpeed;
 
 use super::{Common, Figures};
 use crate::device::DeviceArgs;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::Serialize;
 
-use tengen_model::{Devices, PrecisionChoice, Weights};
+use tengen_config::RunConfig;
+use tengen_model::{PrecisionChoice, Weights};
 use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words, on_devices};
 use tengen_report::thousands;
-use tengen_rules::Size;
-use tengen_run::RunConfig;
+use tengen_rules::{Setting, Size};
 use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay};
 
 use crate::training::TrainingSpeed;
@@ -85,27 +85,37 @@ struct Bench<'a> {
     duration: Duration,
     trials: Vec<Trial>,
     progress: &'a dyn Fn(&str),
+    stopped: &'a dyn Fn() -> bool,
 }
 
 impl Tuning {
-    /// Looks for settings of a run on these devices for about this many seconds. `progress` hears what is measured.
+    /// Looks for settings of a run on these devices for about this many seconds: for those that `wanted` names, all
+    /// others are as configured. `progress` hears what is measured, and
+    /// once `stopped` says so, it ends.
     ///
     /// # Errors
-    /// If a device cannot be used, or a network fails on it.
-    pub fn find(config: &RunConfig, devices: Devices, seconds: f64, progress: &dyn Fn(&str)) -> anyhow::Result<Tuning> {
-        let devices = DeviceChoice::all_of(devices);
-        let on_gpu = devices[0].resolve()?.is_cuda();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let plan = Plan::new(on_gpu, cores, devices.len());
+    /// If a device cannot be used, a network fails on it, or it was stopped.
+    pub fn find(
+        config: &RunConfig,
+        devices: &[DeviceChoice],
+        wanted: Wanted,
+        seconds: f64,
+        progress: &dyn Fn(&str),
+        stopped: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Tuning> {
+        let first = *devices.first().context("self-play has no device")?;
+        let on_gpu = first.resolve()?.is_cuda();
+        let plan = Plan::new(on_gpu, cores(), devices.len()).only(wanted, config);
         let size = largest(config)?;
         let mut bench = Bench {
             config,
             weights: Weights::random(&config.network, config.seed)?,
             size,
-            devices,
+            devices: devices.to_vec(),
             duration: Duration::from_secs_f64(seconds / (plan.most_trials() + 1) as f64),
             trials: Vec::new(),
             progress,
+            stopped,
         };
         let chosen = bench.search(&plan)?;
         progress("training");
@@ -122,6 +132,11 @@ impl Tuning {
             cache_mib: (chosen.workers * chosen.groups) as u64 * u64::from(config.selfplay.cache_mib),
             on_gpu,
         })
+    }
+
+    /// The settings to use.
+    pub fn chosen(&self) -> &Trial {
+        &self.chosen
     }
 
     /// The findings as lines of text, the settings as TOML.
@@ -159,7 +174,7 @@ impl Tuning {
     }
 
     /// Whether the trainer keeps up with self-play.
-    fn about_training(&self) -> String {
+    pub fn about_training(&self) -> String {
         let (able, wanted) = (self.steps_per_second, self.steps_wanted);
         let rates =
             format!("Training makes {able:.1} steps/s alone; this self-play asks for {wanted:.1} (loop.reuse).");
@@ -180,12 +195,13 @@ impl Tuning {
 impl Bench<'_> {
     /// Tries the number formats, then games per group, then groups, then workers, each with the best found so far.
     fn search(&mut self, plan: &Plan) -> anyhow::Result<Trial> {
-        let mut formats = vec![Precision::for_prediction(PrecisionChoice::Auto, self.devices[0])?];
-        if formats[0] != Precision::Fp32 {
+        let usual = Precision::for_prediction(plan.format, self.devices[0])?;
+        let mut formats = vec![usual];
+        if plan.compares_formats && usual != Precision::Fp32 {
             formats.push(Precision::Fp32);
         }
-        let start = (plan.workers[0], plan.groups[0], self.config.selfplay.games_per_group);
-        let (workers, groups, games) = start;
+        let (workers, groups) = (plan.workers[0], plan.groups[0]);
+        let games = self.config.selfplay.games_per_group.unwrap_or(plan.games[0]);
         let mut best = self.best(formats.into_iter().map(|precision| (precision, workers, groups, games)))?;
         let format = best.precision;
         best = self.best(plan.games.iter().map(|&games| (format, workers, groups, games)))?;
@@ -212,6 +228,7 @@ impl Bench<'_> {
     }
 
     fn measure(&mut self, precision: Precision, workers: usize, groups: usize, games: u32) -> anyhow::Result<Trial> {
+        anyhow::ensure!(!(self.stopped)(), "the measurement was stopped");
         (self.progress)(&format!(
             "self-play in {precision}, {workers} workers of {groups} groups of {games} games"
         ));
@@ -224,7 +241,7 @@ impl Bench<'_> {
         let bench = SelfPlayBench {
             config: SelfPlayConfig {
                 boards: vec![BoardShare::always(self.size.to_string(), 1.0)],
-                games_per_group: games,
+                games_per_group: Setting::Is(games),
                 ..self.config.selfplay.clone()
             },
             visits: self.config.selfplay.search.visits,
@@ -247,8 +264,20 @@ impl Bench<'_> {
     }
 }
 
+/// Which settings are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All that can be measured, whatever the configuration says.
+    All,
+    /// Those that the configuration leaves to a measurement.
+    Auto,
+}
+
 /// What is tried.
 struct Plan {
+    format: PrecisionChoice,
+    /// Whether fp32 is tried, too.
+    compares_formats: bool,
     workers: Vec<usize>,
     groups: Vec<usize>,
     games: Vec<u32>,
@@ -259,6 +288,8 @@ impl Plan {
     fn new(on_gpu: bool, cores: usize, gpus: usize) -> Plan {
         if !on_gpu {
             return Plan {
+                format: PrecisionChoice::Auto,
+                compares_formats: true,
                 workers: vec![cores],
                 groups: vec![1],
                 games: vec![16, 32, 64, 128, 256],
@@ -270,16 +301,50 @@ impl Plan {
             .collect();
         workers.dedup();
         Plan {
+            format: PrecisionChoice::Auto,
+            compares_formats: true,
             workers,
             groups: vec![2, 1, 3],
             games: vec![64, 128, 256, 512, 1024],
         }
     }
 
-    /// The number of trials: two formats for one of the settings of the first kind, the others once.
-    fn most_trials(&self) -> usize {
-        2 + self.games.len() + self.groups.len() - 1 + self.workers.len() - 1
+    /// Only the values that the configuration states, where it states any. The number format of `auto` has been
+    /// measured before.
+    fn only(self, wanted: Wanted, config: &RunConfig) -> Plan {
+        if wanted == Wanted::All {
+            return self;
+        }
+        let (loop_config, games) = (&config.loop_config, config.selfplay.games_per_group);
+        let workers = loop_config
+            .workers
+            .map(|workers| if workers == 0 { cores() } else { workers });
+        Plan {
+            format: config.inference.dtype,
+            compares_formats: false,
+            workers: stated(workers, self.workers),
+            groups: stated(loop_config.groups_per_worker, self.groups),
+            games: stated(games, self.games),
+        }
     }
+
+    /// The most trials: one or two formats for one of the settings of the first kind, the others once.
+    fn most_trials(&self) -> usize {
+        1 + usize::from(self.compares_formats) + self.games.len() + self.groups.len() - 1 + self.workers.len() - 1
+    }
+}
+
+/// The value that a configuration states, otherwise those to try.
+fn stated<T>(setting: Setting<T>, tried: Vec<T>) -> Vec<T> {
+    match setting {
+        Setting::Is(value) => vec![value],
+        Setting::Auto => tried,
+    }
+}
+
+/// The processor's cores.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Of the trials that are about as fast as the fastest one, that with the fewest games at a time.
@@ -347,7 +412,8 @@ mod tests {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
         let settings = ["network.blocks=1", "network.channels=8", "training.batch=16"].map(str::to_owned);
         let config = RunConfig::load(&path, &settings).expect("a configuration");
-        let tuning = Tuning::find(&config, Devices::Cpu, 0.05, &|_| ()).expect("the CPU");
+        let tuning =
+            Tuning::find(&config, &[DeviceChoice::Cpu], Wanted::All, 0.05, &|_| (), &|| false).expect("the CPU");
         assert!(
             tuning.trials.contains(&tuning.chosen) && tuning.trials.len() >= 5,
             "{tuning:?}"
@@ -359,5 +425,42 @@ mod tests {
             "{text}"
         );
         assert!(tuning.steps_per_second > 0.0 && tuning.steps_wanted > 0.0);
+    }
+
+    #[test]
+    fn what_is_stated_is_not_looked_for() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+        let load = |settings: &[&str]| {
+            let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+            RunConfig::load(&path, &settings).expect("a configuration")
+        };
+        let plan = |settings: &[&str]| {
+            let plan = Plan::new(true, 16, 1).only(Wanted::Auto, &load(settings));
+            (
+                plan.workers.clone(),
+                plan.groups.clone(),
+                plan.games.clone(),
+                plan.most_trials(),
+            )
+        };
+        let stated = [
+            "loop.workers=3",
+            "loop.groups_per_worker=2",
+            "selfplay.games_per_group=48",
+        ];
+        assert_eq!(plan(&stated), (vec![3], vec![2], vec![48], 2));
+        let one = [
+            "loop.workers=auto",
+            "loop.groups_per_worker=2",
+            "selfplay.games_per_group=48",
+        ];
+        assert_eq!(plan(&one), (vec![4, 2, 8, 16], vec![2], vec![48], 5));
+        let all = [
+            "loop.workers=auto",
+            "loop.groups_per_worker=auto",
+            "selfplay.games_per_group=auto",
+        ];
+        assert_eq!(plan(&all).3, 1 + 5 + 2 + 3);
+        assert_eq!(plan(&["loop.workers=0"]).0, [cores()]);
     }
 }

@@ -1,0 +1,9 @@
+//! Which settings of a run suit this machine? Found by playing and training with the run's network for some seconds.
+//!
+//! Never here: printing, stores, changing a configuration.
+
+mod training;
+mod tuning;
+
+pub use training::TrainingSpeed;
+pub use tuning::{Trial, Tuning, Wanted};
