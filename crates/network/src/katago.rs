@@ -1,8 +1,5 @@
 //! How does a network of KataGo predict?
 
-mod forward;
-mod layers;
-
 use std::sync::Arc;
 
 use ndarray::{Array2, Array4, ArrayViewMut3, Axis};
@@ -10,6 +7,7 @@ use tch::{Device, Kind, Tensor};
 
 use tengen_encoding::{InputBatch, PlaneSet, Trail, canvas_index};
 use tengen_katago::{Inputs, NUMBERS, Network, PLANES};
+use tengen_katago_forward::{Forward, Seen};
 use tengen_rules::Size;
 use tengen_search::{PredictError, Predictions, Predictor};
 
@@ -19,7 +17,6 @@ use crate::fused::InferenceGuard;
 use crate::inputs::on_device;
 use crate::predictor::{PredictorError, PredictorOptions};
 use crate::stream::{Work, read_back};
-use forward::{Forward, Seen};
 
 /// Predicts with a network of KataGo, from one thread at a time.
 ///

@@ -10,7 +10,7 @@
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
 //! | `usage` | how busy each GPU is, and with what |
-//! | `group`, `place` | processes that train one network together, and which of them this one is |
+//! | `group` | processes that train one network together |
 //! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
 //! | `self_test` | whether a device computes what the CPU does |
 //!
@@ -38,7 +38,6 @@ mod network;
 mod one_kernel;
 mod outputs;
 mod parallel;
-mod place;
 mod pool;
 mod precision;
 mod predictor;
@@ -62,7 +61,6 @@ pub use inputs::{Channels, NetworkInputs, PackedInputs, on_device, transfer};
 pub use katago::KatagoPredictor;
 pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
-pub use place::{Place, PlaceError};
 pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
 pub use self_test::{SelfTest, self_test};

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 
-use tengen_network::{DeviceChoice, Group, GroupError, Place};
+use tengen_network::{DeviceChoice, Group, GroupError};
 use tengen_trainer::TrainerError;
 
 use crate::opened::Opened;
+use crate::place::Place;
 
 /// How long to look for the processes that are left when a connection broke.
 const MUSTER: Duration = Duration::from_secs(3);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::group::Meeting;
+use tengen_network::Meeting;
 
 /// How long to wait for the other processes to start.
 const WAIT: Duration = Duration::from_secs(300);

@@ -6,9 +6,9 @@ use tengen_katago::{Activation, Conv, Matrix, Norm};
 
 /// Where and in which number format a network computes.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) device: Device,
-    pub(super) kind: Kind,
+pub(crate) struct Place {
+    pub(crate) device: Device,
+    pub(crate) kind: Kind,
 }
 
 impl Place {
@@ -19,7 +19,7 @@ impl Place {
 
 /// A convolution, with what comes right after it and does not depend on anything else.
 #[derive(Debug)]
-pub(super) struct ConvOp {
+pub(crate) struct ConvOp {
     /// `[out, in, rows, columns]`
     weight: Tensor,
     bias: Option<Tensor>,
@@ -31,12 +31,12 @@ pub(super) struct ConvOp {
 
 impl ConvOp {
     /// The first `outputs` channels of a convolution.
-    pub(super) fn new(conv: &Conv, outputs: usize, place: Place) -> ConvOp {
+    pub(crate) fn new(conv: &Conv, outputs: usize, place: Place) -> ConvOp {
         ConvOp::build(conv, outputs, None, place)
     }
 
     /// A convolution and the normalization after it.
-    pub(super) fn with_norm(conv: &Conv, norm: &Norm, place: Place) -> ConvOp {
+    pub(crate) fn with_norm(conv: &Conv, norm: &Norm, place: Place) -> ConvOp {
         ConvOp::build(conv, conv.outputs, Some(norm), place)
     }
 
@@ -63,7 +63,7 @@ impl ConvOp {
     }
 
     /// The convolution of `[B, C, H, W]`; `added`, `[B, C, 1, 1]`, is added before the activation.
-    pub(super) fn apply(&self, x: &Tensor, added: Option<&Tensor>) -> Tensor {
+    pub(crate) fn apply(&self, x: &Tensor, added: Option<&Tensor>) -> Tensor {
         let mut y = x.conv2d(&self.weight, self.bias.as_ref(), [1, 1], self.padding, self.dilation, 1);
         if let Some(added) = added {
             y += added;
@@ -79,14 +79,14 @@ fn channels_last(x: &Tensor) -> Tensor {
 
 /// A normalization that is not right after a convolution.
 #[derive(Debug)]
-pub(super) struct NormOp {
+pub(crate) struct NormOp {
     scale: Tensor,
     bias: Tensor,
     activation: Activation,
 }
 
 impl NormOp {
-    pub(super) fn new(norm: &Norm, place: Place) -> NormOp {
+    pub(crate) fn new(norm: &Norm, place: Place) -> NormOp {
         NormOp {
             scale: place.tensor(&norm.scale).reshape([1, -1, 1, 1]),
             bias: place.tensor(&norm.bias).reshape([1, -1, 1, 1]),
@@ -94,14 +94,14 @@ impl NormOp {
         }
     }
 
-    pub(super) fn apply(&self, x: &Tensor, mask: Option<&Tensor>) -> Tensor {
+    pub(crate) fn apply(&self, x: &Tensor, mask: Option<&Tensor>) -> Tensor {
         masked(activate(self.bias.addcmul(x, &self.scale), self.activation), mask)
     }
 }
 
 /// A linear layer.
 #[derive(Debug)]
-pub(super) struct LinearOp {
+pub(crate) struct LinearOp {
     /// `[in, out]`
     weight: Tensor,
     bias: Option<Tensor>,
@@ -110,7 +110,7 @@ pub(super) struct LinearOp {
 
 impl LinearOp {
     /// The columns `from` to `from + count` of a linear layer.
-    pub(super) fn columns(matrix: &Matrix, (from, count): (usize, usize), bias: Option<&[f32]>, place: Place) -> Self {
+    pub(crate) fn columns(matrix: &Matrix, (from, count): (usize, usize), bias: Option<&[f32]>, place: Place) -> Self {
         let shape = [matrix.inputs as i64, matrix.outputs as i64];
         let weight = Tensor::from_slice(&matrix.weights).reshape(shape);
         let weight = weight.narrow(1, from as i64, count as i64).contiguous();
@@ -122,12 +122,12 @@ impl LinearOp {
     }
 
     /// A linear layer without bias.
-    pub(super) fn new(matrix: &Matrix, place: Place) -> LinearOp {
+    pub(crate) fn new(matrix: &Matrix, place: Place) -> LinearOp {
         LinearOp::columns(matrix, (0, matrix.outputs), None, place)
     }
 
     /// A linear layer whose outputs are multiplied by a scale.
-    pub(super) fn scaled(matrix: &Matrix, scale: &[f32], place: Place) -> LinearOp {
+    pub(crate) fn scaled(matrix: &Matrix, scale: &[f32], place: Place) -> LinearOp {
         let scaled = matrix.weights.chunks(matrix.outputs);
         let weights = scaled.flat_map(|row| row.iter().zip(scale).map(|(weight, scale)| weight * scale));
         let weights = weights.collect();
@@ -141,14 +141,14 @@ impl LinearOp {
     }
 
     /// A linear layer with bias and activation.
-    pub(super) fn activated(matrix: &Matrix, bias: &[f32], activation: Activation, place: Place) -> LinearOp {
+    pub(crate) fn activated(matrix: &Matrix, bias: &[f32], activation: Activation, place: Place) -> LinearOp {
         LinearOp {
             activation,
             ..LinearOp::columns(matrix, (0, matrix.outputs), Some(bias), place)
         }
     }
 
-    pub(super) fn apply(&self, x: &Tensor) -> Tensor {
+    pub(crate) fn apply(&self, x: &Tensor) -> Tensor {
         let y = x.matmul(&self.weight);
         let y = match &self.bias {
             Some(bias) => y + bias,
@@ -168,7 +168,7 @@ fn activate(mut x: Tensor, activation: Activation) -> Tensor {
 }
 
 /// The values on the board; 0 elsewhere.
-pub(super) fn masked(x: Tensor, mask: Option<&Tensor>) -> Tensor {
+pub(crate) fn masked(x: Tensor, mask: Option<&Tensor>) -> Tensor {
     match mask {
         Some(mask) => x * mask,
         None => x,

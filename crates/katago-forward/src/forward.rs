@@ -4,35 +4,35 @@ use tch::{Device, Kind, Tensor};
 
 use tengen_katago::{Block, Network, PolicyHead, ValueHead};
 
-use super::layers::{ConvOp, LinearOp, NormOp, Place, masked};
+use crate::layers::{ConvOp, LinearOp, NormOp, Place, masked};
 
 /// What a network sees of a batch.
-pub(super) struct Seen {
+pub struct Seen {
     /// `[B, 22, H, W]` in channels-last memory.
-    pub(super) planes: Tensor,
+    pub planes: Tensor,
     /// `[B, 19]`
-    pub(super) numbers: Tensor,
+    pub numbers: Tensor,
     /// `[B, 1, H, W]`: 1 on the boards; `None` if all fill the canvas.
-    pub(super) mask: Option<Tensor>,
+    pub mask: Option<Tensor>,
     /// `[B, 1]`, fp32: the area of each board.
-    pub(super) areas: Tensor,
+    pub areas: Tensor,
 }
 
 /// What a network computes for a batch.
-pub(super) struct Computed {
+pub struct Computed {
     /// `[B, A + 1]`: logits of moves, the pass last.
-    pub(super) policy: Tensor,
+    pub policy: Tensor,
     /// `[B, A]`: owners before tanh.
-    pub(super) owners: Tensor,
+    pub owners: Tensor,
     /// `[B, 3]`: logits of win, loss, and no result.
-    pub(super) result: Tensor,
+    pub result: Tensor,
     /// `[B, 2]`: mean margin and lead before their multipliers.
-    pub(super) margins: Tensor,
+    pub margins: Tensor,
 }
 
 /// A network on its device.
 #[derive(Debug)]
-pub(super) struct Forward {
+pub struct Forward {
     planes: ConvOp,
     numbers: LinearOp,
     blocks: Vec<BlockOp>,
@@ -90,7 +90,8 @@ const MEAN: usize = 0;
 const LEAD: usize = 2;
 
 impl Forward {
-    pub(super) fn new(network: &Network, device: Device, kind: Kind) -> Forward {
+    /// Puts a network on a device, in this number format.
+    pub fn new(network: &Network, device: Device, kind: Kind) -> Forward {
         let place = Place { device, kind };
         let trunk = &network.trunk;
         Forward {
@@ -103,7 +104,8 @@ impl Forward {
         }
     }
 
-    pub(super) fn run(&self, seen: &Seen) -> Computed {
+    /// Computes a batch.
+    pub fn run(&self, seen: &Seen) -> Computed {
         let mask = seen.mask.as_ref();
         let numbers = spread(&self.numbers.apply(&seen.numbers));
         let mut x = self.planes.apply(&seen.planes, Some(&numbers));
