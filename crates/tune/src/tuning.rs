@@ -9,7 +9,7 @@ use serde::Serialize;
 use tengen_config::RunConfig;
 use tengen_model::{PrecisionChoice, Weights};
 use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words, on_devices};
-use tengen_report::thousands;
+use tengen_report::{counted, thousands};
 use tengen_rules::{Setting, Size};
 use tengen_selfplay::{BoardShare, SelfPlayBench, SelfPlayConfig, bench_selfplay};
 
@@ -230,7 +230,9 @@ impl Bench<'_> {
     fn measure(&mut self, precision: Precision, workers: usize, groups: usize, games: u32) -> anyhow::Result<Trial> {
         anyhow::ensure!(!(self.stopped)(), "the measurement was stopped");
         (self.progress)(&format!(
-            "self-play in {precision}, {workers} workers of {groups} groups of {games} games"
+            "self-play in {precision}, {} of {} of {games} games",
+            counted(workers as u64, "worker"),
+            counted(groups as u64, "group")
         ));
         let options = PredictorOptions {
             device: self.devices[0],
