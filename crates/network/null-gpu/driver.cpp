@@ -1,5 +1,5 @@
 // The CUDA driver, libcuda.so.1: libtorch asks it only whether a device has a context, which it always has, and tengen
-// for names and compute capabilities.
+// for names, compute capabilities, and that threads sleep while they wait.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +21,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
     *value = attribute == capability_major ? (capability ? atoi(capability) : 9) : 0;
     return 0;
 }
+// The runtime counts it, which is a library of its own.
+int cudaSetDeviceFlags(unsigned flags);
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return cudaSetDeviceFlags(flags); }
 int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
     *flags = 0;
     *active = 1;

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <unordered_map>
 
@@ -15,11 +16,20 @@ double now() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+// A place in a stream.
+struct Place {
+    // When the work before it is done.
+    double end = 0;
+    const void *stream = nullptr;
+    // How much work is before it.
+    uint64_t operations = 0;
+};
+
 struct Engine {
     std::mutex mutex;
     double busy_until = 0, busy = 0, waited = 0;
-    // When the last work of each stream, and the work before each event, is done.
-    std::unordered_map<const void *, double> streams, events;
+    // The work of each stream so far, and the work before each event.
+    std::unordered_map<const void *, Place> streams, events;
 };
 
 // Never freed, because libraries still call in after the destructors of this one.
@@ -39,10 +49,10 @@ void sleep_until(double end) {
     engine().waited += now() - start;
 }
 
-double end_of(std::unordered_map<const void *, double> &ends, const void *key) {
+Place place_of(const std::unordered_map<const void *, Place> &places, const void *key) {
     std::lock_guard<std::mutex> lock(engine().mutex);
-    auto found = ends.find(key);
-    return found == ends.end() ? 0 : found->second;
+    auto found = places.find(key);
+    return found == places.end() ? Place{} : found->second;
 }
 
 thread_local bool capturing = false;
@@ -71,7 +81,8 @@ void add_work(Counter counter, const char *name, const void *stream, double seco
     std::lock_guard<std::mutex> lock(all.mutex);
     if (seconds > 0) all.busy_until = std::max(now(), all.busy_until) + seconds;
     all.busy += seconds;
-    all.streams[stream] = all.busy_until;
+    Place &place = all.streams[stream];
+    place = {all.busy_until, stream, place.operations + 1};
 }
 
 double busy_seconds() {
@@ -84,7 +95,7 @@ double waited_seconds() {
     return engine().waited;
 }
 
-void wait_for_stream(const void *stream) { sleep_until(end_of(engine().streams, stream)); }
+void wait_for_stream(const void *stream) { sleep_until(place_of(engine().streams, stream).end); }
 
 void wait_for_all() {
     double end;
@@ -95,20 +106,26 @@ void wait_for_all() {
     sleep_until(end);
 }
 
-bool stream_is_done(const void *stream) { return end_of(engine().streams, stream) <= now(); }
+bool stream_is_done(const void *stream) { return place_of(engine().streams, stream).end <= now(); }
 
 void record_event(const void *event, const void *stream) {
-    double end = end_of(engine().streams, stream);
+    Place place = place_of(engine().streams, stream);
+    place.end = std::max(place.end, now());
     std::lock_guard<std::mutex> lock(engine().mutex);
-    engine().events[event] = std::max(end, now());
+    engine().events[event] = place;
 }
 
-void wait_for_event(const void *event) { sleep_until(end_of(engine().events, event)); }
+void wait_for_event(const void *event) {
+    Place place = place_of(engine().events, event);
+    count(Counter::event_waits);
+    if (place_of(engine().streams, place.stream).operations > place.operations) count(Counter::early_waits);
+    sleep_until(place.end);
+}
 
-bool event_is_done(const void *event) { return end_of(engine().events, event) <= now(); }
+bool event_is_done(const void *event) { return place_of(engine().events, event).end <= now(); }
 
 double between_events(const void *start, const void *end) {
-    return end_of(engine().events, end) - end_of(engine().events, start);
+    return place_of(engine().events, end).end - place_of(engine().events, start).end;
 }
 
 void begin_capture() {

@@ -26,6 +26,7 @@ double waited_seconds();
 
 // Events mark a place in a stream.
 void record_event(const void *event, const void *stream);
+// Waits, and counts it, also whether the stream has been given work since, so that it goes on meanwhile.
 void wait_for_event(const void *event);
 bool event_is_done(const void *event);
 // Seconds from one event to another.

@@ -1,8 +1,9 @@
 //! Where does the network compute? On the CPU, or on a GPU if libtorch's CUDA part is installed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Once, OnceLock};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
@@ -11,6 +12,7 @@ use tch::Device;
 
 use tengen_model::Devices;
 
+use crate::gpu;
 use crate::graph::Graph;
 use crate::libtorch;
 use crate::stream::{self, Work};
@@ -60,7 +62,13 @@ fn cuda(number: usize) -> Result<Device, DeviceError> {
     load_cuda()?;
     match usize::try_from(tch::Cuda::device_count()).unwrap_or(0) {
         0 => Err(DeviceError::NoGpu),
-        found if number < found => Ok(Device::Cuda(number)),
+        found if number < found => {
+            static PREPARED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+            if PREPARED.lock().unwrap_or_else(PoisonError::into_inner).insert(number) {
+                gpu::sleep_while_waiting(number);
+            }
+            Ok(Device::Cuda(number))
+        }
         found => Err(DeviceError::NoSuchGpu { number, found }),
     }
 }

@@ -21,21 +21,51 @@ pub(crate) struct Gpu {
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` of cuda.h.
 const CAPABILITY_MAJOR: c_int = 75;
 
+/// `CU_CTX_SCHED_BLOCKING_SYNC` of cuda.h: threads that wait for the GPU sleep.
+const SLEEP: c_uint = 4;
+
 /// The largest name that is read, with the zero at its end.
 const NAME_BYTES: usize = 256;
 
 impl Gpu {
     /// The GPU with this number, from 0; `None` if the driver does not describe it.
     pub(crate) fn look(number: usize) -> Option<Gpu> {
-        static DRIVER: OnceLock<Option<Library>> = OnceLock::new();
-        // SAFETY: the driver's initializers have no requirements, and it stays loaded.
-        let driver = DRIVER.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok());
-        ask(driver.as_ref()?, c_int::try_from(number).ok()?)
+        ask(driver()?, c_int::try_from(number).ok()?)
     }
 
     /// Whether it has instructions for bf16: from compute capability 8.0 on.
     pub(crate) fn computes_bf16(&self) -> bool {
         self.capability >= 8
+    }
+}
+
+fn driver() -> Option<&'static Library> {
+    static DRIVER: OnceLock<Option<Library>> = OnceLock::new();
+    // SAFETY: the driver's initializers have no requirements, and it stays loaded.
+    let driver = DRIVER.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok());
+    driver.as_ref()
+}
+
+/// Lets threads that wait for this GPU sleep. By default they spin, which takes cores from searches. Call this before
+/// the GPU is used; if the driver cannot do it, threads spin.
+pub(crate) fn sleep_while_waiting(number: usize) {
+    type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type SetFlags = unsafe extern "C" fn(c_int, c_uint) -> c_int;
+    let (Some(driver), Ok(number)) = (driver(), c_int::try_from(number)) else {
+        return;
+    };
+    let mut device: c_int = 0;
+    // SAFETY: the signatures are those of cuda.h, and the pointer is to a variable that outlives the call.
+    unsafe {
+        if let Ok(init) = driver.get::<Init>(b"cuInit\0")
+            && let Ok(get) = driver.get::<Get>(b"cuDeviceGet\0")
+            && let Ok(set_flags) = driver.get::<SetFlags>(b"cuDevicePrimaryCtxSetFlags_v2\0")
+            && init(0) == 0
+            && get(&mut device, number) == 0
+        {
+            set_flags(device, SLEEP);
+        }
     }
 }
 

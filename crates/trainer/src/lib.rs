@@ -12,6 +12,7 @@ mod growth;
 mod loss;
 mod muon;
 mod optimizer;
+mod pace;
 mod recorded;
 mod self_test;
 mod targets;

@@ -160,24 +160,12 @@ impl Terms {
         }
     }
 
-    /// The same numbers without what gradients need.
-    pub(crate) fn detached(&self) -> Terms {
-        Terms {
-            total: self.total.detach(),
-            parts: self.parts.each_ref().map(Tensor::detach),
-            weight: self.weight.detach(),
-        }
-    }
-
-    /// Asks for all terms and the gradient's norm in a single copy, without waiting for a GPU.
-    pub(crate) fn read_later(&self, gradient_norm: &Tensor, learning_rate: f64) -> Result<LossesLater, LibtorchError> {
+    /// All terms and the gradient's norm in one tensor, in the order of [`Losses::terms`].
+    pub(crate) fn stacked(&self, gradient_norm: &Tensor) -> Tensor {
         let mut all = vec![self.total.detach()];
         all.extend(self.parts.iter().map(Tensor::detach));
         all.push(gradient_norm.shallow_clone());
-        Ok(LossesLater {
-            values: ReadLater::new(&Tensor::stack(&all, 0))?,
-            learning_rate,
-        })
+        Tensor::stack(&all, 0)
     }
 }
 
@@ -189,6 +177,14 @@ pub(crate) struct LossesLater {
 }
 
 impl LossesLater {
+    /// Asks for the numbers of [`Terms::stacked`] in a single copy, without waiting for a GPU.
+    pub(crate) fn new(values: &Tensor, learning_rate: f64) -> Result<LossesLater, LibtorchError> {
+        Ok(LossesLater {
+            values: ReadLater::new(values)?,
+            learning_rate,
+        })
+    }
+
     /// The losses. Waits until the GPU has computed them.
     pub(crate) fn read(self) -> Result<Losses, LibtorchError> {
         let mut values = [0.0f32; 7];

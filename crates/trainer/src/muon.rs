@@ -51,12 +51,12 @@ impl Matrices {
 
     /// Writes the changes of the matrices to `change`, which is subtracted from the weights. `mean` is the running mean
     /// of the gradients with decay rate `decay`, including `gradient`; all are flat. Looks one gradient ahead
-    /// (Nesterov).
-    pub(crate) fn replace(&self, change: &mut Tensor, mean: &Tensor, gradient: &Tensor, decay: f64, rate: f64) {
+    /// (Nesterov). `rate` has no dimensions.
+    pub(crate) fn replace(&self, change: &mut Tensor, mean: &Tensor, gradient: &Tensor, decay: f64, rate: &Tensor) {
         for group in &self.groups {
             let ahead = group.of(gradient).lerp(&group.of(mean), decay);
-            let size = rate * SIZE * (group.rows.max(group.columns) as f64).sqrt();
-            group.write(change, &(orthogonal(&ahead) * size));
+            let size = SIZE * (group.rows.max(group.columns) as f64).sqrt();
+            group.write(change, &(orthogonal(&ahead) * size * rate));
         }
     }
 }
@@ -149,11 +149,12 @@ mod tests {
         let ones = Tensor::ones([15], (Kind::Float, Device::Cpu));
         let gradient = Tensor::arange(15, (Kind::Float, Device::Cpu));
         let mut change = ones.copy();
-        matrices.replace(&mut change, &gradient, &gradient, 0.9, 0.1);
+        let rate = Tensor::from(0.1f32);
+        matrices.replace(&mut change, &gradient, &gradient, 0.9, &rate);
         let found = read(&change);
         assert_eq!([found[0], found[7], found[14]], [1.0; 3]);
-        let expected = read(&(orthogonal(&gradient.narrow(0, 8, 6).view([1, 2, 3])) * (0.1 * SIZE * 3f64.sqrt())));
-        assert_eq!(found[8..14], expected);
+        let second = orthogonal(&gradient.narrow(0, 8, 6).view([1, 2, 3]));
+        assert_eq!(found[8..14], read(&(second * (SIZE * 3f64.sqrt()) * rate)));
         let size = (found[1..7].iter().map(|value| value * value).sum::<f64>() / 6.0).sqrt();
         assert!((0.01..0.03).contains(&size), "{size} is about the rate times {SIZE}");
     }

@@ -7,6 +7,7 @@ use tengen_network::Network;
 
 use crate::config::{Optimizer, TrainerConfig};
 use crate::muon::Matrices;
+use crate::pace::Pace;
 
 /// Keeps the denominator of AdamW away from zero.
 const ADAM_EPSILON: f64 = 1e-8;
@@ -46,44 +47,37 @@ impl OptimizerState {
         }
     }
 
-    /// Changes `weights` in place by one step at this learning rate; `step` counts from 0. Gradients must be disabled.
-    pub(crate) fn apply(
-        &mut self,
-        weights: &mut Tensor,
-        gradient: &Tensor,
-        config: &TrainerConfig,
-        (step, rate): (u64, f64),
-    ) {
-        let shrink = &self.decayed * (-rate * config.weight_decay) + 1.0;
+    /// Changes `weights` in place by one step. Gradients must be disabled.
+    pub(crate) fn apply(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, pace: &Pace) {
+        let shrink = &self.decayed * &pace.shrink + 1.0;
         let _ = weights.g_mul_(&shrink);
         match config.optimizer {
-            Optimizer::AdamW | Optimizer::Muon => self.adam(weights, gradient, config, (step, rate)),
-            Optimizer::Sgd => self.momentum(weights, gradient, config, rate),
+            Optimizer::AdamW | Optimizer::Muon => self.adam(weights, gradient, config, pace),
+            Optimizer::Sgd => self.momentum(weights, gradient, config, pace),
         }
     }
 
     /// Kingma and Ba (2015), algorithm 1, except for the matrices of Muon.
-    fn adam(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, (step, rate): (u64, f64)) {
-        let power = i32::try_from(step + 1).unwrap_or(i32::MAX);
-        let (correction1, correction2) = (1.0 - config.beta1.powi(power), 1.0 - config.beta2.powi(power));
+    fn adam(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, pace: &Pace) {
         let [(_, mean), (_, square)] = self.moments.as_mut_slice() else {
             unreachable!("AdamW keeps two moments");
         };
         let _ = mean.lerp_(gradient, 1.0 - config.beta1);
         let _ = square.lerp_(&gradient.square(), 1.0 - config.beta2);
-        let denominator = square.sqrt() * (1.0 / correction2.sqrt()) + ADAM_EPSILON;
-        let mut change = &*mean / denominator * (rate / correction1);
-        self.matrices.replace(&mut change, mean, gradient, config.beta1, rate);
+        let denominator = square.sqrt() * &pace.root_scale + ADAM_EPSILON;
+        let mut change = &*mean / denominator * &pace.mean_rate;
+        self.matrices
+            .replace(&mut change, mean, gradient, config.beta1, &pace.rate);
         let _ = weights.g_sub_(&change);
     }
 
-    fn momentum(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, rate: f64) {
+    fn momentum(&mut self, weights: &mut Tensor, gradient: &Tensor, config: &TrainerConfig, pace: &Pace) {
         let [(_, momentum)] = self.moments.as_mut_slice() else {
             unreachable!("SGD keeps one moment");
         };
         let _ = momentum.g_mul_scalar_(config.momentum);
         let _ = momentum.g_add_(gradient);
-        let _ = weights.g_sub_(&(&*momentum * rate));
+        let _ = weights.g_sub_(&(&*momentum * &pace.rate));
     }
 }
 
@@ -101,7 +95,13 @@ pub(crate) fn clip(gradient: &mut Tensor, limit: f64) -> Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::Placement;
     use tch::{Device, Kind};
+
+    fn pace(config: &TrainerConfig, step: u64, rate: f64) -> Pace {
+        let numbers = Pace::numbers(config, step, rate);
+        Pace::placed(&numbers, &mut Placement::new(Device::Cpu)).expect("the CPU")
+    }
 
     fn read(tensor: &Tensor) -> Vec<f32> {
         let mut values = vec![0.0; tensor.numel()];
@@ -132,7 +132,7 @@ mod tests {
                 &mut weights,
                 &Tensor::from_slice(&gradient.map(|g| g as f32)),
                 &config,
-                (step, config.learning_rate_at(step, 0.0)),
+                &pace(&config, step, config.learning_rate_at(step, 0.0)),
             );
             for index in 0..2 {
                 let decay = if index == 0 { 0.05 } else { 0.0 };

@@ -1,23 +1,24 @@
-//! How does a GPU compute the gradients of batches of a shape that it knows? With one launch, recorded before.
+//! How does a GPU do a training step with a batch of a shape that it knows? With one launch, recorded before.
 
+use ndarray::Array1;
 use tch::Tensor;
 
 use tengen_encoding::TrainingBatch;
-use tengen_network::{Channels, Graph, LibtorchError, Mode, Network, PackedInputs, Span, Work};
+use tengen_network::{Channels, Graph, LibtorchError, PackedInputs, Span, Work};
 
-use crate::config::LossWeights;
-use crate::loss::Terms;
+use crate::pace::Pace;
 use crate::targets::{Placement, Targets};
+use crate::trainer::Learner;
 
-/// The losses and the gradient of a batch of one shape.
+/// A step with a batch of one shape: losses, gradient, optimizer, and moving average.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     // Dropped before the tensors that it uses.
     graph: Graph,
     inputs: PackedInputs,
-    targets: Vec<Tensor>,
-    gradient: Tensor,
-    terms: Terms,
+    /// The targets, and then the numbers of the step.
+    placed: Vec<Tensor>,
+    losses: Tensor,
 }
 
 impl AsRef<Graph> for Recorded {
@@ -27,37 +28,43 @@ impl AsRef<Graph> for Recorded {
 }
 
 impl Recorded {
-    /// Records the losses and the gradient of batches like this one.
+    /// Records the step of batches like this one, without doing it. `numbers` are those of [`Pace::numbers`].
     pub(crate) fn new(
-        network: &Network,
+        learner: &mut Learner<'_>,
         batch: &TrainingBatch,
-        weights: &LossWeights,
+        numbers: &Array1<f32>,
         other: Option<&Graph>,
     ) -> Result<Recorded, LibtorchError> {
-        let inputs = PackedInputs::new(&batch.inputs, network.device());
-        let mut placement = Placement::new(network.device());
+        let (device, precision) = (learner.network.device(), learner.network.precision());
+        let inputs = PackedInputs::new(&batch.inputs, device);
+        let mut placement = Placement::new(device);
         let targets = Targets::placed(batch, &mut placement)?;
-        let (graph, (gradient, terms)) = Graph::record(other, || {
-            let inputs = inputs.unpack(&batch.inputs, network.precision(), Channels::Exact);
-            let outputs = network.forward(&inputs, Mode::Training);
-            let terms = Terms::new(&outputs, &inputs, &targets, weights, None);
-            Ok((network.gradient(&terms.total), terms.detached()))
+        let pace = Pace::placed(numbers, &mut placement)?;
+        let (graph, losses) = Graph::record(other, || {
+            let inputs = inputs.unpack(&batch.inputs, precision, Channels::Exact);
+            Ok(learner.learn(&inputs, &targets, &pace))
         })?;
         Ok(Recorded {
             graph,
             inputs,
-            targets: placement.placed,
-            gradient,
-            terms,
+            placed: placement.placed,
+            losses,
         })
     }
 
-    /// The gradient and the losses of a batch of the same shape; they hold until the next call. The span has begun.
-    pub(crate) fn compute(&mut self, batch: &TrainingBatch) -> Result<(Tensor, Terms, Span), LibtorchError> {
+    /// Does the step with a batch of the same shape. Returns the losses of [`Terms::stacked`](crate::loss::Terms), which
+    /// hold until the next call, and the span of the GPU's work, which has begun.
+    pub(crate) fn compute(
+        &mut self,
+        batch: &TrainingBatch,
+        numbers: &Array1<f32>,
+    ) -> Result<(Tensor, Span), LibtorchError> {
         self.inputs.refill(&batch.inputs)?;
-        Targets::placed(batch, &mut Placement::into(&self.targets))?;
-        let span = Span::begin(self.gradient.device(), Work::Training);
+        let mut placement = Placement::into(&self.placed);
+        Targets::placed(batch, &mut placement)?;
+        Pace::placed(numbers, &mut placement)?;
+        let span = Span::begin(self.losses.device(), Work::Training);
         self.graph.launch()?;
-        Ok((self.gradient.shallow_clone(), self.terms.detached(), span))
+        Ok((self.losses.shallow_clone(), span))
     }
 }

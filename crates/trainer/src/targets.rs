@@ -34,7 +34,8 @@ pub(crate) struct Targets {
     pub(crate) weight: Tensor,
 }
 
-/// Where targets go: to new tensors on a device, or to those of an earlier batch of the same shape on a GPU.
+/// Where the numbers of a step go: to new tensors on a device, or to those of an earlier step of the same shape on a
+/// GPU.
 #[derive(Debug)]
 pub(crate) struct Placement<'a> {
     device: Device,
@@ -60,7 +61,11 @@ impl<'a> Placement<'a> {
         }
     }
 
-    fn put<T: Element + Clone, D: Dimension>(
+    /// Copies an array to the next place.
+    ///
+    /// # Errors
+    /// If libtorch cannot copy it.
+    pub(crate) fn put<T: Element + Clone, D: Dimension>(
         &mut self,
         values: &ArrayBase<impl Data<Elem = T>, D>,
     ) -> Result<Tensor, LibtorchError> {

@@ -15,8 +15,9 @@ use tengen_rules::SettingError;
 use crate::config::TrainerConfig;
 use crate::loss::{Losses, LossesLater, Terms};
 use crate::optimizer::{OptimizerState, clip};
+use crate::pace::Pace;
 use crate::recorded::Recorded;
-use crate::targets::Targets;
+use crate::targets::{Placement, Targets};
 use crate::together::Together;
 use crate::validation::{Judged, Validation};
 
@@ -233,42 +234,49 @@ impl Trainer {
 
     /// Changes the weights by one step. On a GPU, returns before it is done.
     fn change(&mut self, batch: &TrainingBatch) -> Result<(LossesLater, Span), LibtorchError> {
-        let (network, weights) = (&self.network, &self.config.loss);
-        let recorded = match network.device().is_cuda() {
-            true => self
-                .recordings
-                .recorded(&batch.inputs, |other| Recorded::new(network, batch, weights, other)),
+        let rate = self.learning_rate();
+        let numbers = Pace::numbers(&self.config, self.step, rate);
+        let (recordings, mut learner) = self.learner();
+        let recorded = match learner.network.device().is_cuda() {
+            true => recordings.recorded(&batch.inputs, |other| {
+                Recorded::new(&mut learner, batch, &numbers, other)
+            }),
             false => None,
         };
-        let (gradient, terms, mut span) = match recorded {
-            Some(recorded) => recorded.compute(batch)?,
-            None => self.gradient(batch)?,
+        let (losses, mut span) = match recorded {
+            Some(recorded) => recorded.compute(batch, &numbers)?,
+            None => {
+                let device = learner.network.device();
+                let inputs = NetworkInputs::new(&batch.inputs, device, learner.network.precision());
+                let mut place = Placement::new(device);
+                let targets = Targets::placed(batch, &mut place)?;
+                let pace = Pace::placed(&numbers, &mut place)?;
+                let span = Span::begin(device, Work::Training);
+                (learner.learn(&inputs, &targets, &pace), span)
+            }
         };
-        let _no_grad = tch::no_grad_guard();
-        let losses = self.follow(gradient, &terms)?;
         span.end();
-        Ok((losses, span))
+        Ok((LossesLater::new(&losses, rate)?, span))
     }
 
-    /// The gradient and the losses of a batch.
-    fn gradient(&self, batch: &TrainingBatch) -> Result<(Tensor, Terms, Span), LibtorchError> {
-        let inputs = NetworkInputs::new(&batch.inputs, self.device(), self.precision);
-        let targets = Targets::new(batch, self.device())?;
-        let span = Span::begin(self.device(), Work::Training);
-        let outputs = self.network.forward(&inputs, Mode::Training);
-        let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
-        Ok((self.network.gradient(&terms.total), terms, span))
-    }
-
-    /// Changes the weights by a gradient. Gradients must be disabled.
-    pub(crate) fn follow(&mut self, mut gradient: Tensor, terms: &Terms) -> Result<LossesLater, LibtorchError> {
-        let norm = clip(&mut gradient, self.config.clip_norm);
+    /// Changes the weights by a gradient.
+    pub(crate) fn follow(&mut self, gradient: Tensor, terms: &Terms) -> Result<LossesLater, LibtorchError> {
         let rate = self.learning_rate();
-        self.optimizer
-            .apply(&mut self.network.trained(), &gradient, &self.config, (self.step, rate));
-        self.average
-            .follow(&self.network, self.config.average_rate_at(self.step));
-        terms.read_later(&norm, rate)
+        let numbers = Pace::numbers(&self.config, self.step, rate);
+        let pace = Pace::placed(&numbers, &mut Placement::new(self.device()))?;
+        let (_, mut learner) = self.learner();
+        LossesLater::new(&learner.follow(gradient, terms, &pace), rate)
+    }
+
+    /// What a step changes, and what has been recorded of it.
+    fn learner(&mut self) -> (&mut Shapes<Recorded>, Learner<'_>) {
+        let learner = Learner {
+            network: &self.network,
+            optimizer: &mut self.optimizer,
+            average: &mut self.average,
+            config: &self.config,
+        };
+        (&mut self.recordings, learner)
     }
 
     /// How well the averaged weights predict a batch, without learning from it.
@@ -301,7 +309,7 @@ impl Trainer {
             let outputs = network.forward(&inputs, Mode::Evaluation);
             let terms = Terms::new(&outputs, &inputs, &targets, &self.config.loss, None);
             let nothing = terms.total.zeros_like();
-            let losses = terms.read_later(&nothing, self.learning_rate())?.read()?;
+            let losses = LossesLater::new(&terms.stacked(&nothing), self.learning_rate())?.read()?;
             judged.add(losses, &outputs, &inputs, &targets, batch);
         }
         Ok(Validation::of(&judged))
@@ -319,9 +327,38 @@ impl Trainer {
 }
 
 impl Average {
-    fn follow(&mut self, network: &Network, rate: f64) {
-        let _ = self.trained.lerp_(&network.trained(), rate);
-        let _ = self.statistics.lerp_(&network.statistics(), rate);
+    /// Moves towards a network by a share of the way, a tensor without dimensions.
+    fn follow(&mut self, network: &Network, share: &Tensor) {
+        let _ = self.trained.lerp_tensor_(&network.trained(), share);
+        let _ = self.statistics.lerp_tensor_(&network.statistics(), share);
+    }
+}
+
+/// What a step changes: everything that it does to tensors, so that it can be recorded.
+pub(crate) struct Learner<'a> {
+    pub(crate) network: &'a Network,
+    optimizer: &'a mut OptimizerState,
+    average: &'a mut Average,
+    config: &'a TrainerConfig,
+}
+
+impl Learner<'_> {
+    /// Changes the weights by one batch. Returns [`Terms::stacked`].
+    pub(crate) fn learn(&mut self, inputs: &NetworkInputs, targets: &Targets, pace: &Pace) -> Tensor {
+        let outputs = self.network.forward(inputs, Mode::Training);
+        let terms = Terms::new(&outputs, inputs, targets, &self.config.loss, None);
+        let gradient = self.network.gradient(&terms.total);
+        self.follow(gradient, &terms, pace)
+    }
+
+    /// Changes the weights by a gradient. Returns [`Terms::stacked`].
+    fn follow(&mut self, mut gradient: Tensor, terms: &Terms, pace: &Pace) -> Tensor {
+        let _no_grad = tch::no_grad_guard();
+        let norm = clip(&mut gradient, self.config.clip_norm);
+        self.optimizer
+            .apply(&mut self.network.trained(), &gradient, self.config, pace);
+        self.average.follow(self.network, &pace.average);
+        terms.stacked(&norm)
     }
 }
 

@@ -15,6 +15,9 @@ const PLAN: &str = "PLAN.json";
 /// The file with one line for each complete part.
 const PARTS: &str = "PARTS.jsonl";
 
+/// The name of that file until it is whole again after a stop.
+const NEW_PARTS: &str = "PARTS.jsonl.new";
+
 /// Where a game is: the number of its shard among those of the export, and its number in the shard.
 pub(crate) type Place = (usize, usize);
 
@@ -57,13 +60,15 @@ impl Journal {
                 }
             }
         }
-        let path = folder.join(PARTS);
+        // The old list stays in place until the new one is whole.
+        let (path, new_path) = (folder.join(PARTS), folder.join(NEW_PARTS));
         let mut journal = Journal {
             folder: folder.to_owned(),
-            file: File::create(&path).map_err(|error| cannot_write(&path, error))?,
+            file: File::create(&new_path).map_err(|error| cannot_write(&new_path, error))?,
             has_parts: false,
         };
         parts.iter().try_for_each(|part| journal.add(part))?;
+        fs::rename(&new_path, &path).map_err(|error| cannot_write(&path, error))?;
         let plan_path = folder.join(PLAN);
         fs::write(&plan_path, plan).map_err(|error| cannot_write(&plan_path, error))?;
         Ok((journal, parts))
