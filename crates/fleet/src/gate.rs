@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use tengen_report::metrics::{Event, Gate, Measured, Metrics};
 use tengen_report::notices::{GATE, GateSays, Notice, TRAINER, TrainerSays, Work};
-use tengen_run::{Clock, Failures, Gating, Ledger, Opened, Settled, left_over, rejected};
+use tengen_run::{Clock, Failures, Gating, GpuMeter, Ledger, Opened, Settled, left_over, rejected};
 
 use crate::author;
 use crate::lease::{Lease, Replaced, Task, silence};
@@ -103,10 +103,12 @@ fn tell(
 ) -> anyhow::Result<()> {
     let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
     let before = says.lock().unwrap_or_else(PoisonError::into_inner).work;
+    let mut gpus = GpuMeter::default();
     loop {
         let ending = ended.load(Ordering::SeqCst);
         let mut now = says.lock().unwrap_or_else(PoisonError::into_inner).clone();
         now.work.cpu_seconds = before.cpu_seconds + clock.read(0).cpu_seconds;
+        now.gpu_busy = gpus.busy();
         now.operations = run.store.operations();
         lease.beat(&run.store, ending, now)?;
         if ending {

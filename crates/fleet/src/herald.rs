@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, Sender};
 use tengen_model::{Weights, sha256_hex};
 use tengen_report::counted;
 use tengen_report::notices::{GATE, GateSays, Notice, Taken, TrainerSays, WEIGHTS, WeightsPlace};
-use tengen_run::{Opened, Training, Watch};
+use tengen_run::{GpuMeter, Opened, Training, Watch};
 use tengen_selfplay::catch_panic;
 use tengen_store::{CompactSettings, ShardInfo, Store};
 
@@ -82,6 +82,7 @@ impl Herald {
     ) -> anyhow::Result<Herald> {
         let before = before.unwrap_or_default();
         let mut says = TrainerSays {
+            device: training.device_in_words(),
             weights: before.weights,
             champion: None,
             finished: false,
@@ -111,6 +112,7 @@ impl Herald {
             kept: says.weights.iter().map(|place| place.path.clone()).collect(),
             says,
             costs_read: None,
+            gpus: GpuMeter::default(),
         };
         let thread = std::thread::Builder::new().name("herald".to_owned());
         let thread = thread.spawn(move || voice.run())?;
@@ -227,6 +229,7 @@ struct Voice {
     /// Files with followed weights, oldest first.
     kept: VecDeque<String>,
     costs_read: Option<Instant>,
+    gpus: GpuMeter,
 }
 
 impl Voice {
@@ -372,6 +375,7 @@ impl Voice {
             workers: workers.collect(),
             retired: self.workers.retired,
             retiring: self.workers.retiring.clone(),
+            gpu_busy: self.gpus.busy(),
             operations: self.store.operations(),
             // Workers already count these games as seen.
             room: trainer.room.saturating_sub(self.sent - received),

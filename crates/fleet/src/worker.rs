@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::RecvTimeoutError;
 
 use tengen_report::notices::{Author, Notice, Work, WorkerSays, worker_path};
-use tengen_run::{Clock, Failures, Ledger, Opened, Publisher, searched_positions, selfplay};
+use tengen_run::{Clock, Failures, GpuMeter, Ledger, Opened, Publisher, searched_positions, selfplay};
 use tengen_selfplay::{CounterValues, Generator, GeneratorError, GeneratorSetup};
 use tengen_store::StoreError;
 
@@ -379,6 +379,7 @@ struct Reporter {
     every: Duration,
     waits_since: Option<Instant>,
     said: Option<Instant>,
+    gpus: GpuMeter,
 }
 
 impl Reporter {
@@ -395,6 +396,7 @@ impl Reporter {
             ticks: (0, 0),
             waits_since: None,
             said: None,
+            gpus: GpuMeter::default(),
         }
     }
 
@@ -433,6 +435,7 @@ impl Reporter {
             says.games_per_second = lately.games as f64 / seconds;
             says.evaluations_per_second = lately.evaluations as f64 / seconds;
             says.idle = self.ticks.1 as f64 / self.ticks.0.max(1) as f64;
+            says.gpu_busy = self.gpus.busy();
             says.operations = shared.run.store.operations();
             let says = says.clone();
             state.beat += 1;

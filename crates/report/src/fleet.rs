@@ -33,6 +33,8 @@ pub(super) struct Process {
     rates: Option<(f64, f64)>,
     /// Share of its time that it waited.
     idle: Option<f64>,
+    /// Share of its time in which its GPUs were busy.
+    gpu_busy: Option<f64>,
     operations: Operations,
 }
 
@@ -111,6 +113,7 @@ fn one<T: Serialize + DeserializeOwned>(
             doing: String::new(),
             rates: None,
             idle: None,
+            gpu_busy: None,
             operations: Operations::default(),
         };
         fill(&mut process, notice.says);
@@ -128,12 +131,15 @@ fn trainer(process: &mut Process, says: TrainerSays) {
             thousands(says.room)
         ),
     };
+    process.device = says.device;
+    process.gpu_busy = says.gpu_busy;
     process.operations = says.operations;
 }
 
 fn gate(process: &mut Process, says: GateSays) {
     process.doing = says.playing;
     process.device = says.device;
+    process.gpu_busy = says.gpu_busy;
     process.operations = says.operations;
 }
 
@@ -147,11 +153,13 @@ fn worker(process: &mut Process, says: WorkerSays) {
     process.every = says.notice_seconds;
     process.rates = Some((says.games_per_second, says.evaluations_per_second));
     process.idle = Some(says.idle);
+    process.gpu_busy = says.gpu_busy;
     process.operations = says.operations;
 }
 
 /// The processes as a table.
 pub(super) fn table(processes: &[Process]) -> Markup {
+    let any_gpu = processes.iter().any(|process| process.gpu_busy.is_some());
     html! {
         p.soft { "\"Last seen\" is how much older a process's last news is than the newest, by the store's clock. \
                   Waiting is for the trainer; it is normal if workers play faster than the trainer learns." }
@@ -159,10 +167,10 @@ pub(super) fn table(processes: &[Process]) -> Markup {
         div.card.table tabindex="0" { table {
             tr {
                 th.left { "process" } th.left { "host" } th.left { "device" } th.left { "state" } th { "last seen" }
-                th { "games/s" } th { "evaluations/s" } th { "waiting" } th { "store requests" } th { "mean latency" }
+                th { "games/s" } th { "evaluations/s" } th { "waiting" } @if any_gpu { th { "GPU busy" } } th { "store requests" } th { "mean latency" }
                 th.left { "now" }
             }
-            @for process in processes.iter().take(MOST_ROWS) { (row(process)) }
+            @for process in processes.iter().take(MOST_ROWS) { (row(process, any_gpu)) }
         } }
         @if processes.len() > MOST_ROWS {
             p.soft { "and " (thousands((processes.len() - MOST_ROWS) as u64)) " more" }
@@ -170,14 +178,16 @@ pub(super) fn table(processes: &[Process]) -> Markup {
     }
 }
 
-fn row(process: &Process) -> Markup {
+/// The row of a process, with a cell for its GPU if the table has that column.
+fn row(process: &Process, any_gpu: bool) -> Markup {
     let rate = |rate: Option<f64>, digits: usize| rate.map_or("–".to_owned(), |rate| format!("{rate:.digits$}"));
     let operations = &process.operations;
     // What ended processes did last says nothing about now.
-    let (rates, idle) = match process.ended || process.has_stopped() {
-        true => (None, None),
-        false => (process.rates, process.idle),
+    let (rates, idle, gpu_busy) = match process.ended || process.has_stopped() {
+        true => (None, None, None),
+        false => (process.rates, process.idle, process.gpu_busy),
     };
+    let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
     html! {
         tr {
             td.left { (process.role) " " code { (process.name) } }
@@ -187,7 +197,8 @@ fn row(process: &Process) -> Markup {
             td { (duration(process.silent)) }
             td { (rate(rates.map(|(games, _)| games), 1)) }
             td { (rate(rates.map(|(_, evaluations)| evaluations), 0)) }
-            td { (idle.map_or("–".to_owned(), percent)) }
+            td { (share(idle)) }
+            @if any_gpu { td { (share(gpu_busy)) } }
             td { (thousands(operations.requests())) }
             td { (format!("{:.1} ms", 1000.0 * operations.mean_seconds())) }
             td.left { (process.doing) }

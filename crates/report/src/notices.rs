@@ -156,6 +156,10 @@ impl Work {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainerSays {
+    /// What it computes on, such as `cuda:0 NVIDIA H100 80GB HBM3 · bf16`.
+    pub device: String,
+    /// The share of the time since its previous notice in which its GPU was busy, 0 to 1; `None` without one.
+    pub gpu_busy: Option<f64>,
     /// Seconds of training since the run began.
     pub elapsed_seconds: f64,
     /// Training steps since the run began.
@@ -234,6 +238,8 @@ pub struct WorkerSays {
     pub games_per_second: f64,
     /// Network evaluations per second since its previous notice.
     pub evaluations_per_second: f64,
+    /// The share of the time since its previous notice in which its GPUs were busy, 0 to 1; `None` without one.
+    pub gpu_busy: Option<f64>,
     /// The share of its time that it waited for the trainer since its previous notice, 0 to 1.
     pub idle: f64,
     /// The network it plays with.
@@ -250,6 +256,8 @@ pub struct WorkerSays {
 pub struct GateSays {
     /// What it computes on.
     pub device: String,
+    /// The share of the time since its previous notice in which its GPU was busy, 0 to 1; `None` without one.
+    pub gpu_busy: Option<f64>,
     /// The match in progress, as text; empty between matches.
     pub playing: String,
     /// Candidates rejected since the run began.

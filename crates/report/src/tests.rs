@@ -554,6 +554,7 @@ fn a_worker_that_stopped_without_a_word_is_named() {
         games_per_second: 12.25,
         evaluations_per_second: 4321.0,
         idle: 0.5,
+        gpu_busy: Some(0.87),
         model: "g000003-step1200".to_owned(),
         ..WorkerSays::default()
     };
@@ -576,4 +577,6 @@ fn a_worker_that_stopped_without_a_word_is_named() {
         (1, 1),
         "only the living play"
     );
+    assert!(page.contains("GPU busy"));
+    assert_eq!(page.matches("87%</td>").count(), 1, "only the living use their GPU");
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tengen_model::{CostLedger, Model, ModelId, NetworkConfig, Provenance, Weights};
-use tengen_network::{DeviceChoice, Precision};
+use tengen_network::{DeviceChoice, Precision, in_words};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
 use tengen_report::metrics;
@@ -469,6 +469,11 @@ impl Training {
     /// The number format of the network's tower in training.
     pub fn precision(&self) -> Precision {
         self.trainer.precision()
+    }
+
+    /// What the trainer computes on, for people: device and number format.
+    pub fn device_in_words(&self) -> String {
+        in_words(&[self.trainer.device().into()], self.precision())
     }
 
     /// Training steps since the run began.

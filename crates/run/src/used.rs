@@ -1,5 +1,7 @@
 //! What have the workers and the GPUs of this process done with their time?
 
+use std::time::Instant;
+
 use tengen_network::{Bucket, GpuUsage, gpu_usage};
 use tengen_report::metrics::{GpuBucket, Selfplay, WorkerSeconds};
 use tengen_selfplay::WorkerTimes;
@@ -99,6 +101,37 @@ impl Used {
             percent(padding(&buckets)),
             percent(waits / seconds / self.workers.len() as f64),
         ))
+    }
+}
+
+/// How busy the GPUs of this process are between one look and the next.
+#[derive(Debug)]
+pub struct GpuMeter {
+    before: Used,
+    looked: Instant,
+}
+
+impl Default for GpuMeter {
+    fn default() -> GpuMeter {
+        GpuMeter {
+            before: Used::now(&[]),
+            looked: Instant::now(),
+        }
+    }
+}
+
+impl GpuMeter {
+    /// The share of the time since the last look, or since the meter was made, in which a GPU was busy: the mean of all
+    /// GPUs that were used. `None` if there is none.
+    pub fn busy(&mut self) -> Option<f64> {
+        let used = Used::now(&[]);
+        let seconds = self.looked.elapsed().as_secs_f64();
+        let share = used.since(&self.before).share(seconds, |usage| usage.busy_seconds);
+        *self = GpuMeter {
+            before: used,
+            looked: Instant::now(),
+        };
+        share.is_finite().then_some(share)
     }
 }
 
