@@ -167,7 +167,9 @@ pub(super) fn table(processes: &[Process]) -> Markup {
         div.card.table tabindex="0" { table {
             tr {
                 th.left { "process" } th.left { "host" } th.left { "device" } th.left { "state" } th { "last seen" }
-                th { "games/s" } th { "evaluations/s" } th { "waiting" } @if any_gpu { th { "GPU busy" } } th { "store requests" } th { "mean latency" }
+                th { "games/s" } th { "evaluations/s" } th { "waiting" }
+                @if any_gpu { th { "GPU busy" } }
+                th { "store requests" } th { "mean latency" }
                 th.left { "now" }
             }
             @for process in processes.iter().take(MOST_ROWS) { (row(process, any_gpu)) }

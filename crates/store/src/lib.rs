@@ -26,6 +26,7 @@ mod pages;
 mod patience;
 mod place;
 mod prune;
+mod prune_models;
 mod run_info;
 mod schema;
 mod scratch;

@@ -188,7 +188,7 @@ impl Models<'_> {
     }
 }
 
-fn weights_path(id: &ModelId) -> String {
+pub(crate) fn weights_path(id: &ModelId) -> String {
     format!("models/{id}/{WEIGHTS_FILE}")
 }
 
@@ -196,6 +196,6 @@ fn promotion_path(number: u32) -> String {
     format!("promotions/{number:06}.json")
 }
 
-fn info_path(id: &ModelId) -> String {
+pub(crate) fn info_path(id: &ModelId) -> String {
     format!("models/{id}/{INFO_FILE}")
 }

@@ -52,8 +52,8 @@ impl Recorded {
         })
     }
 
-    /// Does the step with a batch of the same shape. Returns the losses of [`Terms::stacked`](crate::loss::Terms), which
-    /// hold until the next call, and the span of the GPU's work, which has begun.
+    /// Does the step with a batch of the same shape. Returns the losses of [`Terms::stacked`](crate::loss::Terms),
+    /// which hold until the next call, and the span of the GPU's work, which has begun.
     pub(crate) fn compute(
         &mut self,
         batch: &TrainingBatch,

@@ -1,4 +1,4 @@
-//! `tengen model`: what models are, how they differ, and exports for other programs.
+//! `tengen model`: what models are, how they differ, pruning, and exports for other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,11 @@ use tengen_exchange::{ModelDiff, ModelSummary, one_line, onnx, pytorch_files};
 use tengen_model::Model;
 use tengen_store::{Create, Store};
 
-use crate::{arguments, output};
+use crate::arguments;
+use crate::output::{self, counted};
 use tengen_matches::{read_model, source_of};
 
-/// Describe, compare, and export models
+/// Describe, compare, prune, and export models
 ///
 /// MODEL is store:DIR (the champion of a run store), store:DIR@g000012 (the model of that generation), or model:PATH (a
 /// model folder or a .safetensors file); store: and model: may be left out.
@@ -44,6 +45,28 @@ pub(crate) enum Command {
     List {
         /// The store: a folder or an address
         store: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete old candidates that never became champion
+    ///
+    /// Without --yes, it only prints what it would delete and how much space that frees. Champions of all times, the
+    /// newest models, and models that the gate may still decide on stay, as do games, matches, and checkpoints, so that
+    /// a run continues as before, even while it is running. `tengen rate` no longer rates deleted models. If pruning is
+    /// killed, running the same command again finishes the work.
+    #[command(after_help = "Examples:
+  tengen model prune data/runs/nine
+  tengen model prune data/runs/nine --keep 20 --yes")]
+    Prune {
+        /// The store: a folder or an address
+        store: String,
+        /// Keep the newest N models, whatever became of them
+        #[arg(long, value_name = "N", default_value_t = 4)]
+        keep: usize,
+        /// Delete the models
+        #[arg(long)]
+        yes: bool,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -83,6 +106,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Diff { first, second, json } => show(&ModelDiff::of(&read(&first)?.1, &read(&second)?.1), json),
         Command::List { store, json } => list(&Store::open(&store, Create::Never)?, json),
+        Command::Prune { store, keep, yes, json } => prune(&Store::open(&store, Create::Never)?, keep, yes, json),
         Command::Export { model, format, out } => export(&model, format, &out),
     }
 }
@@ -98,6 +122,34 @@ fn show(what: &(impl serde::Serialize + std::fmt::Display), as_json: bool) -> an
         return output::json(what);
     }
     output::result(what.to_string());
+    Ok(())
+}
+
+/// Deletes old candidates, or prints which ones it would delete.
+fn prune(store: &Store, keep: usize, done: bool, as_json: bool) -> anyhow::Result<()> {
+    let plan = store.models().plan_prune(keep)?;
+    if done {
+        store.models().prune(&plan)?;
+    }
+    let freed: u64 = plan.iter().map(|(_, bytes)| bytes).sum();
+    let ids: Vec<String> = plan.iter().map(|(id, _)| id.to_string()).collect();
+    if as_json {
+        return output::json(&json!({"done": done, "models": ids, "freed_bytes": freed}));
+    }
+    if ids.is_empty() {
+        let newest = counted(keep as u64, "model");
+        output::result(format!(
+            "nothing to prune: all models are or were champions, or belong to the newest {newest}"
+        ));
+        return Ok(());
+    }
+    ids.iter().for_each(|id| output::result(id.clone()));
+    let verb = if done { "freed" } else { "would free" };
+    let (models, bytes) = (counted(ids.len() as u64, "model"), counted(freed, "byte"));
+    output::result(format!("{verb} {models}, {bytes}"));
+    if !done {
+        output::say("nothing was changed; use --yes to prune");
+    }
     Ok(())
 }
 

@@ -432,3 +432,54 @@ fn check(store: &Store, published: &BTreeMap<String, u64>) -> tengen_store::Game
     assert_eq!(seen.len() as u64 + gone + listing.pruned.games, totals.games);
     listing
 }
+
+#[test]
+fn only_old_models_that_were_never_promoted_are_pruned() {
+    let (folder, store) = new_store();
+    let models = store.models();
+    let ids: Vec<_> = (0..7)
+        .map(|generation| models.publish(generation, &random_model(generation.into())).unwrap())
+        .collect();
+    assert_eq!(models.plan_prune(0).unwrap(), [], "nothing is older than the champion");
+    for (number, generation) in [0, 2, 5].into_iter().enumerate() {
+        let promotion = Promotion::now(&ids[generation], None, json!({}));
+        models.promote(number as u32 + 1, &promotion).unwrap();
+    }
+    let planned = |keep| -> Vec<_> {
+        let plan = models.plan_prune(keep).unwrap();
+        plan.into_iter().map(|(id, _)| id.generation()).collect()
+    };
+    // The gate has yet to decide on generation 6.
+    assert_eq!(
+        (planned(0), planned(3), planned(100)),
+        (vec![1, 3, 4], vec![1, 3], vec![])
+    );
+    let plan = models.plan_prune(3).unwrap();
+    let size =
+        |id: &_| std::fs::metadata(folder.path().join(format!("models/{id}/weights.safetensors"))).map(|m| m.len());
+    assert_eq!(plan[0].1, size(&ids[1]).unwrap());
+
+    // A kill between the files of the second model.
+    models.prune(&plan[..1]).unwrap();
+    store
+        .files()
+        .delete(&format!("models/{}/weights.safetensors", ids[3]))
+        .unwrap();
+    assert!(matches!(models.load(&ids[3]), Err(StoreError::NotFound { .. })));
+    let rest = models.plan_prune(3).unwrap();
+    assert_eq!(rest, [(ids[3].clone(), 0)]);
+    models.prune(&rest).unwrap();
+    assert_eq!(models.plan_prune(3).unwrap(), []);
+    let left: Vec<u32> = models
+        .list()
+        .unwrap()
+        .iter()
+        .map(tengen_model::ModelId::generation)
+        .collect();
+    assert_eq!(left, [0, 2, 4, 5, 6]);
+    assert!(
+        left.iter()
+            .all(|&generation| models.load(&ids[generation as usize]).is_ok())
+    );
+    assert_eq!(models.champion().unwrap().unwrap().1.model_id, ids[5]);
+}
