@@ -136,7 +136,8 @@ def check_shape(program, work, name, settings):
     weights = os.path.join(work, f"{name}.safetensors")
     randomize(os.path.join(store, "models", id, "weights.safetensors"), weights, 7)
     onnx = os.path.join(folder, "net.onnx")
-    for kind, out in (("onnx", onnx), ("pytorch", os.path.join(folder, "torch"))):
+    script = os.path.join(folder, "net.pt")
+    for kind, out in (("onnx", onnx), ("torchscript", script), ("pytorch", os.path.join(folder, "torch"))):
         tengen(program, "model", "export", f"model:{weights}", "--format", kind, "--out", out)
     data = os.path.join(folder, "positions")
     tengen(program, "data", "export", store, "--out", data)
@@ -152,7 +153,7 @@ def check_shape(program, work, name, settings):
     for key in ("win", "loss", "margin"):
         if np.abs(larger[key] - out[key]).max() > TOLERANCE:
             sys.exit(f"read-back: {name}: {key} differs on a larger canvas")
-    run_torch(name, os.path.join(folder, "torch"), rows, expected)
+    run_torch(name, os.path.join(folder, "torch"), script, rows, expected)
 
 
 def encode(folder, rows):
@@ -189,15 +190,23 @@ def stub_torch():
     sys.modules.update({"torch": torch, "torch.nn": nn, "safetensors.torch": loader})
 
 
-def run_torch(name, folder, rows, expected):
+def run_torch(name, folder, script, rows, expected):
     if not has_torch():
         print(f"*** read-back: {name} in PyTorch: SKIPPED, torch is not installed", file=sys.stderr)
         return
     import torch
     module = load(folder)
-    with torch.no_grad():
-        out = module.Network(folder)(*module.encode(rows))
-    compare(f"{name} in PyTorch", {key: value.numpy() for key, value in out.items()}, rows, expected)
+    metadata = {"tengen.json": ""}
+    programs = {
+        "PyTorch": module.Network(folder),
+        "TorchScript": torch.jit.load(script, _extra_files=metadata),
+    }
+    for kind, network in programs.items():
+        with torch.no_grad():
+            out = network(*module.encode(rows))
+        compare(f"{name} in {kind}", {key: value.numpy() for key, value in out.items()}, rows, expected)
+    if "points on the board" not in json.loads(metadata["tengen.json"])["planes"]:
+        sys.exit(f"read-back: {name}: the TorchScript file does not name its planes")
 
 
 def check_loader(program, work):

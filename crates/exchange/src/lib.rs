@@ -1,4 +1,5 @@
-//! Networks for other programs: ONNX files, and folders for PyTorch; and what two models have in common.
+//! Networks for other programs: ONNX files, folders for PyTorch, and lists of operators; and what two models have in
+//! common.
 //!
 //! [`onnx`] writes the forward pass of a network down as a graph of standard operators, [`pytorch_files`] adds a short
 //! Python program to the weights and their description. [`ModelDiff`] compares two models.
@@ -10,12 +11,14 @@ mod error;
 mod graph;
 mod network;
 mod onnx;
+mod operators;
 mod proto;
 mod pytorch;
 mod summary;
 
 pub use diff::{ModelDiff, TensorDiff};
 pub use error::ExportError;
-pub use onnx::{OPSET, onnx};
+pub use onnx::{OPSET, metadata, onnx};
+pub use operators::{Constant, Operators, Step, Values, operators};
 pub use pytorch::pytorch_files;
 pub use summary::{ModelSummary, one_line};

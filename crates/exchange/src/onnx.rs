@@ -43,12 +43,7 @@ const GLOBALS: [&str; 3] = [
 /// [`ExportError`] for a network with blocks that cannot be exported.
 pub fn onnx(name: &str, model: &Model) -> Result<Vec<u8>, ExportError> {
     let graph = describe(&model.weights)?.finish(name);
-    let info = &model.info;
-    let pass_alive = model.weights.config().pass_alive_inputs;
-    let mut planes = PLANES.to_vec();
-    planes.extend(PASS_ALIVE.into_iter().filter(|_| pass_alive));
-    planes.push("points on the board");
-    let entry = |key: &str, value: String| StringEntry {
+    let entry = |(key, value): (&str, String)| StringEntry {
         key: format!("tengen.{key}"),
         value,
     };
@@ -65,19 +60,29 @@ pub fn onnx(name: &str, model: &Model) -> Result<Vec<u8>, ExportError> {
             model.weights.config()
         ),
         graph: Some(graph),
-        metadata_props: vec![
-            entry("name", name.to_owned()),
-            entry("weights_sha256", info.weights_sha256.clone()),
-            entry("architecture", json!(info.architecture).to_string()),
-            entry("feature_set", FEATURE_SET.to_string()),
-            entry("planes", json!(planes).to_string()),
-            entry("globals", json!(GLOBALS).to_string()),
-            entry("rules", info.rules.clone().unwrap_or_default()),
-            entry("fair_komi_half_points", json!(info.fair_komi_half_points).to_string()),
-            entry("provenance", json!(info.provenance).to_string()),
-        ],
+        metadata_props: metadata(name, model).into_iter().map(entry).collect(),
     };
     Ok(model.encode_to_vec())
+}
+
+/// What the inputs mean and where the model comes from, by key. Values that are not plain text are JSON.
+pub fn metadata(name: &str, model: &Model) -> Vec<(&'static str, String)> {
+    let info = &model.info;
+    let pass_alive = model.weights.config().pass_alive_inputs;
+    let mut planes = PLANES.to_vec();
+    planes.extend(PASS_ALIVE.into_iter().filter(|_| pass_alive));
+    planes.push("points on the board");
+    vec![
+        ("name", name.to_owned()),
+        ("weights_sha256", info.weights_sha256.clone()),
+        ("architecture", json!(info.architecture).to_string()),
+        ("feature_set", FEATURE_SET.to_string()),
+        ("planes", json!(planes).to_string()),
+        ("globals", json!(GLOBALS).to_string()),
+        ("rules", info.rules.clone().unwrap_or_default()),
+        ("fair_komi_half_points", json!(info.fair_komi_half_points).to_string()),
+        ("provenance", json!(info.provenance).to_string()),
+    ]
 }
 
 #[cfg(test)]

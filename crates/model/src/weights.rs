@@ -11,7 +11,7 @@ use tengen_rng as rng;
 
 use crate::config::{ConfigError, NetworkConfig};
 use crate::layout::{Layout, TensorIndex};
-use crate::parameters::{Parameter, Start};
+use crate::parameters::{Parameter, Role, Start};
 use crate::versions::{FEATURE_SET, MODEL_FORMAT};
 
 /// The key of the only entry in a weights file's metadata; its value is JSON.
@@ -59,6 +59,29 @@ impl Weights {
             layout,
             values,
         })))
+    }
+
+    /// Weights without zeros, as after training, to compare programs with: the final layers of new networks are zero,
+    /// so that nothing before them would show.
+    ///
+    /// # Errors
+    /// As [`Weights::random`].
+    pub fn perturbed(config: &NetworkConfig) -> Result<Weights, WeightsError> {
+        let start = Weights::random(config, 1)?;
+        let parameters = start.parameters().iter().zip(start.values());
+        let values = parameters.map(|(parameter, values)| {
+            let inputs = parameter.shape.iter().skip(1).product::<usize>().max(1) as f32;
+            let change = |(number, value): (usize, &f32)| {
+                let noise = (number as f32 * 0.7 + parameter.name.len() as f32).sin();
+                match parameter.role {
+                    Role::Weight => value + noise / inputs.sqrt(),
+                    Role::Bias => value + 0.1 * noise,
+                    Role::Statistic => *value,
+                }
+            };
+            values.iter().enumerate().map(change).collect()
+        });
+        Weights::from_values(config, values.collect())
     }
 
     /// Weights from one list of values for each tensor, in the order of [`Layout::parameters`].

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::inputs::NetworkInputs;
     use crate::precision::Precision;
-    use crate::self_test::{perturbed, positions};
+    use crate::self_test::positions;
     use crate::tower::forward;
 
     /// Networks of each kind of block, and with all input planes.
@@ -230,7 +230,9 @@ mod tests {
             pass_alive_inputs: true,
             ..NetworkConfig::new(2, 16)
         });
-        all.iter().map(perturbed).collect()
+        all.iter()
+            .map(|config| Weights::perturbed(config).expect("a shape"))
+            .collect()
     }
 
     /// Policy, ownership, and margins of a batch.

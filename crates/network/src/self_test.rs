@@ -6,7 +6,7 @@ use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
 use tengen_encoding::{Features, InputBatch, PlaneSet};
-use tengen_model::{NetworkConfig, Role, Weights};
+use tengen_model::{NetworkConfig, Weights};
 use tengen_rules::{Komi, Move, Position, Size};
 use tengen_search::{Predictions, Predictor};
 
@@ -77,7 +77,7 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
     for precision in FORMATS {
         tests.push(one_kernel(resolved, precision));
     }
-    let weights = perturbed(&NetworkConfig::new(4, 32));
+    let weights = Weights::perturbed(&NetworkConfig::new(4, 32)).expect("the shape is valid");
     let reference = predict(&weights, &inputs, DeviceChoice::Cpu, Precision::Fp32);
     // The bound of fp32 allows for TF32.
     for (precision, bound) in FORMATS.into_iter().zip([5e-3, 5e-2, 1e-2]) {
@@ -258,28 +258,6 @@ pub(crate) fn positions(planes: PlaneSet, boards: &[&str]) -> InputBatch {
     batch
 }
 
-/// Weights without zeros, as after training; the last layers of new networks are zero, so that nothing would show.
-pub(crate) fn perturbed(config: &NetworkConfig) -> Weights {
-    let start = Weights::random(config, 1).expect("the shape is valid");
-    let values = start
-        .parameters()
-        .iter()
-        .zip(start.values())
-        .map(|(parameter, values)| {
-            let inputs = parameter.shape.iter().skip(1).product::<usize>().max(1) as f32;
-            let change = |(number, value): (usize, &f32)| {
-                let noise = (number as f32 * 0.7 + parameter.name.len() as f32).sin();
-                match parameter.role {
-                    Role::Weight => value + noise / inputs.sqrt(),
-                    Role::Bias => value + 0.1 * noise,
-                    Role::Statistic => *value,
-                }
-            };
-            values.iter().enumerate().map(change).collect()
-        });
-    Weights::from_values(config, values.collect()).expect("the shapes are the same")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,7 +269,7 @@ mod tests {
         assert!(tests.len() >= 6 && tests.iter().all(|test| test.passed), "{tests:?}");
         let inputs = positions(PlaneSet::default(), &["9x9"]);
         let right = predict(
-            &perturbed(&NetworkConfig::new(4, 32)),
+            &Weights::perturbed(&NetworkConfig::new(4, 32)).expect("the shape is valid"),
             &inputs,
             DeviceChoice::Cpu,
             Precision::Fp32,

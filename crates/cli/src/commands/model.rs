@@ -74,8 +74,9 @@ pub(crate) enum Command {
     /// Write a model for other programs
     ///
     /// onnx writes one file (opset 17) with the inputs planes, globals, and komi for any batch and any board up to
-    /// 19x19. pytorch writes a folder with weights.safetensors, model.json, and tengen.py, a short program that loads
-    /// the network and encodes positions of `tengen data export`. Existing files are not replaced.
+    /// 19x19. torchscript writes a file that does the same in torch.jit.load and in libtorch. pytorch writes a folder
+    /// with weights.safetensors, model.json, and tengen.py, a short program that loads the network and encodes
+    /// positions of `tengen data export`. Existing files are not replaced.
     Export {
         /// The model
         #[arg(value_parser = arguments::player)]
@@ -83,7 +84,7 @@ pub(crate) enum Command {
         /// The format
         #[arg(long, value_enum)]
         format: Format,
-        /// The file (onnx) or the folder (pytorch) to write
+        /// The file (onnx, torchscript) or the folder (pytorch) to write
         #[arg(long, value_name = "PATH")]
         out: PathBuf,
     },
@@ -94,6 +95,8 @@ pub(crate) enum Command {
 pub(crate) enum Format {
     /// One ONNX file
     Onnx,
+    /// One TorchScript file
+    Torchscript,
     /// A folder for PyTorch
     Pytorch,
 }
@@ -170,10 +173,21 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<()> {
     }
 }
 
+#[cfg(feature = "torch")]
+fn torchscript(name: &str, model: &Model) -> anyhow::Result<Vec<u8>> {
+    Ok(tengen_torchscript::torchscript(name, model)?)
+}
+
+#[cfg(not(feature = "torch"))]
+fn torchscript(_: &str, _: &Model) -> anyhow::Result<Vec<u8>> {
+    bail!("this tengen was built without libtorch and cannot write TorchScript; use --format onnx or pytorch")
+}
+
 fn export(spec: &PlayerSpec, format: Format, out: &Path) -> anyhow::Result<()> {
     let (name, model) = read(spec)?;
     let files = match format {
         Format::Onnx => vec![(out.to_owned(), onnx(&name, &model)?)],
+        Format::Torchscript => vec![(out.to_owned(), torchscript(&name, &model)?)],
         Format::Pytorch => {
             let files = pytorch_files(&model)?.into_iter();
             files.map(|(file, bytes)| (out.join(file), bytes)).collect()
