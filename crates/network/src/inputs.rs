@@ -1,6 +1,6 @@
 //! How does a batch of packed bits become tensors on a device?
 
-use ndarray::{Array1, Array4, ArrayView, Axis, Dimension};
+use ndarray::{Array1, Array2, Array4, ArrayView, Axis, Dimension};
 use tch::{Device, Kind, Tensor};
 
 use tengen_encoding::InputBatch;
@@ -103,7 +103,11 @@ impl NetworkInputs {
             on_device(batch.globals(), Device::Cpu),
             on_device(batch.komi(), Device::Cpu),
         ];
-        NetworkInputs::with_planes(batch, planes, globals, komi)
+        let areas = (!batch.uniform()).then(|| {
+            let areas: Array1<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
+            on_device(areas.insert_axis(Axis(1)).view(), Device::Cpu)
+        });
+        NetworkInputs::with_planes(batch, planes, [globals, komi], areas)
     }
 
     /// Transfers the packed bits and unpacks them on the device.
@@ -116,16 +120,17 @@ impl NetworkInputs {
         PackedInputs::new(batch, device).unpack(batch, precision, channels)
     }
 
-    fn with_planes(batch: &InputBatch, planes: Tensor, globals: Tensor, komi: Tensor) -> NetworkInputs {
-        let mask = (!batch.uniform()).then(|| {
-            let areas: Array1<f32> = batch.sizes().iter().map(|size| size.area() as f32).collect();
+    /// `areas` is `[B, 1]`, fp32: the area of each board in points if some are smaller than the canvas.
+    fn with_planes(
+        batch: &InputBatch,
+        planes: Tensor,
+        [globals, komi]: [Tensor; 2],
+        areas: Option<Tensor>,
+    ) -> NetworkInputs {
+        let mask = areas.map(|areas| {
             let points = planes.narrow(1, batch.plane_set().bit_planes() as i64, 1).contiguous();
             let flat = points.flatten(1, 3).to_kind(Kind::Float);
-            Mask {
-                points,
-                flat,
-                areas: on_device(areas.insert_axis(Axis(1)).view(), planes.device()),
-            }
+            Mask { points, flat, areas }
         });
         NetworkInputs {
             planes,
@@ -148,6 +153,8 @@ pub struct PackedInputs {
     globals: Tensor,
     /// `[B]`, fp32.
     komi: Tensor,
+    /// `[B, 2]`, int64: height and width of each board if some are smaller than the canvas.
+    sides: Option<Tensor>,
 }
 
 impl PackedInputs {
@@ -157,20 +164,25 @@ impl PackedInputs {
             words: on_device(words(batch).view(), device),
             globals: on_device(batch.globals(), device),
             komi: on_device(batch.komi(), device),
+            sides: (!batch.uniform()).then(|| on_device(all_sides(batch).view(), device)),
         }
     }
 
-    /// Transfers another batch of the same shape to the same memory of a GPU.
+    /// Transfers another batch of the same shape to the same memory of a GPU. If the first batch had boards smaller
+    /// than the canvas, this one may have other ones; otherwise, it has none.
     ///
     /// # Errors
     /// If libtorch cannot copy it.
     pub fn refill(&self, batch: &InputBatch) -> Result<(), LibtorchError> {
+        if let Some(sides) = &self.sides {
+            transfer(all_sides(batch).view(), sides)?;
+        }
         transfer(words(batch).view(), &self.words)?;
         transfer(batch.globals(), &self.globals)?;
         transfer(batch.komi(), &self.komi)
     }
 
-    /// The inputs on the device. If all boards of the batch fill the canvas, nothing more is transferred.
+    /// The inputs on the device; nothing more is transferred.
     pub fn unpack(&self, batch: &InputBatch, precision: Precision, channels: Channels) -> NetworkInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
@@ -178,7 +190,11 @@ impl PackedInputs {
         let shifts = Tensor::arange(64, (Kind::Int64, device));
         let bits = self.words.bitwise_right_shift(&shifts).bitwise_and(1);
         let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
-        let mask = board_mask(batch, device).to_kind(precision.kind()).unsqueeze(1);
+        let mask = match &self.sides {
+            Some(sides) => board_mask(sides, batch.canvas()),
+            None => Tensor::ones([samples, area], (Kind::Float, device)),
+        };
+        let mask = mask.to_kind(precision.kind()).unsqueeze(1);
         let added = channels.added_to(bit_planes + 1);
         let mut parts = vec![bits, mask];
         if added > 0 {
@@ -188,8 +204,10 @@ impl PackedInputs {
         let planes = channels_last
             .view([samples, height, width, bit_planes + 1 + added])
             .permute([0, 3, 1, 2]);
-        let [globals, komi] = [&self.globals, &self.komi].map(Tensor::shallow_clone);
-        NetworkInputs::with_planes(batch, planes, globals, komi)
+        let numbers = [&self.globals, &self.komi].map(Tensor::shallow_clone);
+        let areas = self.sides.as_ref().map(|sides| column(sides, 0) * column(sides, 1));
+        let areas = areas.map(|areas| areas.to_kind(Kind::Float));
+        NetworkInputs::with_planes(batch, planes, numbers, areas)
     }
 }
 
@@ -198,20 +216,28 @@ fn words(batch: &InputBatch) -> Array4<i64> {
     batch.planes().mapv(u64::cast_signed).insert_axis(Axis(3))
 }
 
-/// `[B, H W]`, fp32: 1 on each sample's board. Computed on the device from each board's width and height to transfer
-/// little data.
-fn board_mask(batch: &InputBatch, device: Device) -> Tensor {
-    let (height, width) = sides(batch.canvas());
-    if batch.uniform() {
-        return Tensor::ones([batch.len() as i64, height * width], (Kind::Float, device));
-    }
-    let inside = |side: fn(&Size) -> usize, canvas_side: i64| {
-        let lengths: Array1<i64> = batch.sizes().iter().map(|size| side(size) as i64).collect();
-        let lengths = on_device(lengths.insert_axis(Axis(1)).view(), device);
-        Tensor::arange(canvas_side, (Kind::Int64, device)).lt_tensor(&lengths)
+/// Height and width of each board, `[B, 2]`.
+fn all_sides(batch: &InputBatch) -> Array2<i64> {
+    let sizes = batch.sizes();
+    Array2::from_shape_fn((sizes.len(), 2), |(sample, side)| {
+        let (height, width) = sides(sizes[sample]);
+        if side == 0 { height } else { width }
+    })
+}
+
+/// A column of `[B, 2]` as `[B, 1]`.
+fn column(sides: &Tensor, number: i64) -> Tensor {
+    sides.narrow(1, number, 1)
+}
+
+/// `[B, H W]`, fp32: 1 on each sample's board, whose height and width are in `[B, 2]`. Computed on the device to
+/// transfer little data.
+fn board_mask(all_sides: &Tensor, canvas: Size) -> Tensor {
+    let (height, width) = sides(canvas);
+    let inside = |number, canvas_side| {
+        Tensor::arange(canvas_side, (Kind::Int64, all_sides.device())).lt_tensor(&column(all_sides, number))
     };
-    let rows = inside(|size| size.height(), height).unsqueeze(2);
-    let columns = inside(|size| size.width(), width).unsqueeze(1);
+    let (rows, columns) = (inside(0, height).unsqueeze(2), inside(1, width).unsqueeze(1));
     rows.logical_and(&columns).flatten(1, 2).to_kind(Kind::Float)
 }
 

@@ -11,12 +11,12 @@ use crate::graph::Graph;
 /// Batches of a shape that are computed step by step before one is recorded, so that libtorch has chosen its kernels.
 const WARM_UP: u32 = 2;
 
-/// What has been recorded for batches whose boards fill the canvas, by the number of positions and the canvas.
+/// What has been recorded, by the number of positions, the canvas, and whether all boards fill it.
 ///
 /// It refers to the weights of a network, with which it must be dropped. What is recorded may share memory, so that one
 /// thing at a time is computed.
 #[derive(Debug)]
-pub struct Shapes<T>(BTreeMap<(usize, Size), Shape<T>>);
+pub struct Shapes<T>(BTreeMap<(usize, Size, bool), Shape<T>>);
 
 /// What is known of a shape.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ impl<T: AsRef<Graph>> Shapes<T> {
         batch: &InputBatch,
         record: impl FnOnce(Option<&Graph>) -> Result<T, LibtorchError>,
     ) -> Option<&mut T> {
-        if !batch.uniform() || Graph::available().is_err() {
+        if Graph::available().is_err() {
             return None;
         }
-        let key = (batch.len(), batch.canvas());
+        let key = (batch.len(), batch.canvas(), batch.uniform());
         let shape = self.0.entry(key).or_insert(Shape::Seen(0));
         if let Shape::Seen(count) = shape {
             *count += 1;
