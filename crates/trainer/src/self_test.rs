@@ -13,7 +13,8 @@ use crate::trainer::{Trainer, TrainerError};
 /// Training steps of the comparison.
 const STEPS: usize = 50;
 
-/// Compares the losses of 50 training steps on a device with those on the CPU.
+/// Compares the losses of 50 training steps on a device, and what its averaged weights predict then, with those on the
+/// CPU.
 pub fn self_test(device: DeviceChoice) -> SelfTest {
     let difference = || -> Result<f64, TrainerError> {
         let (expected, found) = (losses(DeviceChoice::Cpu)?, losses(device)?);
@@ -24,10 +25,11 @@ pub fn self_test(device: DeviceChoice) -> SelfTest {
         Ok(parts.fold(0.0, f64::max))
     };
     let difference = difference().map_err(|error| error.to_string());
-    SelfTest::of(format!("losses of {STEPS} training steps"), difference, 0.02)
+    SelfTest::of(format!("losses of {STEPS} training steps, and of the average"), difference, 0.02)
 }
 
-/// The loss of every step in fp32.
+/// The loss of every step in fp32, and at last that of the averaged weights. The boards of every other batch are smaller
+/// than their canvas.
 fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
     let config = TrainerConfig {
         precision: PrecisionChoice::Fp32,
@@ -36,22 +38,28 @@ fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
         ..TrainerConfig::default()
     };
     let mut trainer = Trainer::new(&NetworkConfig::new(2, 16), config, device, 1)?;
-    let batch = batch();
+    let batches = [batch(), batch_on(Size::square(6).expect("6x6 is a board"))];
     let mut losses = Vec::new();
-    for _ in 0..STEPS {
+    for step in 0..STEPS {
         // As in a run, which does not wait for a GPU.
-        losses.extend(trainer.advance(&batch)?);
+        losses.extend(trainer.advance(&batches[step % 2])?);
     }
     losses.extend(trainer.settle()?);
+    losses.push(trainer.validate_all(&batches)?.losses);
     Ok(losses.iter().map(|losses| losses.total).collect())
 }
 
 /// Positions of a game on 5x5 with made-up targets.
 pub(crate) fn batch() -> TrainingBatch {
+    batch_on(Size::square(5).expect("5x5 is a board"))
+}
+
+/// The same on a canvas that may be larger.
+fn batch_on(canvas: Size) -> TrainingBatch {
     const SAMPLES: usize = 16;
     let size = Size::square(5).expect("5x5 is a board");
     let area = size.area();
-    let mut inputs = InputBatch::new(size);
+    let mut inputs = InputBatch::new(canvas);
     let mut position = Position::new(size);
     for ply in 0..SAMPLES {
         inputs.push(&Features::of(&position, Komi::from_half_points(7)));
@@ -59,16 +67,20 @@ pub(crate) fn batch() -> TrainingBatch {
         let choice = legal.nth((ply * 7 + 3) % legal.len().max(1));
         position.play(choice.map_or(Move::Pass, Move::Play));
     }
-    let target = |sample: usize, mv: usize| f32::from(mv == sample * 5 % area);
+    let target = |sample: usize, mv: usize| {
+        let point = sample * 5 % area;
+        f32::from(mv == point / size.width() * canvas.width() + point % size.width())
+    };
     TrainingBatch {
-        policy: Array2::from_shape_fn((SAMPLES, area + 1), |(sample, mv)| target(sample, mv)),
-        reply: Array2::zeros((SAMPLES, area + 1)),
+        policy: Array2::from_shape_fn((SAMPLES, canvas.area() + 1), |(sample, mv)| target(sample, mv)),
+        reply: Array2::zeros((SAMPLES, canvas.area() + 1)),
         policy_weight: Array1::ones(SAMPLES),
         board_margin: (0..SAMPLES as i32).map(|sample| sample * 3 - 24).collect(),
         value: Array2::from_shape_fn((SAMPLES, 3), |(sample, result)| f32::from(result == sample % 2 * 2)),
         short_term: Array2::zeros((SAMPLES, HORIZONS)),
-        ownership: Array3::from_shape_fn((SAMPLES, 5, 5), |(sample, row, column)| {
-            ((sample + row + column) % 3) as f32 - 1.0
+        ownership: Array3::from_shape_fn((SAMPLES, canvas.height(), canvas.width()), |(sample, row, column)| {
+            let on_board = row < size.height() && column < size.width();
+            f32::from(on_board) * (((sample + row + column) % 3) as f32 - 1.0)
         }),
         result_weight: Array1::ones(SAMPLES),
         value_weight: Array1::ones(SAMPLES),
@@ -87,6 +99,8 @@ mod tests {
         let test = self_test(DeviceChoice::Cpu);
         assert!(test.passed, "{test:?}");
         let losses = losses(DeviceChoice::Cpu).expect("the CPU trains");
+        assert_eq!(losses.len(), STEPS + 1);
         assert!(losses[STEPS - 1] < 0.8 * losses[0], "{losses:?}");
+        assert!(losses[STEPS] < losses[0], "{losses:?}");
     }
 }
