@@ -12,6 +12,7 @@
 //!
 //! Never here: choosing machines, starting processes, printing.
 
+mod alone;
 mod author;
 mod follow;
 mod gate;
@@ -24,6 +25,7 @@ mod unseen;
 mod worker;
 mod workers;
 
+pub use alone::run_alone;
 pub use gate::{Decided, decide};
 pub use learn::{Goal, Learned, LearnedSummary, check_games, learn};
 pub use worker::{End, Played, Quota, Scene, play};

@@ -60,10 +60,18 @@ pub fn run(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::Result<
     let mut run = Opened::open(config, location, setup)?;
     run.be_patient();
     let _lock = run.lock()?;
+    run_locked(&mut run)
+}
+
+/// The part of [`run`] for which nobody else may work in the store.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_locked(run: &mut Opened) -> anyhow::Result<Option<Summary>> {
     run.first_model()?;
     run.settle_auto()?;
-    if !work(&run)? {
+    if !work(run)? {
         return Ok(None);
     }
-    finish(&run)
+    finish(run)
 }

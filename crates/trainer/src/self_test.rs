@@ -25,11 +25,15 @@ pub fn self_test(device: DeviceChoice) -> SelfTest {
         Ok(parts.fold(0.0, f64::max))
     };
     let difference = difference().map_err(|error| error.to_string());
-    SelfTest::of(format!("losses of {STEPS} training steps, and of the average"), difference, 0.02)
+    SelfTest::of(
+        format!("losses of {STEPS} training steps, and of the average"),
+        difference,
+        0.02,
+    )
 }
 
-/// The loss of every step in fp32, and at last that of the averaged weights. The boards of every other batch are smaller
-/// than their canvas.
+/// The loss of every step in fp32, and at last that of the averaged weights. The boards of every other batch are
+/// smaller than their canvas.
 fn losses(device: DeviceChoice) -> Result<Vec<f64>, TrainerError> {
     let config = TrainerConfig {
         precision: PrecisionChoice::Fp32,

@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         crate::output::say("this run does not use [[train.from]]: only `tengen train FILE` and --init do");
     }
     let summary = match may_run {
-        true => tengen_run::run(&config, &location, &setup)?,
+        true => tengen_fleet::run_alone(&config, &location, &setup)?,
         false => None,
     };
     match summary {
