@@ -45,6 +45,15 @@ impl Entrant {
         }
     }
 
+    /// What tells its matches from those of other players: a model's label, otherwise all that was said on the command
+    /// line, because players of one name may be different engines.
+    fn identity(&self) -> String {
+        match self.model {
+            Some(_) => self.label.clone(),
+            None => self.spec.to_string(),
+        }
+    }
+
     /// A model of a store with this many visits per move. Its label is the model's id and the visits after `prefix`.
     ///
     /// # Errors
@@ -176,7 +185,7 @@ impl Tournament<'_> {
     pub fn meet(&self, players: [usize; 2], count: &mut dyn FnMut()) -> anyhow::Result<Option<Pairing>> {
         let [a, b] = players.map(|player| &self.entrants[player]);
         let [device, dtype] = self.device;
-        let spec = Spec::new([&a.label, &b.label], self.config, device, dtype);
+        let spec = Spec::new([&a.identity(), &b.identity()], self.config, device, dtype);
         let id = spec.id("rating");
         let folder = self.store.map(|store| Folder::inside(store, &id));
         let job = Job {
@@ -222,6 +231,19 @@ mod tests {
         );
         let (some, more) = (successive(40), successive(41));
         assert_eq!(some, more[..some.len()], "a new model only adds pairs");
+    }
+
+    #[test]
+    fn engines_of_one_name_have_matches_of_their_own() {
+        let named = |text: &str| Entrant::named(&text.parse().unwrap());
+        let [one, ten] = [1, 10].map(|level| named(&format!("gtp:\"gnugo --level {level}\",name=GNU Go")));
+        assert_eq!((one.label.as_str(), ten.label.as_str()), ("GNU Go", "GNU Go"));
+        let id = |entrant: &Entrant| {
+            let config = MatchConfig::default();
+            Spec::new([&entrant.identity(), "random"], &config, "cpu", "fp32").id("rating")
+        };
+        assert_ne!(id(&one), id(&ten));
+        assert_eq!(id(&ten), id(&named("gtp:\"gnugo --level 10\",name=GNU Go")));
     }
 
     #[test]
