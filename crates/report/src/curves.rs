@@ -133,7 +133,7 @@ impl<'a> Curves<'a> {
                     .iter()
                     .zip(tones.into_iter().cycle())
                     .map(|(anchor, tone)| {
-                        let name = format!("{} ({:.0})", anchor.name, anchor.elo);
+                        let name = format!("{} ({})", anchor.name, known(anchor));
                         Series::new(
                             name,
                             tone,
@@ -441,14 +441,31 @@ impl<'a> Curves<'a> {
     }
 }
 
-/// The newest rating of each anchor, weakest first.
-fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
-    let mut newest: BTreeMap<&str, &Anchor> = BTreeMap::new();
-    for event in events {
-        if let Measured::Anchor(anchor) = &event.measured {
-            newest.insert(&anchor.name, anchor);
-        }
+/// An anchor's Elo as far as its games tell.
+fn known(anchor: &Anchor) -> String {
+    match (anchor.low.is_finite(), anchor.high.is_finite()) {
+        _ if anchor.pinned => format!("{:.0}", anchor.elo),
+        (true, true) => format!("{:.0}", anchor.elo),
+        (true, false) => format!("{:.0} or more", anchor.low),
+        (false, true) => format!("{:.0} or less", anchor.high),
+        (false, false) => "unknown".to_owned(),
     }
+}
+
+/// Milliseconds within which one rating writes all of its events.
+const ONE_RATING_MS: i64 = 60_000;
+
+/// The anchors of the newest rating, weakest first.
+fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
+    let all = events.iter().filter_map(|event| match &event.measured {
+        Measured::Anchor(anchor) => Some((event.time_ms, anchor)),
+        _ => None,
+    });
+    let last = all.clone().map(|(time_ms, _)| time_ms).max().unwrap_or(0);
+    let newest: BTreeMap<&str, &Anchor> = all
+        .filter(|(time_ms, _)| last - time_ms < ONE_RATING_MS)
+        .map(|(_, anchor)| (anchor.name.as_str(), anchor))
+        .collect();
     let mut anchors: Vec<_> = newest.into_values().cloned().collect();
     anchors.sort_by(|a, b| a.elo.total_cmp(&b.elo));
     anchors
@@ -585,6 +602,7 @@ mod tests {
             Measured::Anchor(Anchor {
                 name: name.into(),
                 elo,
+                pinned: true,
                 ..Anchor::default()
             })
         };
@@ -607,6 +625,27 @@ mod tests {
         let page = curves.strength()[0].figure().into_string();
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
         assert!(at("random (-300)") < at("strong (1946)"), "{page}");
+
+        // A later rating with other players; one of them has lost every game.
+        let mut later = events;
+        let lost = Measured::Anchor(Anchor {
+            name: "weak".into(),
+            elo: 800.0,
+            // As read from a file.
+            low: f64::NAN,
+            high: 1204.6,
+            pinned: false,
+        });
+        let time_ms = later.last().unwrap().time_ms + 2 * ONE_RATING_MS;
+        later.push(Event {
+            time_ms,
+            ..Event::now(10.0, lost)
+        });
+        let page = Curves::of(&later).strength()[0].figure().into_string();
+        assert!(
+            page.contains("weak (1205 or less)") && !page.contains("strong"),
+            "{page}"
+        );
     }
 
     #[test]
