@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tengen_report::notices::{GATE, GateSays, TRAINER, TrainerSays};
+use tengen_report::notices::{GateSays, TrainerSays};
 use tengen_run::{Opened, RunConfig, Setup, Summary, Watch, run_locked};
 use tengen_store::Store;
 
@@ -55,15 +55,8 @@ impl Hold {
     ) -> anyhow::Result<Option<Hold>> {
         let (author, _) = author::own()?;
         let silence = silence(look_seconds);
-        let trainer = Task {
-            name: "trainer",
-            path: TRAINER,
-        };
-        let gate = Task {
-            name: "gate",
-            path: GATE,
-        };
-        let Some((trainer, before)) = Lease::take::<TrainerSays>(store, trainer, &author, silence, &**watch, stop)?
+        let Some((trainer, before)) =
+            Lease::take::<TrainerSays>(store, Task::TRAINER, &author, silence, &**watch, stop)?
         else {
             return Ok(None);
         };
@@ -80,7 +73,7 @@ impl Hold {
         };
         // Waiting for the gate must not look like silence.
         holder.beat(false)?;
-        let Some((gate, _)) = Lease::take::<GateSays>(store, gate, &author, silence, &**watch, stop)? else {
+        let Some((gate, _)) = Lease::take::<GateSays>(store, Task::GATE, &author, silence, &**watch, stop)? else {
             holder.beat(true)?;
             return Ok(None);
         };
@@ -170,11 +163,7 @@ mod tests {
 
     fn trainer(store: &Store, stop: &AtomicBool) -> Option<Lease> {
         let (author, _) = author::own().expect("a name");
-        let task = Task {
-            name: "trainer",
-            path: TRAINER,
-        };
-        let taken = Lease::take::<TrainerSays>(store, task, &author, silence(LOOK_SECONDS), &Silent, stop);
+        let taken = Lease::take::<TrainerSays>(store, Task::TRAINER, &author, silence(LOOK_SECONDS), &Silent, stop);
         taken.expect("the store works").map(|(lease, _)| lease)
     }
 

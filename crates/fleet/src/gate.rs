@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use tengen_report::metrics::{Event, Gate, Measured, Metrics};
-use tengen_report::notices::{GATE, GateSays, Notice, TRAINER, TrainerSays, Work};
+use tengen_report::notices::{GateSays, Notice, TRAINER, TrainerSays, Work};
 use tengen_run::{Clock, Failures, Gating, GpuMeter, Ledger, Opened, Settled, left_over, rejected};
 
 use crate::author;
@@ -62,11 +62,7 @@ fn decide_in_turn(
 ) -> anyhow::Result<()> {
     let (author, _) = author::own()?;
     let silence = silence(run.config.loop_config.look_seconds);
-    let task = Task {
-        name: "gate",
-        path: GATE,
-    };
-    let taken = Lease::take::<GateSays>(&run.store, task, &author, silence, &*run.watch, &run.stop)?;
+    let taken = Lease::take::<GateSays>(&run.store, Task::GATE, &author, silence, &*run.watch, &run.stop)?;
     let Some((lease, before)) = taken else {
         return Ok(());
     };

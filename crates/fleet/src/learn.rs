@@ -9,7 +9,7 @@ use anyhow::bail;
 use serde::Serialize;
 
 use tengen_report::metrics::{Event, Measured, Metrics, Selfplay, Train};
-use tengen_report::notices::{TRAINER, TrainerSays};
+use tengen_report::notices::TrainerSays;
 use tengen_report::{counted, thousands};
 use tengen_run::{Clock, Failures, Ledger, Opened, Ranks, Training, Warnings};
 use tengen_store::{Create, GamesOf, Operations, RunLock, Store, StoreError};
@@ -313,11 +313,7 @@ fn wait_for_lock(run: &Opened) -> anyhow::Result<Option<RunLock>> {
 fn take_lease(run: &Opened) -> anyhow::Result<Option<(Lease, Option<TrainerSays>)>> {
     let (author, _) = author::own()?;
     let silence = silence(run.config.loop_config.look_seconds);
-    let task = Task {
-        name: "trainer",
-        path: TRAINER,
-    };
-    Lease::take(&run.store, task, &author, silence, &*run.watch, &run.stop)
+    Lease::take(&run.store, Task::TRAINER, &author, silence, &*run.watch, &run.stop)
 }
 
 /// Resumes training, which takes long if the window is large, and meanwhile repeats what the last trainer said, so that

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use tengen_report::notices::{Author, Notice};
+use tengen_report::notices::{Author, GATE, Notice, TRAINER};
 use tengen_run::Watch;
 use tengen_store::{Put, Store, StoreError};
 
@@ -48,6 +48,17 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// Training.
+    pub(crate) const TRAINER: Task = Task {
+        name: "trainer",
+        path: TRAINER,
+    };
+    /// Deciding on candidates.
+    pub(crate) const GATE: Task = Task {
+        name: "gate",
+        path: GATE,
+    };
+
     /// The file that begins a term.
     fn term(self, number: u32) -> String {
         format!("fleet/terms/{}-{number:06}.json", self.name)
@@ -168,16 +179,11 @@ impl Lease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_report::notices::{GATE, GateSays};
+    use tengen_report::notices::GateSays;
     use tengen_run::Silent;
     use tengen_store::Create;
 
     const SILENCE: Duration = Duration::from_millis(1500);
-
-    const TASK: Task = Task {
-        name: "gate",
-        path: GATE,
-    };
 
     fn store(folder: &tempfile::TempDir) -> Store {
         Store::open(&folder.path().display().to_string(), Create::Always).expect("a store")
@@ -185,7 +191,7 @@ mod tests {
 
     fn take(store: &Store, stop: &AtomicBool) -> Option<Lease> {
         let (author, _) = crate::author::own().expect("a name");
-        let taken = Lease::take::<GateSays>(store, TASK, &author, SILENCE, &Silent, stop);
+        let taken = Lease::take::<GateSays>(store, Task::GATE, &author, SILENCE, &Silent, stop);
         taken.expect("the store works").map(|(lease, _)| lease)
     }
 
