@@ -3,7 +3,7 @@
 //! The store keeps the gate ([`tengen_matches::settle`]): its verdict is written after its games and before the
 //! promotion. After a crash the gate therefore resumes where it left off, or the recorded verdict takes effect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -317,7 +317,30 @@ fn counted_points(games: u64) -> String {
     counted(games, "point")
 }
 
-/// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
+/// Games of a model against another, from the first one's viewpoint.
+type Games = (String, String, WinTieLoss);
+
+/// The games of models that a chain of games links to the oldest model. Others have no place on its scale: for example,
+/// those after a model that was promoted without a match.
+fn linked(mut results: Vec<Games>) -> Vec<Games> {
+    let oldest = results.iter().flat_map(|(a, b, _)| [a, b]).min().cloned();
+    let mut known: BTreeSet<String> = oldest.into_iter().collect();
+    loop {
+        let before = known.len();
+        for (a, b, _) in &results {
+            if known.contains(a) || known.contains(b) {
+                known.extend([a.clone(), b.clone()]);
+            }
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    results.retain(|(a, _, _)| known.contains(a));
+    results
+}
+
+/// The ratings of all models that gate matches link to the oldest one, oldest first; the first model's Elo is 0.
 fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
@@ -329,6 +352,7 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
             results.push((verdict.candidate, verdict.champion, result.a_total));
         }
     }
+    let results = linked(results);
     for (a, b, _) in &results {
         for id in [a, b] {
             numbers.entry(id.clone()).or_default();
@@ -387,4 +411,18 @@ fn without_lists(mut verdict: Value) -> Value {
         remove(older.get_mut("result"));
     }
     verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_without_a_link_to_the_oldest_are_not_rated() {
+        let games = |a: &str, b: &str| (a.to_owned(), b.to_owned(), WinTieLoss::default());
+        // The match of d was against c, which was promoted without a match.
+        let found = linked(vec![games("d", "c"), games("e", "b"), games("b", "a"), games("f", "d")]);
+        assert_eq!(found, [games("e", "b"), games("b", "a")]);
+        assert_eq!(linked(Vec::new()), []);
+    }
 }
