@@ -13,14 +13,14 @@ use tengen_evaluator::{
     Decision, GameScore, GateVerdict, MatchConfig, Player, PoolConfig, PoolGames, SearchPlayer, WinTieLoss, rate_pool,
 };
 use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
-use tengen_model::{ModelId, Weights};
+use tengen_model::{ModelId, ModelInfo, Weights};
 use tengen_network::{PredictorOptions, SharedNetwork};
 use tengen_report::metrics::{Gate, Rating};
 use tengen_report::{counted, elo_estimate};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
-use tengen_store::{Promotion, Put};
+use tengen_store::{Promotion, Put, StoreError};
 
 use crate::opened::Opened;
 
@@ -379,9 +379,12 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
     numbers
         .into_iter()
         .zip(rated.players)
-        .map(|((model_id, _), rating)| {
-            let info = run.store.models().info(&model_id.parse()?)?;
-            Ok(Rating {
+        .filter_map(|((model_id, _), rating)| {
+            let info = match known(run, &model_id) {
+                Ok(info) => info?,
+                Err(error) => return Some(Err(error)),
+            };
+            Some(Ok(Rating {
                 model_id,
                 elo: rating.rating,
                 low: rating.low.unwrap_or(f64::NEG_INFINITY),
@@ -389,9 +392,17 @@ fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
                 evaluations: info.cost.evaluations,
                 cpu_seconds: info.cost.cpu_seconds,
                 anchored: false,
-            })
+            }))
         })
         .collect()
+}
+
+/// The description of a model; `None` if it has been pruned.
+fn known(run: &Opened, model_id: &str) -> anyhow::Result<Option<ModelInfo>> {
+    match run.store.models().info(&model_id.parse()?) {
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
 }
 
 /// A verdict without its lists of games, which are already in the gate's own files.
