@@ -368,6 +368,14 @@ fn bad_overrides_are_named_with_the_fix() {
             "loop.later_visits[1] is [200, 16]: expected more positions than [500, 8], the entry before it",
         ),
         (
+            "selfplay.later_noise=[[5, 1.5]]",
+            "selfplay.later_noise[0][1] is 1.5: expected",
+        ),
+        (
+            "selfplay.later_noise=[[500, 0.5], [500, 0]]",
+            "selfplay.later_noise[1] is [500, 0]: expected more than 500 positions",
+        ),
+        (
             "gate.openings=some",
             "gate.openings: 'some' does not describe openings: expected none, first-moves",
         ),

@@ -154,7 +154,7 @@ impl Reanalyzing {
                 visits: model.visits,
                 ..selfplay.search.clone()
             },
-            noise: selfplay.full_noise,
+            noise: selfplay.noise_at(model.positions),
             threads: 1,
             predictors: Box::new(move |thread| predictor(thread)),
         })

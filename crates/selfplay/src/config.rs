@@ -50,6 +50,10 @@ pub struct SelfPlayConfig {
     /// The size of the noise in the other searches, 0 to 1. Usual: 1, which draws their moves from the policy that is
     /// trained on, as far as values do not decide. Smaller explores less and plays better.
     pub full_noise: f32,
+    /// Replaces `full_noise` during the run: pairs of (positions played, size of the noise from then on) in ascending
+    /// order. Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since games are no
+    /// longer lost by it, but nothing new is explored.
+    pub later_noise: Vec<(u64, f32)>,
     /// Whether a search keeps what the previous one of its game found about the position, and only makes the missing
     /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
     pub tree_reuse: bool,
@@ -209,6 +213,7 @@ impl Default for SelfPlayConfig {
             cheap_visits: 4,
             cheap_noise: 0.0,
             full_noise: 1.0,
+            later_noise: Vec::new(),
             tree_reuse: false,
             policy_cut: 0.005,
             cache_mib: 16,
@@ -250,6 +255,7 @@ impl Settings {
         check_setting("selfplay.full_share", config.full_share, above(0.0, 1.0))?;
         check_setting("selfplay.cheap_noise", config.cheap_noise, 0.0..=1.0)?;
         check_setting("selfplay.full_noise", config.full_noise, 0.0..=1.0)?;
+        config.check_later_noise()?;
         check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
         check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
         let opening = &config.opening;
@@ -282,6 +288,27 @@ impl SelfPlayConfig {
     /// [`SettingError`] naming the first key that cannot be used.
     pub fn validate(&self) -> Result<(), SettingError> {
         Settings::new(self).map(drop)
+    }
+
+    /// The size of the noise in full searches once the store has so many positions of self-play.
+    pub fn noise_at(&self, positions: u64) -> f32 {
+        let reached = self.later_noise.iter().take_while(|(from, _)| *from <= positions);
+        reached.last().map_or(self.full_noise, |&(_, noise)| noise)
+    }
+
+    /// Checks that every entry has a size of the noise and more positions than the one before it.
+    fn check_later_noise(&self) -> Result<(), SettingError> {
+        let mut before = None;
+        for (number, &(positions, noise)) in self.later_noise.iter().enumerate() {
+            let key = format!("selfplay.later_noise[{number}]");
+            check_setting(&format!("{key}[1]"), noise, 0.0..=1.0)?;
+            if let Some(earlier) = before.filter(|&earlier| positions <= earlier) {
+                let expected = format!("more than {earlier} positions, as many as the entry before it has");
+                return Err(SettingError::new(key, format!("[{positions}, {noise}]"), expected));
+            }
+            before = Some(positions);
+        }
+        Ok(())
     }
 
     /// Checks that the settings are compatible with these rules.

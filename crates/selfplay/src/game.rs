@@ -144,7 +144,10 @@ impl Game {
             KomiPlan::Known(komi) => {
                 let cheap = self.is_cheap(settings, run, terms.visits);
                 let config = &settings.config;
-                search.set_noise(if cheap { config.cheap_noise } else { config.full_noise });
+                search.set_noise(match cheap {
+                    true => config.cheap_noise,
+                    false => config.noise_at(terms.positions),
+                });
                 let visits = self.visits(settings, run, terms.visits);
                 match config.tree_reuse {
                     true => drop(search.follow(&self.position, komi, visits, rng)),

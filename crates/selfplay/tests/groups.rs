@@ -312,6 +312,29 @@ fn later_boards_replace_earlier_ones_while_games_go_on() {
 }
 
 #[test]
+fn later_noise_replaces_the_first() {
+    let moves = |full_noise, later_noise: &[(u64, f32)], positions| -> Vec<Vec<Move>> {
+        let mut config = config(&["4x4"]);
+        config.full_noise = full_noise;
+        config.later_noise = later_noise.to_vec();
+        let model = ModelUpdate {
+            positions,
+            ..scripted(5)
+        };
+        let (mut group, _) = group(&config, Some(8), model);
+        let games = play_out(&mut group, &mut ScriptedPredictor::new(5));
+        let moves = |game: &FinishedGame| game.record.plies.iter().map(|ply| ply.mv).collect();
+        games.iter().map(moves).collect()
+    };
+    let later = [(500, 0.25), (900, 0.0)];
+    let [noisy, less, none] = [1.0, 0.25, 0.0].map(|noise| moves(noise, &[], 0));
+    assert!(noisy != less && less != none);
+    for (positions, expected) in [(499, &noisy), (500, &less), (899, &less), (900, &none)] {
+        assert_eq!(&moves(1.0, &later, positions), expected, "{positions} positions");
+    }
+}
+
+#[test]
 fn games_begin_with_lines_of_a_book() {
     let size = Size::square(3).unwrap();
     let line = |text: &str| -> Vec<Move> {
