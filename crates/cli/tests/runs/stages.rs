@@ -366,3 +366,28 @@ fn a_file_names_games_and_the_model_begins_a_run() {
     let again = run(&format!("store:{}", games.display()));
     assert!(stderr_of(&again).contains("leave out --init"), "{}", stderr_of(&again));
 }
+
+#[test]
+fn a_gate_rates_the_models_that_are_left_after_pruning() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    begin(&store, "60", "2");
+    let next = |settings: &[&str]| {
+        json(&tengen("train", &store, &["--steps", "5"]));
+        let gate = command("gate", &store, settings).output().expect("the program starts");
+        json(&gate)["verdicts"][0].clone()
+    };
+    // The first model becomes the champion without a match.
+    assert_eq!(next(&["gate.always_promote=true"])["promoted"], true);
+    let rejected = next(&["gate.sprt.elo0=1000", "gate.sprt.elo1=2000"]);
+    assert_eq!(rejected["promoted"], false);
+    assert_eq!(next(&["gate.always_promote=true"])["promoted"], true);
+    let pruned = Command::new(env!("CARGO_BIN_EXE_tengen"))
+        .args(["model", "prune", "--keep", "1", "--yes"])
+        .arg(&store)
+        .output();
+    assert!(pruned.expect("the program starts").status.success());
+    let gone = rejected["candidate"].as_str().expect("a model");
+    assert!(!store.join(format!("models/{gone}/weights.safetensors")).exists());
+    assert!(next(&[])["games"].as_u64() > Some(0), "the next gate is played");
+}
