@@ -368,7 +368,7 @@ fn a_file_names_games_and_the_model_begins_a_run() {
 }
 
 #[test]
-fn a_gate_rates_the_models_that_are_left_after_pruning() {
+fn a_run_rates_the_models_that_are_left_after_pruning() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     begin(&store, "60", "2");
@@ -389,5 +389,7 @@ fn a_gate_rates_the_models_that_are_left_after_pruning() {
     assert!(pruned.expect("the program starts").status.success());
     let gone = rejected["candidate"].as_str().expect("a model");
     assert!(!store.join(format!("models/{gone}/weights.safetensors")).exists());
-    assert!(next(&[])["games"].as_u64() > Some(0), "the next gate is played");
+    let mut run = common::command("run", &store, &[common::QUICK_RUN, SETTINGS, &["budget.steps=25"]]);
+    let run = run.args(["--json", "--closing-games", "0"]).output();
+    json(&run.expect("the program starts"));
 }
