@@ -314,8 +314,8 @@ impl<'a> Curves<'a> {
             self.over_time(
                 "Signs of collapse",
                 "Of the newest games: passes before the end, as a share of all moves; games that end by two passes \
-                 within a third of the board; and distinct first ten plies, as a share of the games without random \
-                 plies. A network that learns to pass or sees only its own lines shows here first.",
+                 within a third of the board; and distinct first ten plies, as a share of all games. A network \
+                 that learns to pass or sees only its own lines shows here first.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
                     self.selfplay_curve("passes", Tone::Blue, |games| games.pass_share * 100.0),

@@ -29,7 +29,7 @@ pub(crate) struct Signs {
     pub(crate) unfinished: f64,
     /// Mean length in areas of the board.
     pub(crate) length: f64,
-    /// Distinct first ten plies among the games without random plies.
+    /// Distinct first ten plies among all games.
     pub(crate) openings: f64,
 }
 
@@ -80,7 +80,7 @@ const ALARMS: [Alarm; 5] = [
         },
     ),
     (
-        |signs| signs.openings < 0.25,
+        |signs| signs.openings < 0.35,
         |signs| {
             format!(
                 "only {:.0}% of the games of self-play differ in their first {OPENING} plies: the network sees little \
@@ -109,8 +109,8 @@ struct Facts {
     length: usize,
     early_end: bool,
     unfinished: bool,
-    /// The first plies of a game without random ones.
-    opening: Option<Vec<Move>>,
+    /// The first plies.
+    opening: Vec<Move>,
 }
 
 impl Facts {
@@ -119,7 +119,6 @@ impl Facts {
         let own = &game.plies[usize::from(game.opening_plies).min(game.plies.len())..];
         let two_passes = game.end_reason == EndReason::TwoPasses;
         let played = &own[..own.len().saturating_sub(if two_passes { 2 } else { 0 })];
-        let opening = || game.plies.iter().take(OPENING).map(|ply| ply.mv).collect();
         Facts {
             area,
             plies: played.len(),
@@ -127,7 +126,7 @@ impl Facts {
             length: game.plies.len(),
             early_end: two_passes && 3 * own.len() < area,
             unfinished: game.end_reason == EndReason::PlyLimit,
-            opening: (game.opening_plies == 0).then(opening),
+            opening: game.plies.iter().take(OPENING).map(|ply| ply.mv).collect(),
         }
     }
 }
@@ -163,14 +162,13 @@ impl Health {
         let count = self.games.len() as f64;
         let share = |is: fn(&Facts) -> bool| self.games.iter().filter(|game| is(game)).count() as f64 / count;
         let sum = |figure: fn(&Facts) -> f64| self.games.iter().map(figure).sum::<f64>();
-        let openings: Vec<_> = self.games.iter().filter_map(|game| game.opening.as_ref()).collect();
-        let distinct: BTreeSet<&Vec<Move>> = openings.iter().copied().collect();
+        let distinct: BTreeSet<&Vec<Move>> = self.games.iter().map(|game| &game.opening).collect();
         Signs {
             passes: sum(|game| game.passes as f64) / sum(|game| game.plies as f64),
             early_ends: share(|game| game.early_end),
             unfinished: share(|game| game.unfinished),
             length: sum(|game| game.length as f64 / game.area as f64) / count,
-            openings: distinct.len() as f64 / openings.len() as f64,
+            openings: distinct.len() as f64 / count,
         }
     }
 }

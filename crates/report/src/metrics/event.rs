@@ -276,7 +276,7 @@ figures! {
         pass_share: f64,
         /// Share of the newest games that two passes ended within a third of the board's area, 0 to 1.
         early_end_share: f64,
-        /// Distinct first ten plies, as a share of the newest games without random plies, 0 to 1.
+        /// Distinct first ten plies, as a share of the newest games, 0 to 1.
         distinct_opening_share: f64,
         /// Requests to the store per minute, by all processes of the run.
         store_requests_per_minute: f64,
