@@ -37,8 +37,8 @@ pub(crate) struct Signs {
 type Alarm = (fn(&Signs) -> bool, fn(&Signs) -> String);
 
 /// Healthy runs of 5x5 and 9x9 had at most 9% passes, 8% early ends, 6% unfinished games, lengths of 1.3 to 2.1 areas,
-/// and at least 67% distinct openings on 5x5, 99% on 9x9. Without noise and with random plies in half of the games, runs
-/// of 5x5 had 45%.
+/// and at least 67% distinct openings on 5x5, 99% on 9x9. Without noise but with random plies in half of the games, 5x5
+/// had 45%.
 const ALARMS: [Alarm; 5] = [
     (
         |signs| signs.passes > 0.25,

@@ -170,7 +170,11 @@ mod tests {
         assert_eq!(warnings(&comparison(2.8, 2.0, 50), 40), 1);
         assert_eq!(warnings(&comparison(2.8, 2.0, 50), 4), 0, "a few looks prove nothing");
         assert_eq!(warnings(&comparison(2.6, 2.0, 2000), 40), 1);
-        assert_eq!(warnings(&comparison(2.6, 2.0, 20), 40), 0, "few games may differ by chance");
+        assert_eq!(
+            warnings(&comparison(2.6, 2.0, 20), 40),
+            0,
+            "few games may differ by chance"
+        );
         assert_eq!(warnings(&comparison(2.4, 2.0, 50), 40), 0, "a narrow gap is usual");
         assert_eq!(warnings(&comparison(3.6, 2.0, 2), 40), 0, "too few games");
         assert_eq!(warnings(&comparison(f64::NAN, 2.0, 50), 40), 0);
