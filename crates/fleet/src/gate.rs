@@ -125,7 +125,7 @@ fn work(
     let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
     let stopping = || run.stop.load(Ordering::SeqCst) || ended.load(Ordering::SeqCst);
     let says = || says.lock().unwrap_or_else(PoisonError::into_inner);
-    let metrics = Metrics::open(&run.folder()?)?;
+    let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let mut gating = Gating::new(run);
     // The newest model as of the last look that found nothing to do.
     let mut looked_at = None;

@@ -397,7 +397,10 @@ struct Follower {
 
 impl Follower {
     fn new(run: &Opened, herald: Option<Herald>, generation: u32) -> anyhow::Result<Follower> {
-        let metrics = herald.as_ref().map(|_| Metrics::open(&run.folder()?)).transpose()?;
+        let metrics = herald
+            .as_ref()
+            .map(|_| Metrics::of(&run.store, &run.folder()?))
+            .transpose()?;
         Ok(Follower {
             herald,
             metrics,

@@ -97,20 +97,9 @@ pub(super) enum Replays {
     LeaveOut,
 }
 
-/// The metrics events of a store: its own, or those that this machine has of a bucket.
-pub(super) fn events(store: &Store) -> anyhow::Result<Vec<Event>> {
-    match store.local_path() {
-        Some(folder) => metrics::read_all(folder),
-        None => match tengen_store::scratch_folder(store.location()) {
-            folder if folder.is_dir() => metrics::read_all(&folder),
-            _ => Ok(Vec::new()),
-        },
-    }
-}
-
 pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
     let mut problems = Vec::new();
-    let events = events(store)?;
+    let events = metrics::read_all(store, &mut problems)?;
     let processes = fleet::read(store).context("cannot read what the run's processes say")?;
     problems.extend(processes.iter().filter_map(Process::problem));
     let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;

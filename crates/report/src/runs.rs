@@ -8,10 +8,9 @@ use serde_json::Value;
 use tengen_store::Store;
 
 use super::curves::newest_ratings;
-use super::data;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::{Align, Table, elo_estimate};
-use crate::metrics::{Event, Gate, Measured, Rating, Train};
+use crate::metrics::{self, Event, Gate, Measured, Rating, Train};
 use crate::numbers::{duration, thousands};
 
 /// What a run has spent.
@@ -44,7 +43,12 @@ impl ComparedRun {
     /// If they cannot be read.
     pub fn read(name: &str, store: &Store) -> anyhow::Result<ComparedRun> {
         let config = store.run_info()?.map_or(Value::Null, |run| run.config);
-        Ok(ComparedRun::of(name, data::events(store)?, &config))
+        let mut problems = Vec::new();
+        let events = metrics::read_all(store, &mut problems)?;
+        for problem in problems {
+            tracing::warn!("{name}: {problem}");
+        }
+        Ok(ComparedRun::of(name, events, &config))
     }
 
     fn of(name: &str, events: Vec<Event>, config: &Value) -> ComparedRun {

@@ -16,7 +16,7 @@ use tengen_config::Ledger;
 pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     let (mut training, ledger) = Training::resume(run)?;
     last_model(run, &mut training, &ledger)?;
-    let metrics = Metrics::open(&run.folder()?)?;
+    let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let record = |measured| metrics.record(&Event::now(ledger.elapsed_seconds, measured));
     let mut gating = Gating::new(run);
     if let Some(candidate) = left_over(run)? {

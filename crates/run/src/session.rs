@@ -65,7 +65,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     }
     training.say_changed_settings()?;
     let clock = Clock::start(before, on_gpu);
-    let metrics = Metrics::open(&run.folder()?)?;
+    let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let rejected = gating::rejected(run)?;
     let status = Mutex::new(Status::resumed(&training, generation, rejected));

@@ -2,6 +2,8 @@
 
 mod conditions;
 
+use std::path::Path;
+
 use anyhow::Context;
 
 use tengen_evaluator::PlayerSpec;
@@ -145,13 +147,12 @@ fn play(matches: &Matches<'_>, models: usize) -> anyhow::Result<Vec<Pairing>> {
 
 /// Records the ratings in the run's metrics, where the report finds them.
 fn record(standing: &Standing, store: &Store) -> anyhow::Result<()> {
-    let Some(folder) = store.local_path() else {
-        return Ok(());
-    };
-    let elapsed = metrics::read_all(folder)?
+    let elapsed = metrics::read_all(store, &mut Vec::new())?
         .last()
         .map_or(0.0, |event| event.elapsed_seconds);
-    let metrics = Metrics::open(folder).context("cannot record the ratings")?;
+    let scratch = || tengen_store::scratch_folder(store.location());
+    let folder = store.local_path().map_or_else(scratch, Path::to_owned);
+    let metrics = Metrics::of(store, &folder).context("cannot record the ratings")?;
     for row in &standing.players {
         if let Some(elo) = row.elo {
             metrics.record(&Event::now(elapsed, rating_of(row, elo)))?;

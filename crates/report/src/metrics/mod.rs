@@ -3,7 +3,10 @@
 //! Every process writes its own two files under `metrics/` in the store, so writers never collide:
 //! `<utc ms>-<pid>.jsonl` and `events.out.tfevents.<utc s>.tengen.<pid>`. The JSON lines are authoritative; the
 //! TensorBoard file repeats their numbers (`tensorboard --logdir STORE/metrics --reload_multifile true`).
+//!
+//! If the store is a bucket, these files are in its scratch folder, and the lines are published in the bucket, too.
 
+mod bucket;
 mod event;
 mod tensorboard;
 
@@ -11,13 +14,15 @@ pub use event::{Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfpla
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
 use tengen_records::now_ms;
+use tengen_store::{Store, scratch_folder};
 
+use bucket::Publisher;
 use tensorboard::EventFile;
 
 /// The metrics folder inside a store.
@@ -31,14 +36,29 @@ struct Files {
     /// Whether the last line may be incomplete, for example because the disk was full.
     torn: bool,
     events: EventFile,
+    /// If the store is a bucket.
+    publisher: Option<Publisher>,
 }
 
 impl Metrics {
-    /// Creates this process's two files in `metrics/` of the store at `store_folder`, and the folder if needed.
+    /// Creates this process's two files in `metrics/` of `folder`, and the folder if needed: the store's own folder, or
+    /// the scratch folder of a bucket, in which the lines are published as well.
     ///
     /// # Errors
     /// If the files cannot be created, for example in a read-only store.
-    pub fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
+    pub fn of(store: &Store, folder: &Path) -> anyhow::Result<Metrics> {
+        let metrics = Metrics::open(folder)?;
+        if store.local_path().is_none() {
+            let random = getrandom::u64().context("the system has no random numbers")?;
+            let session = format!("{}-{}-{random:016x}", now_ms(), std::process::id());
+            let publisher = Publisher::start(store, &session).context("cannot start publishing metrics")?;
+            metrics.files().publisher = Some(publisher);
+        }
+        Ok(metrics)
+    }
+
+    /// Creates this process's two files in `metrics/` of the store at `store_folder`, and the folder if needed.
+    pub(crate) fn open(store_folder: &Path) -> anyhow::Result<Metrics> {
         let folder = store_folder.join(FOLDER);
         let about = || format!("cannot create the metrics files in {}", folder.display());
         fs::create_dir_all(&folder).with_context(about)?;
@@ -51,7 +71,12 @@ impl Metrics {
             lines,
             torn: false,
             events,
+            publisher: None,
         })))
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends one event to both files.
@@ -61,7 +86,10 @@ impl Metrics {
     pub fn record(&self, event: &Event) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(event).context("cannot write an event as JSON")?;
         line.push(b'\n');
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files();
+        if let Some(publisher) = &files.publisher {
+            publisher.send(&line);
+        }
         if files.torn {
             line.insert(0, b'\n');
         }
@@ -74,12 +102,29 @@ impl Metrics {
 }
 
 /// All events of a store in chronological order. Skips lines that cannot be read, such as a last line cut short by a
-/// crash or an event of a later version; a store without metrics has no events.
+/// crash or an event of a later version; a store without metrics has no events. Adds a sentence to `problems`
+/// for what is damaged.
 ///
 /// # Errors
-/// If the folder or a file in it exists but cannot be read.
-pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
-    let folder = store_folder.join(FOLDER);
+/// If the store or a file in it exists but cannot be read.
+pub fn read_all(store: &Store, problems: &mut Vec<String>) -> anyhow::Result<Vec<Event>> {
+    match store.local_path() {
+        Some(folder) => read_folder(folder),
+        None => bucket::read(store, &scratch_folder(store.location()), problems),
+    }
+}
+
+fn read_folder(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
+    let texts = local_lines(store_folder)?;
+    let lines = texts.iter().flat_map(|text| text.split(|&byte| byte == b'\n'));
+    let mut events: Vec<Event> = lines.filter_map(Event::from_json).collect();
+    events.sort_by_key(|event| event.time_ms);
+    Ok(events)
+}
+
+/// The contents of all files of lines in `metrics/` of a folder, in the order of their names.
+fn local_lines(folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
+    let folder = folder.join(FOLDER);
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -92,13 +137,8 @@ pub fn read_all(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
         }
     }
     files.sort();
-    let mut events = Vec::new();
-    for path in files {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        events.extend(bytes.split(|&byte| byte == b'\n').filter_map(Event::from_json));
-    }
-    events.sort_by_key(|event| event.time_ms);
-    Ok(events)
+    let read = |path: &PathBuf| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    files.iter().map(read).collect()
 }
 
 #[cfg(test)]
@@ -125,7 +165,7 @@ mod tests {
     #[test]
     fn a_store_without_metrics_has_no_events() {
         let store = tempfile::tempdir().unwrap();
-        assert_eq!(read_all(store.path()).unwrap().len(), 0);
+        assert_eq!(read_folder(store.path()).unwrap().len(), 0);
     }
 
     #[test]
@@ -135,7 +175,7 @@ mod tests {
         for (time, step) in [(30, 3), (10, 1), (20, 2)] {
             metrics.record(&train(time, step)).unwrap();
         }
-        let events = read_all(store.path()).unwrap();
+        let events = read_folder(store.path()).unwrap();
         assert_eq!(steps(&events), [1, 2, 3]);
         let Measured::Train(first) = &events[0].measured else {
             panic!("{events:?}")
@@ -156,7 +196,7 @@ mod tests {
         fs::write(folder.join("5-1.jsonl"), text).unwrap();
         fs::write(folder.join("6-2.jsonl"), [&b"\xff\xfe\n"[..], good.as_bytes()].concat()).unwrap();
         fs::write(folder.join("events.out.tfevents.1.tengen.1"), "not lines").unwrap();
-        assert_eq!(steps(&read_all(store.path()).unwrap()), [7, 7]);
+        assert_eq!(steps(&read_folder(store.path()).unwrap()), [7, 7]);
     }
 
     #[test]
@@ -168,7 +208,7 @@ mod tests {
                 .record(&train(step, step as u64))
                 .unwrap();
         }
-        assert_eq!(steps(&read_all(store.path()).unwrap()), [1, 2]);
+        assert_eq!(steps(&read_folder(store.path()).unwrap()), [1, 2]);
     }
 
     #[test]

@@ -1,0 +1,271 @@
+//! Metrics of runs in a bucket: every process publishes its lines there, so that reports on other machines have them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tengen_model::sha256_hex;
+use tengen_store::{Store, StoreError};
+
+use super::{Event, FOLDER, local_lines};
+
+/// The time from one part to the next, for a process that has run for so long: parts get larger as a run gets older, so
+/// that a week makes some 600 of them.
+fn pace(age: Duration) -> Duration {
+    (age / 50).clamp(Duration::from_secs(60), Duration::from_secs(900))
+}
+
+/// Publishes the lines of this process from a thread of its own, so that nobody waits for the bucket.
+pub(super) struct Publisher {
+    lines: Option<Sender<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher {
+    /// Begins a session of this name, which must be its own.
+    pub(super) fn start(store: &Store, session: &str) -> io::Result<Publisher> {
+        let (lines, arriving) = mpsc::channel();
+        let session = Session {
+            store: store.without_patience(),
+            folder: format!("{FOLDER}/{session}"),
+            parts: 0,
+            waiting: Vec::new(),
+        };
+        let thread = thread::Builder::new().name("metrics".to_owned());
+        Ok(Publisher {
+            lines: Some(lines),
+            thread: Some(thread.spawn(move || session.publish_all(&arriving))?),
+        })
+    }
+
+    /// Takes a line, with its end.
+    pub(super) fn send(&self, line: &[u8]) {
+        if let Some(lines) = &self.lines {
+            // The thread ends before this only if it panics.
+            let _ = lines.send(line.to_vec());
+        }
+    }
+}
+
+/// Publishes what is left.
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What one process publishes.
+struct Session {
+    store: Store,
+    folder: String,
+    /// How many parts are published.
+    parts: u32,
+    /// Lines that are not published yet.
+    waiting: Vec<u8>,
+}
+
+impl Session {
+    fn publish_all(mut self, arriving: &Receiver<Vec<u8>>) {
+        let began = Instant::now();
+        let mut has_ended = false;
+        while !has_ended {
+            let due = Instant::now() + pace(began.elapsed());
+            has_ended = self.gather(arriving, due);
+            if let Err(error) = self.publish() {
+                let later = if has_ended {
+                    ""
+                } else {
+                    "; trying again with the next ones"
+                };
+                tracing::warn!("reports on other machines lack the newest metrics{later}: {error}");
+            }
+        }
+    }
+
+    /// Gathers lines until a part is due. Whether there will be no more.
+    fn gather(&mut self, arriving: &Receiver<Vec<u8>>, due: Instant) -> bool {
+        loop {
+            match arriving.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.waiting.extend(line),
+                Err(error) => return error == RecvTimeoutError::Disconnected,
+            }
+        }
+    }
+
+    fn publish(&mut self) -> Result<(), StoreError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let path = format!("{}/{:06}.jsonl", self.folder, self.parts + 1);
+        match self.store.files().put_same(&path, sealed(&self.waiting)) {
+            Ok(_) => {
+                self.parts += 1;
+                self.waiting.clear();
+                Ok(())
+            }
+            // An earlier try has written it after all, with fewer lines; readers take each line once.
+            Err(StoreError::Taken { .. }) => {
+                self.parts += 1;
+                self.publish()
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Lines with one more that holds their SHA-256.
+fn sealed(lines: &[u8]) -> Vec<u8> {
+    let seal = format!("{{\"sha256\":\"{}\"}}\n", sha256_hex(lines));
+    [lines, seal.as_bytes()].concat()
+}
+
+/// The lines of a part; `None` if they are not what was published.
+fn unsealed(part: &[u8]) -> Option<&[u8]> {
+    let end = part.strip_suffix(b"\n")?.iter().rposition(|&byte| byte == b'\n')? + 1;
+    let (lines, _) = part.split_at(end);
+    (part == sealed(lines)).then_some(lines)
+}
+
+/// All events of a run in a bucket, in chronological order: what its processes have published, and what this machine's
+/// own files in the scratch folder hold besides. Parts that are damaged are named among the problems, and skipped.
+///
+/// # Errors
+/// If the bucket or a file of this machine cannot be read.
+pub(super) fn read(store: &Store, scratch: &Path, problems: &mut Vec<String>) -> anyhow::Result<Vec<Event>> {
+    let mut texts = Vec::new();
+    for (path, size) in store.files().list(FOLDER)? {
+        let part = part(store, &scratch.join("published").join(&path), &path, size)?;
+        match unsealed(&part) {
+            Some(lines) => texts.push(lines.to_vec()),
+            None => problems.push(format!("Skipped because its SHA-256 does not match: {path}")),
+        }
+    }
+    texts.extend(local_lines(scratch)?);
+    let lines: BTreeSet<&[u8]> = texts
+        .iter()
+        .flat_map(|text| text.split(|&byte| byte == b'\n'))
+        .collect();
+    let mut events: Vec<Event> = lines.into_iter().filter_map(Event::from_json).collect();
+    events.sort_by_key(|event| (event.time_ms, event.axis()));
+    Ok(events)
+}
+
+/// The bytes of a part, from its copy on this machine if there is one: a part never changes.
+fn part(store: &Store, copy: &Path, path: &str, size: u64) -> Result<Vec<u8>, StoreError> {
+    if let Ok(bytes) = fs::read(copy)
+        && bytes.len() as u64 == size
+        && unsealed(&bytes).is_some()
+    {
+        return Ok(bytes);
+    }
+    let bytes = store.files().require(path)?.to_vec();
+    // Without a copy, it is read from the bucket again next time.
+    let _ = copy
+        .parent()
+        .map(fs::create_dir_all)
+        .transpose()
+        .and_then(|_| fs::write(copy, &bytes));
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+
+    use super::super::{Measured, Metrics, Train};
+    use super::*;
+
+    fn bucket(name: &str) -> Store {
+        Store::over(Arc::new(InMemory::new()), &format!("memory://{name}")).unwrap()
+    }
+
+    fn train(time_ms: i64, step: u64) -> Event {
+        let measured = Measured::Train(Train {
+            step,
+            ..Train::default()
+        });
+        Event {
+            time_ms,
+            elapsed_seconds: 1.0,
+            measured,
+        }
+    }
+
+    fn steps(store: &Store) -> Vec<u64> {
+        let mut problems = Vec::new();
+        let scratch = tempfile::tempdir().unwrap();
+        let events = read(store, scratch.path(), &mut problems).unwrap();
+        let again = read(store, scratch.path(), &mut problems).unwrap();
+        assert_eq!(events.len(), again.len(), "from the bucket, and from the copies");
+        assert_eq!(problems, Vec::<String>::new());
+        events.iter().map(Event::axis).collect()
+    }
+
+    #[test]
+    fn lines_of_all_processes_are_read_on_another_machine() {
+        let store = bucket("published");
+        for steps in [1..4, 4..6] {
+            let folder = tempfile::tempdir().unwrap();
+            let metrics = Metrics::of(&store, folder.path()).unwrap();
+            for step in steps {
+                metrics.record(&train(step, step as u64)).unwrap();
+            }
+        }
+        assert_eq!(store.files().list(FOLDER).unwrap().len(), 2);
+        assert_eq!(steps(&store), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_part_that_was_written_after_all_does_no_harm() {
+        let store = bucket("twice");
+        let mut session = Session {
+            store: store.clone(),
+            folder: format!("{FOLDER}/s"),
+            parts: 0,
+            waiting: b"{\"one\":1}\n".to_vec(),
+        };
+        session.publish().unwrap();
+        session.parts = 0;
+        session.waiting = b"{\"one\":1}\n{\"two\":2}\n".to_vec();
+        session.publish().unwrap();
+        assert_eq!((session.parts, session.waiting.len()), (2, 0));
+        assert_eq!(store.files().list(FOLDER).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_damaged_part_is_named_and_skipped() {
+        let store = bucket("damaged");
+        let line = serde_json::to_vec(&train(1, 7)).unwrap();
+        let mut part = sealed(&[&line[..], b"\n"].concat());
+        store.files().put_new("metrics/s/000001.jsonl", part.clone()).unwrap();
+        part[20] ^= 1;
+        store.files().put_new("metrics/s/000002.jsonl", part).unwrap();
+        store.files().put_new("metrics/s/000003.jsonl", &b"\n"[..]).unwrap();
+        let (mut problems, scratch) = (Vec::new(), tempfile::tempdir().unwrap());
+        let events = read(&store, scratch.path(), &mut problems).unwrap();
+        assert_eq!(events.iter().map(Event::axis).collect::<Vec<_>>(), [7]);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].contains("metrics/s/000002.jsonl"), "{problems:?}");
+    }
+
+    #[test]
+    fn parts_get_larger_as_a_run_gets_older() {
+        let week = Duration::from_secs(7 * 86_400);
+        let (mut age, mut parts) = (Duration::ZERO, 0);
+        while age < week {
+            age += pace(age);
+            parts += 1;
+        }
+        assert_eq!(pace(Duration::ZERO), Duration::from_secs(60));
+        assert!((500..1000).contains(&parts), "{parts}");
+    }
+}
