@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use tengen_model::{ConfigError, NetworkConfig};
-use tengen_rules::{Setting, SettingError, above, check_setting};
+use tengen_rules::{Setting, SettingError, above, check_schedule, check_setting};
 use tengen_samples::SymmetryMode;
 
 /// How self-play, the trainer and the gate work together.
@@ -121,8 +121,9 @@ impl LoopConfig {
 
     /// Checks that every network can grow into the next one, later in the run.
     pub(crate) fn check_grow(&self, network: &NetworkConfig) -> Result<(), SettingError> {
-        let mut before = (0, network.clone());
+        let mut before = network.clone();
         for (number, (positions, name)) in self.grow.iter().enumerate() {
+            check_setting(&format!("loop.grow[{number}][0]"), *positions, 1..)?;
             let refuse = |expected: String| {
                 let key = format!("loop.grow[{number}]");
                 Err(SettingError::new(key, format!("[{positions}, {name:?}]"), expected))
@@ -130,37 +131,20 @@ impl LoopConfig {
             let Ok(next) = grown(network, name) else {
                 return refuse("[positions, network] with a network such as \"b5c64\"".to_owned());
             };
-            if *positions <= before.0 {
-                return refuse(format!(
-                    "more positions than {}, where the network before it begins",
-                    before.0
-                ));
+            if !before.can_grow_into(&next) {
+                return refuse(format!("a larger network than {}", before.name()));
             }
-            if !before.1.can_grow_into(&next) {
-                return refuse(format!("a larger network than {}", before.1.name()));
-            }
-            before = (*positions, next);
+            before = next;
         }
-        Ok(())
+        check_schedule("loop.grow", &self.grow)
     }
 
     /// Checks that every entry has visits and more positions than the one before it.
     fn check_later_visits(&self) -> Result<(), SettingError> {
-        let mut before = None;
-        for (number, &(positions, visits)) in self.later_visits.iter().enumerate() {
-            let refuse = |expected: String| {
-                let key = format!("loop.later_visits[{number}]");
-                Err(SettingError::new(key, format!("[{positions}, {visits}]"), expected))
-            };
-            match before {
-                _ if visits == 0 => return refuse("[positions, visits] with 1 visit or more".to_owned()),
-                Some((earlier, of)) if positions <= earlier => {
-                    return refuse(format!("more positions than [{earlier}, {of}], the entry before it"));
-                }
-                _ => before = Some((positions, visits)),
-            }
+        for (number, &(_, visits)) in self.later_visits.iter().enumerate() {
+            check_setting(&format!("loop.later_visits[{number}][1]"), visits, 1..)?;
         }
-        Ok(())
+        check_schedule("loop.later_visits", &self.later_visits)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tengen_evaluator::GateConfig;
 use tengen_model::NetworkConfig;
 use tengen_reanalysis::ReanalysisConfig;
-use tengen_rules::{Rules, SettingError, Size, check_setting};
+use tengen_rules::{Rules, SettingError, Size, check_setting, value_at};
 use tengen_samples::{SampleConfig, TrainConfig, WindowConfig};
 use tengen_selfplay::{BoardShare, SelfPlayConfig};
 use tengen_trainer::{Schedule, TrainerConfig};
@@ -90,18 +90,16 @@ impl RunConfig {
             stalled_visits,
             ..
         } = &self.loop_config;
-        let reached = later_visits.iter().take_while(|(from, _)| *from <= progress.positions);
-        let planned = reached
-            .last()
-            .map_or(self.selfplay.search.visits, |&(_, visits)| visits);
+        let planned = value_at(later_visits, progress.positions)
+            .copied()
+            .unwrap_or(self.selfplay.search.visits);
         let doublings = 2u32.saturating_pow(progress.rejected);
         planned.saturating_mul(doublings).min(planned.max(*stalled_visits))
     }
 
     /// The network that is trained after `positions` positions of self-play.
     pub fn network_at(&self, positions: u64) -> NetworkConfig {
-        let reached = self.loop_config.grow.iter().take_while(|(from, _)| *from <= positions);
-        let last = reached.last().and_then(|(_, name)| grown(&self.network, name).ok());
+        let last = value_at(&self.loop_config.grow, positions).and_then(|name| grown(&self.network, name).ok());
         last.unwrap_or_else(|| self.network.clone())
     }
 

@@ -349,7 +349,7 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             r#"loop.grow=[[9, "b90c90"], [9, "b91c90"]]"#,
-            "loop.grow[1] is [9, \"b91c90\"]: expected more positions than 9",
+            r#"loop.grow[1] is [9, "b91c90"]: expected more positions than [9, "b90c90"], the entry before it"#,
         ),
         (
             "loop.later_visits=8",
@@ -361,7 +361,7 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             "loop.later_visits=[[5, 0]]",
-            "loop.later_visits[0] is [5, 0]: expected [positions, visits] with 1 visit",
+            "loop.later_visits[0][1] is 0: expected 1 or more",
         ),
         (
             "loop.later_visits=[[500, 8], [200, 16]]",
@@ -373,7 +373,7 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             "selfplay.later_noise=[[500, 0.5], [500, 0]]",
-            "selfplay.later_noise[1] is [500, 0]: expected more than 500 positions",
+            "selfplay.later_noise[1] is [500, 0.0]: expected more positions than [500, 0.5], the entry before it",
         ),
         (
             "gate.openings=some",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tengen_rules::{Move, Rules, Scoring, Setting, SettingError, Size, above, check_setting};
+use tengen_rules::{Move, Rules, Scoring, Setting, SettingError, Size, above, check_schedule, check_setting, value_at};
 use tengen_search::SearchConfig;
 
 /// How self-play games are set up and played.
@@ -292,23 +292,17 @@ impl SelfPlayConfig {
 
     /// The size of the noise in full searches once the store has so many positions of self-play.
     pub fn noise_at(&self, positions: u64) -> f32 {
-        let reached = self.later_noise.iter().take_while(|(from, _)| *from <= positions);
-        reached.last().map_or(self.full_noise, |&(_, noise)| noise)
+        value_at(&self.later_noise, positions)
+            .copied()
+            .unwrap_or(self.full_noise)
     }
 
     /// Checks that every entry has a size of the noise and more positions than the one before it.
     fn check_later_noise(&self) -> Result<(), SettingError> {
-        let mut before = None;
-        for (number, &(positions, noise)) in self.later_noise.iter().enumerate() {
-            let key = format!("selfplay.later_noise[{number}]");
-            check_setting(&format!("{key}[1]"), noise, 0.0..=1.0)?;
-            if let Some(earlier) = before.filter(|&earlier| positions <= earlier) {
-                let expected = format!("more than {earlier} positions, as many as the entry before it has");
-                return Err(SettingError::new(key, format!("[{positions}, {noise}]"), expected));
-            }
-            before = Some(positions);
+        for (number, &(_, noise)) in self.later_noise.iter().enumerate() {
+            check_setting(&format!("selfplay.later_noise[{number}][1]"), noise, 0.0..=1.0)?;
         }
-        Ok(())
+        check_schedule("selfplay.later_noise", &self.later_noise)
     }
 
     /// Checks that the settings are compatible with these rules.
