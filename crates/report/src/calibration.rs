@@ -56,7 +56,7 @@ pub(super) fn plot<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Plot {
     Plot {
         title: "Value calibration",
         caption: "Recent self-play: what search and network expected before each move, in 20 bins, against how the \
-                  game ended. On the dashed line, values are perfectly calibrated.",
+                  game ended. On the thin line, values are perfectly calibrated.",
         x: Axis::showing("expected: P(win) − P(loss) of the mover", &[-1.0, 1.0]),
         y: Axis::showing("mean result (1 won, −1 lost)", &[-1.0, 1.0]),
         series: vec![

@@ -43,13 +43,13 @@ impl Tone {
         }
     }
 
-    /// A short piece of the curve for the legend.
-    fn key(self) -> Markup {
+    /// A short piece of a curve of this shape for the legend.
+    fn key(self, shape: Shape) -> Markup {
         let RGBColor(red, green, blue) = self.color();
         let stroke = format!("#{red:02X}{green:02X}{blue:02X}");
         html! {
             svg.plot viewBox="0 0 88 18" aria-hidden="true" {
-                polyline points="0,9 88,9" stroke=(stroke) stroke-width="4" {}
+                polyline points="0,9 88,9" stroke=(stroke) stroke-width=(shape.width()) {}
             }
         }
     }
@@ -87,8 +87,18 @@ pub(super) enum Shape {
     Line,
     /// A line with a dot on every point.
     Dots,
-    /// A dashed line for comparison.
+    /// A thin line for comparison.
     Reference,
+}
+
+impl Shape {
+    /// The width of the line, in pixels of the plot.
+    fn width(self) -> u32 {
+        match self {
+            Shape::Line | Shape::Dots => 4,
+            Shape::Reference => 2,
+        }
+    }
 }
 
 pub(super) struct Series {
@@ -155,7 +165,7 @@ impl Plot {
                 @if enough {
                     @if self.series.len() > 1 { div.legend {
                         @for series in self.series.iter().filter(|series| !series.points.is_empty()) {
-                            span { (series.tone.key()) (series.name) }
+                            span { (series.tone.key(series.shape)) (series.name) }
                         }
                     } }
                     @match self.svg() {
@@ -285,14 +295,8 @@ fn draw_series<'b>(
         chart.draw_series(bars)?;
     }
     let points = series.points.iter().copied();
-    match series.shape {
-        Shape::Reference => {
-            chart.draw_series(DashedLineSeries::new(points.clone(), 12, 8, color.stroke_width(2)))?;
-        }
-        Shape::Line | Shape::Dots => {
-            chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(4)))?;
-        }
-    }
+    let stroke = color.stroke_width(series.shape.width());
+    chart.draw_series(LineSeries::new(points.clone(), stroke))?;
     // A curve with a single point would be invisible as a line.
     if series.shape == Shape::Dots || series.points.len() == 1 {
         chart.draw_series(points.map(|point| Circle::new(point, 7, color.filled())))?;
