@@ -153,7 +153,7 @@ impl<'a> Curves<'a> {
         vec![
             over(
                 "Strength over evaluations",
-                "Each dot is a model, rated by matches against other models of this run and, where dashed lines show \
+                "Each dot is a model, rated by matches against other models of this run and, where thin lines show \
                  their strength, against other players. A bar that reaches the edge of the plot is unbounded on that \
                  side: no game was lost, or none won, on the way to the players that fix the scale.",
                 "network evaluations",
