@@ -545,7 +545,7 @@ def check_solved(rows):
 
 
 def check_golden():
-    paths = sorted(glob.glob("crates/store/tests/data/golden-v*.parquet"))
+    paths = sorted(glob.glob("crates/shard/tests/data/golden-v*.parquet"))
     equal(len(paths) >= 2, True, "golden shards are found")
     for path in paths:
         metadata = pq.read_metadata(path).metadata

@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use tengen_records::now_ms;
+use tengen_shard::FORMAT;
 
 use crate::json::{check_version, parse_json};
-use crate::schema::FORMAT;
 use crate::seal::seal;
 use crate::shard_info::{IMPORTED, MERGED, ShardInfo};
 use crate::store_error::{StoreError, damaged};

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use tengen_model::sha256_hex;
+use tengen_shard::FORMAT;
 
 use crate::files::{Files, check_name};
 use crate::json::{check_version, parse_json};
-use crate::schema::FORMAT;
 use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 

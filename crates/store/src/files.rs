@@ -13,10 +13,11 @@ use object_store::{
 };
 use tokio::runtime::{Builder, Runtime};
 
+use tengen_shard::is_plain_name;
+
 use crate::operations::{Counters, Kind, Operations};
 use crate::patience::{Patience, WaitingCalls};
 use crate::place::Place;
-use crate::shard::is_plain_name;
 use crate::store_error::{StoreError, read_error, write_error};
 
 /// The outcome of writing a file only if it does not exist yet.

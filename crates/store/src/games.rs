@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use tengen_records::{GameRecord, now_ms};
+use tengen_shard::decode_ids;
 
 use crate::changes::{Changes, Fate, GameTotals};
-use crate::decode::decode_ids;
 use crate::files::Files;
 use crate::json::parse_json;
 use crate::seal::sealed_json;

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::schema::FormatVersion;
+use tengen_shard::FormatVersion;
+
 use crate::seal::unseal;
 use crate::store_error::{StoreError, damaged};
 

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use tengen_records::GameRecord;
+use tengen_shard::decode_bytes;
 
 use crate::changes::{Change, GameTotals, Merged};
-use crate::decode::decode_bytes;
 use crate::games::Games;
 use crate::lock::RunLock;
 use crate::prune::old_generations;

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use tengen_model::{INFO_FILE, Model, ModelError, ModelId, ModelInfo, WEIGHTS_FILE};
 use tengen_records::now_ms;
+use tengen_shard::FORMAT;
 
 use crate::files::{Files, Put};
 use crate::json::{check_version, parse_json};
-use crate::schema::FORMAT;
 use crate::seal::sealed_json;
 use crate::store_error::{StoreError, damaged};
 

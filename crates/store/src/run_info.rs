@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::schema::FORMAT;
+use tengen_shard::FORMAT;
 
 /// The contents of `run.json`, written once when the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

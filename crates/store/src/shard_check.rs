@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use tengen_model::sha256_hex;
 use tengen_records::GameRecord;
+use tengen_shard::decode_bytes;
 
-use crate::decode::decode_bytes;
 use crate::shard_info::ShardInfo;
 
 /// The games of a shard if every check passes, otherwise what failed.

@@ -3,10 +3,9 @@
 use bytes::Bytes;
 
 use tengen_records::{GameKind, GameRecord, now_ms};
+use tengen_shard::{ShardName, encode, is_plain_name};
 
-use crate::encode::encode;
 use crate::files::check_name;
-use crate::shard::{ShardName, is_plain_name};
 use crate::store_error::StoreError;
 
 /// Worker name of merged shards; no other worker may use it.

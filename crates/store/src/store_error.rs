@@ -1,10 +1,9 @@
 //! Errors of a store, worded so that they say what to do.
 
 use tengen_model::{ModelError, ModelId};
+use tengen_shard::{FORMAT, ShardNameError};
 
 use crate::patience::may_pass;
-use crate::schema::FORMAT;
-use crate::shard::ShardNameError;
 
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use tengen_model::sha256_hex;
 use tengen_records::{EndReason, GameKind, GameRecord, Origin};
 use tengen_rules::{Color, Handicap, PointSet, Setup, Size};
-use tengen_store::{decode, encode, sha256_hex};
+use tengen_shard::{decode, encode};
 use tengen_testing::{random_game, random_game_from};
 
 fn golden_file(version: &str) -> PathBuf {
@@ -127,9 +128,9 @@ fn version_1_2_is_readable() {
 }
 
 #[test]
-#[ignore = "writes the file of a new format version: cargo test -p tengen-store --test all golden -- --ignored"]
+#[ignore = "writes the file of a new format version: cargo test -p tengen-shard --test golden -- --ignored"]
 fn write_golden_file() {
-    let path = golden_file(&tengen_store::FORMAT.to_string());
+    let path = golden_file(&tengen_shard::FORMAT.to_string());
     assert!(!path.exists(), "{} is released and never changes", path.display());
     std::fs::write(path, encode(&games_1_2())).unwrap();
 }

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
+use tengen_model::sha256_hex;
 use tengen_records::{EndReason, GameRecord, RecordError};
 use tengen_rules::{Move, Size};
-use tengen_store::{ShardError, ShardName, decode, encode, sha256_hex};
+use tengen_shard::{ShardError, ShardName, decode, encode};
 use tengen_testing::{random_game, random_games};
 
 proptest! {

@@ -129,7 +129,7 @@ fn digits(text: &str) -> Option<u64> {
 }
 
 /// Whether a text can be part of file names in every kind of store.
-pub(crate) fn is_plain_name(text: &str) -> bool {
+pub fn is_plain_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || NAME_MARKS.contains(c);
     (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.')
 }

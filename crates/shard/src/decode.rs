@@ -108,7 +108,7 @@ pub fn decode_bytes(bytes: Bytes) -> Result<Vec<GameRecord>, ShardError> {
 ///
 /// # Errors
 /// As [`decode`].
-pub(crate) fn decode_ids(bytes: Bytes) -> Result<Vec<String>, ShardError> {
+pub fn decode_ids(bytes: Bytes) -> Result<Vec<String>, ShardError> {
     let mut ids = Vec::new();
     let mut batches = Batches::open(bytes, |name| name == "game_id")?;
     while let Some(batch) = batches.next()? {
