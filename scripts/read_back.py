@@ -567,6 +567,11 @@ def check_golden_game(row):
         policy = [next(entries) for _ in range(number)]
         equal(number == 0 or abs(sum(p for _, p in policy) - 1) < 1e-3, True, "golden policy")
     equal(next(entries, None), None, "golden policies are used up")
+    maps = row.get("expected_ownership_plies") or []
+    equal(maps, sorted(set(maps) & set(range(plies))), f"golden {row['game_id']}: plies with expected owners")
+    owners = row.get("expected_ownership") or []
+    equal(len(owners), len(maps) * area, f"golden {row['game_id']}: expected owners")
+    equal(all(-100 <= owner <= 100 for owner in owners), True, f"golden {row['game_id']}: percents")
     if not replayable(row) or (row["handicap"] and row.get("handicap_kind") != "fixed"):
         count("golden games under other rules, read but not replayed")
         return

@@ -22,6 +22,9 @@ pub const UNKNOWN_TIME: i64 = 0;
 /// Maximum number of handicap stones a record can hold.
 const MAX_HANDICAP: u16 = 255;
 
+/// Certainty in [`PlyRecord::expected_ownership`], in percent.
+const CERTAIN: i8 = 100;
+
 /// How far the sum of a policy target's probabilities may be from 1.
 const POLICY_SUM_TOLERANCE: f32 = 1e-3;
 
@@ -74,6 +77,9 @@ pub struct PlyRecord {
     /// The search's policy target as (move index, probability); the index is `row * width + column` from the top left,
     /// and the number of points for a pass. The probabilities sum to 1; empty if there is no target.
     pub policy: Vec<(u16, f32)>,
+    /// The owner that a teacher expects for every point at the end of the game, in row-major order, in percent from 100
+    /// (surely Black's) to -100 (surely White's), whoever is to move; empty if nobody said.
+    pub expected_ownership: Vec<i8>,
 }
 
 impl PlyRecord {
@@ -88,6 +94,7 @@ impl PlyRecord {
             network_value: 0.0,
             weight: 0.0,
             policy: Vec::new(),
+            expected_ownership: Vec::new(),
         }
     }
 
@@ -217,6 +224,16 @@ pub enum RecordError {
         /// The value found.
         found: f32,
     },
+    /// A map of expected owners has the wrong length.
+    #[error("ply {ply}: expected_ownership must have no entry or {expected}, one for each point, but has {found}")]
+    ExpectedOwnershipLength {
+        /// Ply, counted from 0.
+        ply: usize,
+        /// Number of points.
+        expected: usize,
+        /// Number of entries.
+        found: usize,
+    },
     /// A policy target is invalid.
     #[error("ply {ply}: policy target: {problem}")]
     BadPolicy {
@@ -330,6 +347,7 @@ impl GameRecord {
         for (ply, record) in self.plies.iter().enumerate() {
             check_numbers(ply, record)?;
             check_policy(ply, record, &position)?;
+            check_expected_ownership(ply, record, self.size)?;
             self.play(&mut position, ply, record)?;
         }
         self.check_end(&position)?;
@@ -494,6 +512,26 @@ fn check_numbers(ply: usize, record: &PlyRecord) -> Result<(), RecordError> {
             what,
             range,
             found,
+        }),
+    }
+}
+
+fn check_expected_ownership(ply: usize, record: &PlyRecord, size: Size) -> Result<(), RecordError> {
+    let map = &record.expected_ownership;
+    if !map.is_empty() && map.len() != size.area() {
+        return Err(RecordError::ExpectedOwnershipLength {
+            ply,
+            expected: size.area(),
+            found: map.len(),
+        });
+    }
+    match map.iter().find(|owner| !(-CERTAIN..=CERTAIN).contains(*owner)) {
+        None => Ok(()),
+        Some(&owner) => Err(RecordError::OutOfRange {
+            ply,
+            what: "expected_ownership",
+            range: "percent from -100 to 100",
+            found: owner.into(),
         }),
     }
 }

@@ -253,6 +253,7 @@ impl Game {
                 (false, false) => config.decided_weight,
             },
             policy: cut(result.policy, config.policy_cut),
+            expected_ownership: Vec::new(),
         });
     }
 

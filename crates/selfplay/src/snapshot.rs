@@ -222,6 +222,7 @@ impl PlySnapshot {
                 .iter()
                 .map(|&(mv, bits)| (mv, f32::from_bits(bits)))
                 .collect(),
+            expected_ownership: Vec::new(),
         })
     }
 }

@@ -287,6 +287,14 @@ impl<'a> Columns<'a> {
         let lists: &ListArray = self.column(name).as_list();
         Items(lists.value(row).as_primitive::<T>().clone())
     }
+
+    /// A list whose column may be missing in an earlier version, which then counts as empty.
+    fn later_list<T: ArrowPrimitiveType>(&self, name: &str, row: usize) -> Items<T> {
+        match self.batch.column_by_name(name) {
+            Some(_) => self.list(name, row),
+            None => Items(PrimitiveArray::from_iter_values([])),
+        }
+    }
 }
 
 struct Items<T: ArrowPrimitiveType>(PrimitiveArray<T>);
@@ -411,6 +419,7 @@ fn decode_plies(columns: &Columns<'_>, row: usize, number: usize, size: Size) ->
     let flags = flags.exactly(number, "flags", plies)?;
     let visits = visits.exactly(number, "root_visits", plies)?;
     let policies = decode_policies(columns, row, number, plies)?;
+    let mut maps = ExpectedOwners::read(columns, row, number, (plies, size))?;
     let ply = |(ply, policy): (usize, Vec<(u16, f32)>)| {
         Ok(PlyRecord {
             mv: decode_move(size, moves.get()[ply], number, ply)?,
@@ -421,6 +430,7 @@ fn decode_plies(columns: &Columns<'_>, row: usize, number: usize, size: Size) ->
             network_value: raw[ply],
             weight: weights[ply],
             policy,
+            expected_ownership: maps.take(ply),
         })
     };
     policies.into_iter().enumerate().map(ply).collect()
@@ -465,4 +475,48 @@ fn decode_policies(
         .iter()
         .map(|&count| entries.by_ref().take(usize::from(count)).collect())
         .collect())
+}
+
+/// The maps of expected owners of a game, taken out ply by ply.
+struct ExpectedOwners {
+    plies: Items<Int32Type>,
+    owners: Items<Int8Type>,
+    area: usize,
+    taken: usize,
+}
+
+impl ExpectedOwners {
+    fn read(
+        columns: &Columns<'_>,
+        row: usize,
+        number: usize,
+        (plies, size): (usize, Size),
+    ) -> Result<ExpectedOwners, ShardError> {
+        let maps = ExpectedOwners {
+            plies: columns.later_list("expected_ownership_plies", row),
+            owners: columns.later_list("expected_ownership", row),
+            area: size.area(),
+            taken: 0,
+        };
+        let with_map = maps.plies.get();
+        let is_inside = |&ply: &i32| usize::try_from(ply).is_ok_and(|ply| ply < plies);
+        if !with_map.is_sorted_by(|a, b| a < b) || !with_map.iter().all(is_inside) {
+            let problem = format!("expected_ownership_plies must be ascending and below {plies}, the number of plies");
+            return Err(ShardError::Game { row: number, problem });
+        }
+        maps.owners
+            .exactly(number, "expected_ownership", with_map.len() * maps.area)?;
+        Ok(maps)
+    }
+
+    /// The map of a ply, empty if it has none; plies are asked for in order.
+    fn take(&mut self, ply: usize) -> Vec<i8> {
+        let next = self.plies.get().get(self.taken).copied();
+        if next.and_then(|next| usize::try_from(next).ok()) != Some(ply) {
+            return Vec::new();
+        }
+        let start = self.taken * self.area;
+        self.taken += 1;
+        self.owners.get()[start..start + self.area].to_vec()
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Int8Type, Int16Type, TimestampMillisecondType, UInt8Type, UInt16Type,
+    ArrowPrimitiveType, Float32Type, Int8Type, Int16Type, Int32Type, TimestampMillisecondType, UInt8Type, UInt16Type,
 };
 use arrow_array::{ArrayRef, Int16Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::DataType;
@@ -26,7 +26,7 @@ const ROW_GROUP_GAMES: usize = 256;
 /// Compression level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Encodes games, in order, as a Parquet file with the schema of version 1.2. The same games always give the same
+/// Encodes games, in order, as a Parquet file with the schema of version 1.3. The same games always give the same
 /// bytes.
 pub fn encode(games: &[GameRecord]) -> Vec<u8> {
     let schema = games_schema();
@@ -128,6 +128,10 @@ fn list_columns(games: &[GameRecord]) -> Vec<ArrayRef> {
         list::<Int16Type, _>(games, |game| policy_entries(game).map(|entry| entry.0 as i16)),
         list::<Float32Type, _>(games, |game| policy_entries(game).map(|entry| entry.1)),
         list::<Int8Type, _>(games, |game| game.ownership.iter().copied()),
+        list::<Int32Type, _>(games, |game| expected_owners(game).map(|(ply, _)| ply as i32)),
+        list::<Int8Type, _>(games, |game| {
+            expected_owners(game).flat_map(|(_, map)| map.iter().copied())
+        }),
     ]
 }
 
@@ -159,6 +163,12 @@ fn optional<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
 
 fn policy_entries(game: &GameRecord) -> impl Iterator<Item = (u16, f32)> + '_ {
     game.plies.iter().flat_map(|ply| ply.policy.iter().copied())
+}
+
+/// The plies for which somebody said which owners they expect, with their maps.
+fn expected_owners(game: &GameRecord) -> impl Iterator<Item = (usize, &[i8])> {
+    let maps = game.plies.iter().map(|ply| ply.expected_ownership.as_slice());
+    maps.enumerate().filter(|(_, map)| !map.is_empty())
 }
 
 fn per_ply<T: ArrowPrimitiveType>(games: &[GameRecord], get: fn(&PlyRecord) -> T::Native) -> ArrayRef {

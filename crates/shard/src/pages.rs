@@ -15,6 +15,8 @@ const BASE_VALUES: u64 = 1 << 22;
 const VALUES_PER_BYTE: u64 = 8;
 /// The same for policy targets, which have many entries per ply.
 const POLICY_VALUES_PER_BYTE: u64 = 32;
+/// The same for maps of expected owners, which have 361 values for a position on 19x19, often equal to those before.
+const MAP_VALUES_PER_BYTE: u64 = 128;
 /// Decompressed bytes allowed in a file of any size.
 const BASE_UNPACKED: u64 = 64 << 20;
 /// Allowed decompressed bytes per byte of the file. Imported games, whose search columns are all 0, reach 40.
@@ -53,6 +55,7 @@ pub(crate) fn check_pages(
         }
         let each = match name {
             "policy_moves" | "policy_probabilities" => POLICY_VALUES_PER_BYTE,
+            "expected_ownership" => MAP_VALUES_PER_BYTE,
             _ => VALUES_PER_BYTE,
         };
         within(

@@ -33,6 +33,8 @@
 //! | `claimed_handicap` | int32 or null | handicap stones according to the file |
 //! | `black_rank`, `white_rank`, `played_on`, `event` | string or null | ranks, date and event according to the file |
 //! | `teacher` | string or null | JSON object: who labelled the positions, and how; since version 1.2 |
+//! | `expected_ownership_plies` | list of int32 | the plies with an entry in the next column, ascending; this and the next column since version 1.3 |
+//! | `expected_ownership` | list of int8 | for each of those plies, one per point in row-major order: the owner that the teacher expects in the position before the ply, in percent from 100 (Black) to -100 (White) |
 //! | `ownership` | list of int8 | one per point of the final position in row-major order: 1 Black, -1 White, 0 neither; empty without a score |
 
 use std::fmt;
@@ -58,7 +60,7 @@ pub struct FormatVersion {
 }
 
 /// The version this crate writes, for shards and for the store's layout.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 3 };
 
 impl FormatVersion {
     /// Whether this crate reads files of that version.
@@ -90,7 +92,7 @@ impl FromStr for FormatVersion {
     }
 }
 
-/// The columns of version 1.2, in order; those not in [`LATER_COLUMNS`] exist since version 1.0.
+/// The columns of version 1.3, in order; those not in [`LATER_COLUMNS`] exist since version 1.0.
 pub(crate) fn games_schema() -> SchemaRef {
     let mut fields = scalar_fields();
     fields.extend(list_fields());
@@ -158,13 +160,15 @@ fn list_fields() -> Vec<Field> {
         ("policy_moves", DataType::Int16),
         ("policy_probabilities", DataType::Float32),
         ("ownership", DataType::Int8),
+        ("expected_ownership_plies", DataType::Int32),
+        ("expected_ownership", DataType::Int8),
     ];
     let list = |(name, item)| Field::new(name, DataType::List(item_field(item)), false);
     columns.into_iter().map(list).collect()
 }
 
-/// Columns that files of an earlier minor version lack; they read as null there.
-pub(crate) const LATER_COLUMNS: [&str; 13] = [
+/// Columns that files of an earlier minor version lack; they read as null or as empty lists there.
+pub(crate) const LATER_COLUMNS: [&str; 15] = [
     "handicap_kind",
     "first_to_move",
     "source_file",
@@ -178,6 +182,8 @@ pub(crate) const LATER_COLUMNS: [&str; 13] = [
     "played_on",
     "event",
     "teacher",
+    "expected_ownership_plies",
+    "expected_ownership",
 ];
 
 /// The field of a list item, never null.

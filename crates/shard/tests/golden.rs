@@ -97,9 +97,25 @@ fn games_1_2() -> Vec<GameRecord> {
     games
 }
 
+/// Version 1.3 added the owners that a teacher expects.
+fn games_1_3() -> Vec<GameRecord> {
+    let mut games = games_1_2();
+    games.extend([(5, 5), (19, 19), (2, 3)].map(|(width, height)| {
+        let size = Size::new(width, height).unwrap();
+        let mut game = random_game(size, 50, 30);
+        for (ply, record) in game.plies.iter_mut().enumerate().filter(|(ply, _)| ply % 3 != 1) {
+            let owner = |point: usize| ((point * 7 + ply * 31) % 201) as i16 - 100;
+            record.expected_ownership = (0..size.area()).map(|point| owner(point) as i8).collect();
+        }
+        game
+    }));
+    games
+}
+
 /// SHA-256 of the files, to prevent accidental changes.
 const SHA256_1_0: &str = "46230d685b64046807c6ea6fa6523d73ddf757fab9c1c396bc1f38df46eb01f8";
 const SHA256_1_2: &str = "6c11c0b013ac3e397375fa0c378e3f285b87e6a8fd61cd9a84c9f100aec7699a";
+const SHA256_1_3: &str = "8975cff55523c8c37d4ff3a659977651bf6aafedb3d1d433ffc41cceb963ae41";
 const SHA256_1_1: &str = "68844801568af2ac86a98310be43d7b74f32fc27baaf1f2fe46137d7f89dc555";
 
 fn check(version: &str, sha256: &str, expected: &[GameRecord]) {
@@ -128,9 +144,16 @@ fn version_1_2_is_readable() {
 }
 
 #[test]
+fn version_1_3_is_readable() {
+    check("1.3", SHA256_1_3, &games_1_3());
+    let maps = games_1_3().into_iter().flat_map(|game| game.plies);
+    assert_eq!(maps.filter(|ply| !ply.expected_ownership.is_empty()).count(), 47);
+}
+
+#[test]
 #[ignore = "writes the file of a new format version: cargo test -p tengen-shard --test golden -- --ignored"]
 fn write_golden_file() {
     let path = golden_file(&tengen_shard::FORMAT.to_string());
     assert!(!path.exists(), "{} is released and never changes", path.display());
-    std::fs::write(path, encode(&games_1_2())).unwrap();
+    std::fs::write(path, encode(&games_1_3())).unwrap();
 }

@@ -45,6 +45,49 @@ fn the_largest_board_and_unusual_texts_survive_a_round_trip() {
     assert_eq!(decode(&encode(std::slice::from_ref(&game))).unwrap(), [game]);
 }
 
+/// Maps at every other ply, or wherever `has_map` says so, with numbers that depend on the ply.
+fn with_maps(mut game: GameRecord, has_map: impl Fn(usize) -> bool) -> GameRecord {
+    let area = game.size.area();
+    for (ply, record) in game.plies.iter_mut().enumerate().filter(|(ply, _)| has_map(*ply)) {
+        record.expected_ownership = (0..area)
+            .map(|point| ((point + 3 * ply) % 201) as u8)
+            .map(|n| (n as i16 - 100) as i8)
+            .collect();
+    }
+    game
+}
+
+#[test]
+fn maps_of_expected_owners_survive_a_round_trip() {
+    let sizes = [(1, 1), (5, 3), (9, 9), (19, 19)];
+    let game = |(width, height)| random_game(Size::new(width, height).unwrap(), 3, 60);
+    let choices: [fn(usize) -> bool; 4] = [|_| true, |ply| ply % 2 == 1, |ply| ply == 0, |_| false];
+    let games: Vec<_> = sizes
+        .iter()
+        .flat_map(|&size| choices.map(|choice| with_maps(game(size), choice)))
+        .collect();
+    games.iter().for_each(|game| drop(game.validate().unwrap()));
+    assert_eq!(decode(&encode(&games)).unwrap(), games);
+}
+
+#[test]
+fn certain_maps_of_long_games_are_read_back() {
+    let mut game = random_game(Size::square(19).unwrap(), 4, 400);
+    for ply in &mut game.plies {
+        ply.expected_ownership = vec![100; 361];
+    }
+    let count = 20_000 / game.plies.len() + 1;
+    let games: Vec<_> = (0..count)
+        .map(|number| GameRecord {
+            game_id: format!("label-{number}"),
+            ..game.clone()
+        })
+        .collect();
+    let values = 361 * count * game.plies.len();
+    assert!(values > 1 << 22, "more than a file of any size may hold: {values}");
+    assert!(decode(&encode(&games)).is_ok());
+}
+
 #[test]
 fn other_files_are_rejected_with_the_reason() {
     let bytes = encode(&random_games(3, 4));
@@ -61,11 +104,11 @@ fn other_files_are_rejected_with_the_reason() {
     let mut newer = bytes.clone();
     let key = b"tengen.format_version";
     let place = newer.windows(key.len()).rposition(|window| window == key).unwrap();
-    let digit = newer[place..].windows(3).position(|window| window == b"1.2").unwrap();
+    let digit = newer[place..].windows(3).position(|window| window == b"1.3").unwrap();
     newer[place + digit] = b'7';
     let error = decode(&newer).unwrap_err();
     assert!(
-        matches!(&error, ShardError::Version { found } if found == "7.2"),
+        matches!(&error, ShardError::Version { found } if found == "7.3"),
         "{error}"
     );
     assert!(error.to_string().contains("1.x"), "{error}");
@@ -149,6 +192,12 @@ fn every_false_record_is_reported() {
     check_rejected(|game| game.plies[5].network_value = f32::NAN, "network_value");
     check_rejected(|game| game.plies[5].root_margin = f32::INFINITY, "root_margin");
     check_rejected(|game| game.plies[5].weight = -1.0, "weight");
+    check_rejected(|game| game.plies[5].expected_ownership = vec![0; 15], "no entry or 16");
+    check_rejected(|game| game.plies[5].expected_ownership = vec![101; 16], "-100 to 100");
+    check_rejected(
+        |game| game.plies[5].expected_ownership = vec![i8::MIN; 16],
+        "-100 to 100",
+    );
     check_rejected(
         |game| {
             game.plies.pop();

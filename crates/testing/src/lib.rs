@@ -130,6 +130,7 @@ fn random_ply(position: &Position, random: &mut Random, opening: bool) -> PlyRec
         } else {
             Vec::new()
         },
+        expected_ownership: Vec::new(),
     }
 }
 

@@ -194,6 +194,31 @@ fn inconsistent_lists_are_reported() {
     check_list::<Float32Type>("root_value", |list| list.truncate(1), "game 1: root_value must have");
     check_list::<UInt8Type>("flags", |list| list.extend([0; 500]), "game 1: flags must have");
     check_list::<UInt16Type>("root_visits", Vec::clear, "game 1: root_visits must have");
+    check_list::<Int32Type>(
+        "expected_ownership_plies",
+        |list| list.push(0),
+        "game 1: expected_ownership must have 9 entries, but has 0",
+    );
+    check_list::<Int32Type>(
+        "expected_ownership_plies",
+        |list| list.extend([1, 1]),
+        "game 1: expected_ownership_plies must be ascending",
+    );
+    check_list::<Int32Type>(
+        "expected_ownership_plies",
+        |list| list.push(i32::MAX),
+        "game 1: expected_ownership_plies must be ascending and below",
+    );
+    check_list::<Int32Type>(
+        "expected_ownership_plies",
+        |list| list.push(-1),
+        "game 1: expected_ownership_plies must be ascending and below",
+    );
+    check_list::<Int8Type>(
+        "expected_ownership",
+        |list| list.push(7),
+        "game 1: expected_ownership must have 0 entries, but has 1",
+    );
     check_list::<UInt16Type>("policy_counts", |list| list[0] += 1, "game 1: policy_moves must have");
     check_list::<UInt16Type>(
         "policy_counts",
