@@ -28,9 +28,11 @@ pub struct Sample {
     /// mean of the values from this position on, weighted by a decay per ply, with the game's result after its end.
     pub short_term: [f32; HORIZONS],
     /// Owner of every point of the final position, `[row, column]` of the sample's board: 1 the mover, -1 the opponent,
-    /// 0 neither.
-    pub ownership: Array2<i8>,
-    /// 1 if margin and ownership are known from a score; 0 if not, in which case they are not trained on.
+    /// 0 neither; between them if a teacher says which owners it expects.
+    pub ownership: Array2<f32>,
+    /// 1 if the owners are known from a score or a teacher; 0 if not, in which case they are not trained on.
+    pub ownership_weight: f32,
+    /// 1 if the margin is known from a score; 0 if not, in which case it is not trained on.
     pub result_weight: f32,
     /// 1 if the value target and the short-term values are known; 0 if not, in which case they are not trained on.
     /// Games of self-play are scored or not; of other games, the winner may be known without a score.

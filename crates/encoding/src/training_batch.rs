@@ -26,9 +26,12 @@ pub struct TrainingBatch {
     pub value: Array2<f32>,
     /// The search's values over the next plies, `[sample, horizon]` = `[B, 3]`.
     pub short_term: Array2<f32>,
-    /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board.
+    /// Final owners, `[sample, row, column]` = `[B, H, W]`: 1 the mover, -1 the opponent, 0 neither or off the board;
+    /// between them if a teacher says which owners it expects.
     pub ownership: Array3<f32>,
-    /// 1 if margin and ownership are known from a score, else 0, `[B]`.
+    /// 1 if the owners are known, else 0, `[B]`.
+    pub ownership_weight: Array1<f32>,
+    /// 1 if the margin is known from a score, else 0, `[B]`.
     pub result_weight: Array1<f32>,
     /// 1 if the targets for win, tie, loss and the values over the next plies are known, else 0, `[B]`.
     pub value_weight: Array1<f32>,
@@ -70,6 +73,7 @@ impl TrainingBatch {
                 .collect::<Vec<[f32; HORIZONS]>>()
                 .into(),
             ownership: Array3::zeros((count, height, width)),
+            ownership_weight: samples.iter().map(|sample| sample.ownership_weight).collect(),
             result_weight: samples.iter().map(|sample| sample.result_weight).collect(),
             value_weight: samples.iter().map(|sample| sample.value_weight).collect(),
             weight: samples.iter().map(|sample| sample.weight).collect(),
@@ -113,5 +117,5 @@ fn write_policy(policy: &[(u16, f32)], size: Size, (canvas, mut target): (Size, 
 fn write_ownership(sample: &Sample, mut target: ArrayViewMut2<'_, f32>) {
     let (height, width) = sample.ownership.dim();
     let mut board = target.slice_mut(s![..height, ..width]);
-    board.zip_mut_with(&sample.ownership, |value, &owner| *value = f32::from(owner));
+    board.assign(&sample.ownership);
 }

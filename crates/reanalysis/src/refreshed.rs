@@ -4,8 +4,8 @@ use tengen_encoding::Sample;
 use tengen_rng::SplitMix64;
 use tengen_rules::{Rules, Size};
 use tengen_samples::{
-    Loader, PolicyFrom, ReadShard, SampleConfig, SampleError, SampleSource, SymmetryMode, Teaching, ValueFrom, Window,
-    WindowConfig,
+    Loader, OwnershipFrom, PolicyFrom, ReadShard, SampleConfig, SampleError, SampleSource, SymmetryMode, Teaching,
+    ValueFrom, Window, WindowConfig,
 };
 use tengen_store::{Create, GamesOf, ShardInfo, Store};
 
@@ -42,6 +42,7 @@ impl Refreshed {
             .teaching(Teaching {
                 policy: PolicyFrom::Labels,
                 value: ValueFrom::Mixed,
+                ownership: OwnershipFrom::Counted,
                 sizes: boards.0,
                 rules: boards.1,
             });

@@ -33,6 +33,18 @@ pub enum ValueFrom {
     Mixed,
 }
 
+/// What the ownership learns from a game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnershipFrom {
+    /// The owners that the final position counts to, if the game was played out.
+    #[default]
+    Counted,
+    /// The owners that a teacher expects, at every ply that has them; at the others those that the final position
+    /// counts to, if the game was played out.
+    Labels,
+}
+
 /// How games of one origin are taught.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Teaching {
@@ -40,6 +52,8 @@ pub struct Teaching {
     pub policy: PolicyFrom,
     /// What the value learns.
     pub value: ValueFrom,
+    /// What the ownership learns.
+    pub ownership: OwnershipFrom,
     /// The boards of the games; games on other boards are left out.
     pub sizes: Vec<Size>,
     /// The rules of the games; games under other rules are left out.
@@ -51,9 +65,10 @@ pub struct Teaching {
 pub struct Census {
     /// They teach policy, value, margin and owners: the final position was counted.
     pub counted: u64,
-    /// They teach policy and value, but neither margin nor owners: the winner or the values of plies are known.
+    /// They teach policy and value, but no margin, and no owners but those that a teacher expects: the winner or the
+    /// values of plies are known.
     pub valued: u64,
-    /// They teach the policy alone: nothing is known of their result.
+    /// They teach the policy alone, and the owners that a teacher expects: nothing is known of their result.
     pub policy_only: u64,
     /// Left out: they have no ply to learn from.
     pub empty: u64,
@@ -111,6 +126,8 @@ pub(crate) struct Lesson<'a> {
     pub(crate) result_share: Option<f32>,
     /// The plies with a value target.
     pub(crate) valued: Valued,
+    /// What the ownership learns.
+    pub(crate) ownership: OwnershipFrom,
 }
 
 impl<'a> Lesson<'a> {
@@ -127,6 +144,7 @@ impl<'a> Lesson<'a> {
             result: sign_of(record.score_half_points.unwrap_or(0)),
             result_share: None,
             valued: if board.is_some() { Valued::All } else { Valued::None },
+            ownership: OwnershipFrom::Counted,
         })
     }
 
@@ -155,6 +173,7 @@ impl<'a> Lesson<'a> {
             result: truth.result.unwrap_or(0),
             result_share,
             valued,
+            ownership: teaching.ownership,
         };
         if teaching.policy == PolicyFrom::Played {
             lesson.learn_moves();
@@ -184,6 +203,15 @@ impl<'a> Lesson<'a> {
             Valued::None => false,
             Valued::All => true,
             Valued::Searched => self.record.plies[ply].root_visits > 0,
+        }
+    }
+
+    /// The owners that a teacher expects before a ply, see [`tengen_records::PlyRecord::expected_ownership`]; empty if
+    /// they are not learned.
+    pub(crate) fn expected_ownership(&self, ply: usize) -> &[i8] {
+        match self.ownership {
+            OwnershipFrom::Labels => &self.record.plies[ply].expected_ownership,
+            OwnershipFrom::Counted => &[],
         }
     }
 

@@ -17,7 +17,7 @@ mod window;
 
 pub use game_cache::CacheError;
 pub use held_out::is_held_out;
-pub use lesson::{Census, PolicyFrom, Teaching, ValueFrom};
+pub use lesson::{Census, OwnershipFrom, PolicyFrom, Teaching, ValueFrom};
 pub use loaded_shard::ReadShard;
 pub use loader::Loader;
 pub use mixture::Mixture;

@@ -21,11 +21,12 @@ const WEIGHT_ONE: f32 = 65536.0;
 /// | | the owner of every point of the final position (i8): 1 Black, -1 White, 0 neither or not scored |
 /// | | only without planes: the move index of every ply (u16) |
 /// | records | for each trained position, only with planes: `[BIT_PLANES, words]` (u64) |
-/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass, 4 without a value target |
+/// | | the search value (f32) and flags (u8): 1 if White is to move, 2 after a pass, 4 without a value target, 8 with the owners that a teacher expects |
 /// | | the values over the next plies ([f32; HORIZONS]) |
 /// | | Black's points off the board, see [`gain_off_board`] (i16) |
 /// | | the number of moves in its policy target (u16), then each move's index (u16) and probability (f32) |
 /// | | only with replies: the same pairs for the policy of the next ply, without a number |
+/// | | only with flag 8: the owner of every point that a teacher expects (i8), in percent from 100 (Black) to -100 (White) |
 ///
 /// Numbers are little-endian. A sample needs two places, the head and one record, so drawing it touches few pages.
 pub(crate) struct StoredGame {
@@ -62,6 +63,8 @@ const WHITE_MOVES: u8 = 1;
 const AFTER_PASS: u8 = 2;
 /// Flag of a record: there is no value target.
 const NO_VALUE: u8 = 4;
+/// Flag of a record: the owners that a teacher expects are at its end.
+const EXPECTED_OWNERS: u8 = 8;
 /// Size of a record without its planes and policies.
 const RECORD_HEAD: usize = 4 + 1 + 2 + 2 + 4 * HORIZONS;
 /// Size of a (move index, probability) pair in bytes.
@@ -155,10 +158,15 @@ impl StoredGame {
             Color::Black => 1,
             Color::White => -1,
         };
-        let mut ownership = vec![0i8; self.size.area()];
-        for (&owner, &target) in self.ownership(head).iter().zip(map) {
-            ownership[usize::from(target)] = owner as i8 * sign as i8;
+        let (owners, certain) = match record.expected_owners.is_empty() {
+            true => (self.ownership(head), 1.0),
+            false => (record.expected_owners, 100.0),
+        };
+        let mut ownership = vec![0.0; self.size.area()];
+        for (&owner, &target) in owners.iter().zip(map) {
+            ownership[usize::from(target)] = f32::from(owner as i8 * sign as i8) / certain;
         }
+        let is_owned = self.board_margin.is_some() || !record.expected_owners.is_empty();
         let most = self.size.area() as i32;
         let board_margin = self
             .board_margin
@@ -174,6 +182,7 @@ impl StoredGame {
             short_term: record.short_term,
             ownership: Array2::from_shape_vec((self.size.height(), self.size.width()), ownership)
                 .expect("every point has an owner"),
+            ownership_weight: if is_owned { 1.0 } else { 0.0 },
             result_weight: if self.board_margin.is_some() { 1.0 } else { 0.0 },
             value_weight: if record.has_value { 1.0 } else { 0.0 },
             weight: 1.0,
@@ -203,7 +212,13 @@ impl StoredGame {
         let flags = rest[4];
         let moves = usize::from(u16::from_le_bytes(bytes_at(rest, 7)));
         let short_term = |horizon: usize| f32::from_le_bytes(bytes_at(rest, 9 + 4 * horizon));
-        let (policy, reply) = rest[RECORD_HEAD..].split_at(moves * POLICY_ENTRY);
+        let owners = if flags & EXPECTED_OWNERS == 0 {
+            0
+        } else {
+            self.size.area()
+        };
+        let (policies, expected_owners) = rest[RECORD_HEAD..].split_at(rest.len() - RECORD_HEAD - owners);
+        let (policy, reply) = policies.split_at(moves * POLICY_ENTRY);
         PositionRecord {
             ply: u32::from_le_bytes(bytes_at(head, self.trained * 12 + number * 4)) as usize,
             planes,
@@ -219,6 +234,7 @@ impl StoredGame {
             short_term: std::array::from_fn(short_term),
             policy,
             reply,
+            expected_owners,
         }
     }
 
@@ -289,6 +305,8 @@ struct PositionRecord<'a> {
     short_term: [f32; HORIZONS],
     policy: &'a [u8],
     reply: &'a [u8],
+    /// Percent per point, or empty.
+    expected_owners: &'a [u8],
 }
 
 impl PositionRecord<'_> {
@@ -396,7 +414,9 @@ fn push_record(
     bytes.extend_from_slice(&data.root_value.to_le_bytes());
     let after_pass = if after_pass { AFTER_PASS } else { 0 };
     let no_value = if lesson.has_value(ply) { 0 } else { NO_VALUE };
-    bytes.push(color | after_pass | no_value);
+    let owners = lesson.expected_ownership(ply);
+    let expected = if owners.is_empty() { 0 } else { EXPECTED_OWNERS };
+    bytes.push(color | after_pass | no_value | expected);
     bytes.extend_from_slice(&(gain as i16).to_le_bytes());
     bytes.extend_from_slice(&(data.policy.len() as u16).to_le_bytes());
     short_term
@@ -408,6 +428,7 @@ fn push_record(
         bytes.extend_from_slice(&index.to_le_bytes());
         bytes.extend_from_slice(&probability.to_le_bytes());
     }
+    bytes.extend(owners.iter().map(|&owner| owner as u8));
 }
 
 /// Horizons of the short-term values in plies per point of the board, as in KataGo.

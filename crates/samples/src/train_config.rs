@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tengen_rules::{SettingError, above, check_setting};
 use tengen_store::{Collection, GamesOf, ShardInfo};
 
-use crate::lesson::{PolicyFrom, ValueFrom};
+use crate::lesson::{OwnershipFrom, PolicyFrom, ValueFrom};
 
 /// Training on games of any origin: which games, and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,15 @@ pub struct GamesFrom {
     /// What the value learns.
     #[serde(default)]
     pub value: ValueFrom,
+    /// What the ownership learns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ownership: OwnershipFrom,
+}
+
+/// Whether a key has its default value; it is then left out, so that configurations of earlier versions, which lack the
+/// key, name the same games.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The kinds of games in a store.

@@ -1,10 +1,11 @@
 //! What games teach: targets of hand-made games, mixtures, and the games that are held out.
 
-use tengen_encoding::Sample;
+use tengen_encoding::{Features, Sample};
 use tengen_records::{EndReason, GameKind, GameRecord, OPENING, Origin, PlyRecord};
-use tengen_rules::{Color, Handicap, Komi, Move, PointSet, Position, Rules, Setup, Size, parse_point};
+use tengen_rules::{Color, Handicap, Komi, Move, PointSet, Position, Rules, Setup, Size, Symmetry, parse_point};
 use tengen_samples::{
-    Census, Mixture, PolicyFrom, SampleConfig, SampleSource, SymmetryMode, Teaching, ValueFrom, is_held_out,
+    Census, Mixture, OwnershipFrom, PolicyFrom, SampleConfig, SampleSource, SymmetryMode, Teaching, ValueFrom,
+    is_held_out,
 };
 use tengen_testing::random_game;
 
@@ -16,6 +17,7 @@ fn teaching(policy: PolicyFrom, value: ValueFrom) -> Teaching {
     Teaching {
         policy,
         value,
+        ownership: OwnershipFrom::Counted,
         sizes: vec![size()],
         rules: Rules::tromp_taylor(),
     }
@@ -115,7 +117,7 @@ fn a_game_that_was_played_out_teaches_everything() {
             sample
                 .ownership
                 .iter()
-                .all(|&owner| owner == if black { 1 } else { -1 })
+                .all(|&owner| owner == if black { 1.0 } else { -1.0 })
         );
         assert_eq!(sample.policy.len(), 1, "the move that was played");
         assert_eq!(sample.policy[0].1, 1.0);
@@ -194,7 +196,7 @@ fn games_without_a_result_teach_the_policy_alone() {
                 (sample.policy_weight, sample.value_weight, sample.result_weight),
                 (1.0, 0.0, 0.0)
             );
-            assert!(sample.ownership.iter().all(|&owner| owner == 0));
+            assert!(sample.ownership.iter().all(|&owner| owner == 0.0));
         }
     }
     let tie = game("B2 A1 C3", Some("Draw"));
@@ -304,6 +306,7 @@ fn mixed_values_are_those_of_a_run() {
     let taught = draw(SampleSource::new(SampleConfig::default()).teaching(Teaching {
         policy: PolicyFrom::Labels,
         value: ValueFrom::Mixed,
+        ownership: OwnershipFrom::Counted,
         sizes: vec![size],
         rules: Rules::tromp_taylor(),
     }));
@@ -360,6 +363,7 @@ fn held_out_games_are_never_trained_on() {
         .teaching(Teaching {
             policy: PolicyFrom::Played,
             value: ValueFrom::Counted,
+            ownership: OwnershipFrom::Counted,
             sizes: vec![size],
             rules: Rules::tromp_taylor(),
         });
@@ -375,4 +379,111 @@ fn held_out_games_are_never_trained_on() {
     let trained = source.draw_samples(2000, 1, SymmetryMode::Canonical).unwrap();
     let judged = source.draw_held_out(2000, 1, SymmetryMode::Canonical).unwrap();
     assert!(!trained.iter().any(is_held_out) && judged.iter().all(is_held_out));
+}
+
+/// Where a sample comes from: the ply, and the mirror images under which its features are those of that position; more
+/// than one for positions that are mirror images of themselves.
+fn origins(game: &GameRecord, sample: &Sample) -> Vec<(usize, Symmetry)> {
+    let mut found = Vec::new();
+    game.replay_with(|position, ply, _| {
+        let features = Features::of(position, game.komi);
+        let fits = |symmetry: &Symmetry| features.transformed(*symmetry) == sample.features;
+        found.extend(
+            Symmetry::all(game.size)
+                .iter()
+                .copied()
+                .filter(fits)
+                .map(|symmetry| (ply, symmetry)),
+        );
+    })
+    .unwrap();
+    found
+}
+
+/// The owners that the mover at a ply expects, or those of the final position, as a sample in this mirror image has
+/// them.
+fn owners_of(game: &GameRecord, ply: usize, symmetry: Symmetry) -> Vec<f32> {
+    let (map, certain) = match game.plies[ply].expected_ownership.as_slice() {
+        [] => (&game.ownership[..], 1.0),
+        map => (map, 100.0),
+    };
+    let sign = if game.mover(ply) == Color::Black { 1.0 } else { -1.0 };
+    let mut owners = vec![0.0; game.size.area()];
+    for (point, &owner) in game.size.points().zip(map) {
+        owners[symmetry.apply(game.size, point).index()] = sign * f32::from(owner) / certain;
+    }
+    owners
+}
+
+#[test]
+fn expected_owners_are_taught_in_every_mirror_image() {
+    let finished = |seed| Some(random_game(Size::square(5).unwrap(), seed, 200)).filter(GameRecord::is_finished);
+    let mut game = (0..).find_map(finished).unwrap();
+    // Numbers without any symmetry; one ply in four has none.
+    for (ply, record) in game.plies.iter_mut().enumerate().filter(|(ply, _)| ply % 4 != 3) {
+        let owner = |point: usize| ((37 * point + 11 * ply) % 201) as i16 - 100;
+        record.expected_ownership = (0..25).map(|point| owner(point) as i8).collect();
+    }
+    game.validate().unwrap();
+    for (planes, replies) in [(true, false), (true, true), (false, true), (false, false)] {
+        let config = SampleConfig {
+            planes,
+            ..SampleConfig::default()
+        };
+        let mut source = SampleSource::new(config).with_replies(replies).teaching(Teaching {
+            sizes: vec![game.size],
+            ownership: OwnershipFrom::Labels,
+            ..teaching(PolicyFrom::Labels, ValueFrom::Mixed)
+        });
+        source.add_games("shard", std::slice::from_ref(&game)).unwrap();
+        let (mut expected, mut counted, mut symmetries) = (0, 0, Vec::new());
+        for sample in source.draw_samples(600, 9, SymmetryMode::Random).unwrap() {
+            assert_eq!((sample.ownership_weight, sample.result_weight), (1.0, 1.0));
+            let [(ply, symmetry)] = origins(&game, &sample)[..] else {
+                continue;
+            };
+            let found: Vec<f32> = sample.ownership.iter().copied().collect();
+            assert_eq!(found, owners_of(&game, ply, symmetry), "ply {ply}");
+            let has_map = !game.plies[ply].expected_ownership.is_empty();
+            expected += usize::from(has_map);
+            counted += usize::from(!has_map);
+            if has_map && !symmetries.contains(&symmetry) {
+                symmetries.push(symmetry);
+            }
+        }
+        assert_eq!(symmetries.len(), 8);
+        assert!(expected > 100 && counted > 20, "{expected} {counted}");
+    }
+}
+
+#[test]
+fn expected_owners_are_taught_only_if_they_are_asked_for() {
+    let with_map = |moves: &str| {
+        let mut game = game(moves, None);
+        game.plies[0] = PlyRecord {
+            root_visits: 9,
+            weight: 1.0,
+            policy: vec![(4, 1.0)],
+            expected_ownership: vec![100, 50, 0, -50, -100, 1, 2, 3, 4],
+            ..game.plies[0].clone()
+        };
+        game
+    };
+    let labels = teaching(PolicyFrom::Labels, ValueFrom::Labels);
+    let asked = Teaching {
+        ownership: OwnershipFrom::Labels,
+        ..labels.clone()
+    };
+    // A game without a result has no owners but the expected ones, and no margin.
+    for (teaching, weight, sum) in [(&labels, 0.0, 0.0), (&asked, 1.0, 0.1)] {
+        let sample = &samples(&with_map("B2 A1 C3"), teaching.clone())[0];
+        assert_eq!((sample.ownership_weight, sample.result_weight), (weight, 0.0));
+        assert!((sample.ownership.sum() - sum).abs() < 1e-6, "{sample:?}");
+    }
+    for (teaching, sum) in [(&labels, 9.0), (&asked, 0.1)] {
+        let sample = &samples(&with_map(BLACK_WINS), teaching.clone())[0];
+        assert_eq!((sample.ownership_weight, sample.result_weight), (1.0, 1.0));
+        assert!((sample.ownership.sum() - sum).abs() < 1e-6, "{sample:?}");
+        assert_eq!(sample.board_margin, 9, "the margin is that of the final position");
+    }
 }

@@ -52,7 +52,12 @@ fn is_like(sample: &Sample, other: &Sample) -> bool {
 /// Every trainable position of a game with its sample computed the slow way, by replay.
 fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Features) -> Symmetry) -> Vec<Sample> {
     let mut samples = Vec::new();
-    let owners = |sign: i8| game.ownership.iter().map(|&owner| owner * sign).collect::<Vec<i8>>();
+    let owners = |sign: i8| {
+        game.ownership
+            .iter()
+            .map(|&owner| f32::from(owner * sign))
+            .collect::<Vec<f32>>()
+    };
     let last = game.replay().unwrap();
     game.replay_with(|position, ply, record| {
         if ply < usize::from(game.opening_plies) || record.has(OPENING) || record.weight == 0.0 {
@@ -88,7 +93,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             *share *= search;
         }
         value_target[won] += result_share;
-        let mut ownership = vec![0; game.size.area()];
+        let mut ownership = vec![0.0; game.size.area()];
         for (point, owner) in game.size.points().zip(owners(sign)) {
             ownership[symmetry.apply(game.size, point).index()] = owner;
         }
@@ -106,6 +111,7 @@ fn expected_samples(game: &GameRecord, result_share: f32, symmetry: impl Fn(&Fea
             value_target,
             short_term: short_term(game, ply),
             ownership: Array2::from_shape_vec((game.size.height(), game.size.width()), ownership).unwrap(),
+            ownership_weight: 1.0,
             result_weight: 1.0,
             value_weight: 1.0,
             weight: 1.0,

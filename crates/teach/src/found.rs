@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use tengen_model::{CostLedger, Model, Provenance};
 use tengen_run::{Opened, RunConfig, Setup};
-use tengen_samples::{GamesFrom, OfGames, PolicyFrom, ValueFrom};
+use tengen_samples::{GamesFrom, OfGames, OwnershipFrom, PolicyFrom, ValueFrom};
 use tengen_store::{Create, Promotion, Store, StoreError, sha256_hex};
 
 use crate::material::{Material, Reach};
@@ -105,6 +105,7 @@ fn catch_up(
         share: 1.0,
         policy: PolicyFrom::Labels,
         value: ValueFrom::Mixed,
+        ownership: OwnershipFrom::Counted,
     });
     let (from, reach) = match (config.train.from.is_empty(), own) {
         (false, _) => (config.train.from.clone(), Reach::Stated),

@@ -142,6 +142,7 @@ fn read(
         .teaching(Teaching {
             policy: games.policy,
             value: games.value,
+            ownership: games.ownership,
             sizes: config.sizes()?,
             rules: config.rules,
         });

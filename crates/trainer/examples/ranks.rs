@@ -97,6 +97,7 @@ fn batch() -> TrainingBatch {
         }),
         short_term: Array2::zeros((SAMPLES, HORIZONS)),
         ownership: Array3::zeros((SAMPLES, 9, 9)),
+        ownership_weight: Array1::ones(SAMPLES),
         result_weight: Array1::ones(SAMPLES),
         value_weight: Array1::ones(SAMPLES),
         weight: Array1::ones(SAMPLES),

@@ -80,15 +80,14 @@ fn binary_entropy(logits: &Tensor, values: &Tensor) -> Tensor {
     ((logits * 2.0).log_sigmoid() * win + (logits * -2.0).log_sigmoid() * lose).neg()
 }
 
-/// The divergence of the predicted owner of each point from the actual one in nats, `[B, A]`: the cross-entropy, less
-/// that of a coin at points that nobody owns. It is 0 off the board, where outputs and targets are 0.
+/// The divergence of the predicted owner of each point from the actual or expected one in nats, `[B, A]`: the
+/// cross-entropy, less the entropy of the target. It is 0 off the board, where outputs and targets are 0.
 fn owner_divergence(outputs: &Outputs, targets: &Targets) -> Tensor {
     let own = ((&outputs.ownership + 1.0) / 2.0).clamp(CERTAIN, 1.0 - CERTAIN);
     let target = (&targets.ownership + 1.0) / 2.0;
     let (other, not_target): (Tensor, Tensor) = (1.0 - &own, 1.0 - &target);
-    let entropy = (own.log() * target + other.log() * not_target).neg();
-    let nobody: Tensor = 1.0 - targets.ownership.abs();
-    entropy - nobody * std::f64::consts::LN_2
+    let entropy = (own.log() * &target + other.log() * &not_target).neg();
+    entropy + target.xlogy(&target) + not_target.xlogy(&not_target)
 }
 
 /// The terms of one batch as tensors without dimensions.
@@ -130,10 +129,11 @@ impl Terms {
                 .squeeze_dim(1),
         );
         let margin = margin.neg();
-        let ownership = counted(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
+        let owned = |per_sample: Tensor| mean(per_sample * &targets.ownership_weight);
+        let ownership = owned(over((&outputs.ownership - &targets.ownership).square()) / &targets.areas);
         let owners = match weights.ownership_kind {
             OwnershipLoss::Squared => ownership.shallow_clone(),
-            OwnershipLoss::CrossEntropy => counted(over(owner_divergence(outputs, targets)) / &targets.areas),
+            OwnershipLoss::CrossEntropy => owned(over(owner_divergence(outputs, targets)) / &targets.areas),
         };
         let mut total =
             &policy * weights.policy + &value * weights.value + &margin * weights.margin + owners * weights.ownership;

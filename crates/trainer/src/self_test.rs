@@ -86,6 +86,7 @@ fn batch_on(canvas: Size) -> TrainingBatch {
             let on_board = row < size.height() && column < size.width();
             f32::from(on_board) * (((sample + row + column) % 3) as f32 - 1.0)
         }),
+        ownership_weight: Array1::ones(SAMPLES),
         result_weight: Array1::ones(SAMPLES),
         value_weight: Array1::ones(SAMPLES),
         weight: Array1::ones(SAMPLES),

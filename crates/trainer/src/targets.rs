@@ -22,9 +22,11 @@ pub(crate) struct Targets {
     pub(crate) short_term: Tensor,
     /// `[B, 1]`, i64: the final board margin without komi, as a column of the margin logits.
     pub(crate) margin: Tensor,
-    /// `[B, A]`: -1, 0 or 1.
+    /// `[B, A]`: -1 to 1.
     pub(crate) ownership: Tensor,
-    /// `[B]`: weight of each sample's margin and ownership terms.
+    /// `[B]`: weight of each sample's ownership term.
+    pub(crate) ownership_weight: Tensor,
+    /// `[B]`: weight of each sample's margin term.
     pub(crate) result_weight: Tensor,
     /// `[B]`: weight of each sample's value and short-term terms.
     pub(crate) value_weight: Tensor,
@@ -107,6 +109,7 @@ impl Targets {
             short_term: place.put(&batch.short_term)?,
             margin: place.put(&columns.insert_axis(Axis(1)))?,
             ownership: place.put(&batch.ownership)?.flatten(1, 2),
+            ownership_weight: place.put(&batch.ownership_weight)?,
             result_weight: place.put(&batch.result_weight)?,
             value_weight: place.put(&batch.value_weight)?,
             areas: place.put(&areas)?,

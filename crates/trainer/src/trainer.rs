@@ -383,7 +383,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
         )));
     }
     let canvas = batch.inputs.canvas();
-    let arrays: [(&str, &[usize], &[usize]); 10] = [
+    let arrays: [(&str, &[usize], &[usize]); 11] = [
         ("policy", batch.policy.shape(), &[samples, canvas.area() + 1]),
         ("reply", batch.reply.shape(), &[samples, canvas.area() + 1]),
         ("policy_weight", batch.policy_weight.shape(), &[samples]),
@@ -395,6 +395,7 @@ fn check(batch: &TrainingBatch, plane_set: PlaneSet) -> Result<(), TrainerError>
             batch.ownership.shape(),
             &[samples, canvas.height(), canvas.width()],
         ),
+        ("ownership_weight", batch.ownership_weight.shape(), &[samples]),
         ("result_weight", batch.result_weight.shape(), &[samples]),
         ("value_weight", batch.value_weight.shape(), &[samples]),
         ("weight", batch.weight.shape(), &[samples]),

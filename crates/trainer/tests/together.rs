@@ -25,6 +25,7 @@ fn batch(sizes: &[usize], first: usize) -> TrainingBatch {
         reply: Array2::zeros((count, area + 1)),
         policy_weight: Array1::ones(count),
         board_margin: Array1::zeros(count),
+        ownership_weight: Array1::ones(count),
         result_weight: Array1::ones(count),
         value_weight: Array1::ones(count),
         value: Array2::zeros((count, 3)),

@@ -30,6 +30,7 @@ fn batch_of(plane_set: PlaneSet, canvas: &str, sizes: &[&str], seed: u64) -> Tra
         reply: Array2::zeros((count, canvas.area() + 1)),
         policy_weight: Array1::ones(count),
         board_margin: Array1::zeros(count),
+        ownership_weight: Array1::ones(count),
         result_weight: Array1::ones(count),
         value_weight: Array1::ones(count),
         value: Array2::zeros((count, 3)),
@@ -249,6 +250,45 @@ fn ownership_by_cross_entropy_learns_the_same_owners() {
     assert!(last.ownership < 0.1 * first[1].ownership, "{last:?}");
 }
 
+/// Owners that a teacher expects lie between -1 and 1. The undecided network begins with their square as the error, and
+/// with their distance in nats from a coin; both losses come near them, and samples without owners do not count.
+#[test]
+fn expected_owners_are_learned_by_both_losses() {
+    let mut batch = batch("5x5", &["5x5"; 8], 4);
+    batch.ownership.mapv_inplace(|owner| 0.5 * owner);
+    batch.result_weight.fill(0.0);
+    for sample in 4..8 {
+        batch.ownership_weight[sample] = 0.0;
+        batch.ownership.index_axis_mut(ndarray::Axis(0), sample).fill(1.0);
+    }
+    let known = batch.ownership.slice(ndarray::s![..4, .., ..]);
+    let squares = known.iter().map(|owner| f64::from(owner * owner)).sum::<f64>() / (8.0 * 25.0);
+    let owned = known.iter().filter(|owner| **owner != 0.0).count() as f64 / (8.0 * 25.0);
+    let coin = |p: f64| 2f64.ln() + p * p.ln() + (1.0 - p) * (1.0 - p).ln();
+    for (kind, expected) in [
+        (tengen_trainer::OwnershipLoss::Squared, squares),
+        (tengen_trainer::OwnershipLoss::CrossEntropy, coin(0.75) * owned),
+    ] {
+        let mut trainer = trainer(TrainerConfig {
+            loss: tengen_trainer::LossWeights {
+                ownership_kind: kind,
+                ..tengen_trainer::LossWeights::default()
+            },
+            ..quick()
+        });
+        let first = trainer.step(&batch).expect("a good batch");
+        assert!((first.ownership - squares).abs() < 1e-5, "{first:?}");
+        assert_eq!(first.margin, 0.0, "no margin is known");
+        let term = 2.0 * (first.total - first.policy - first.value);
+        assert!((term - expected).abs() < 1e-4, "{kind:?}: {term}, expected {expected}");
+        for _ in 0..200 {
+            trainer.step(&batch).expect("a good batch");
+        }
+        let last = trainer.step(&batch).expect("a good batch");
+        assert!(last.ownership < 0.1 * first.ownership, "{kind:?}: {last:?}");
+    }
+}
+
 #[test]
 fn pass_alive_planes_are_learned_from_and_others_rejected() {
     let config = NetworkConfig {
@@ -276,6 +316,7 @@ fn pass_alive_planes_are_learned_from_and_others_rejected() {
         value_target: [0.0, 1.0, 0.0],
         short_term: [0.0; HORIZONS],
         ownership: Array2::zeros((2, 3)),
+        ownership_weight: 1.0,
         result_weight: 1.0,
         value_weight: 1.0,
         weight: 1.0,
