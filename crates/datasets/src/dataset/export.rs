@@ -136,7 +136,7 @@ impl<'a> Export<'a> {
             (What::Positions, _) => ("positions", position_fields(&options.filter.games)),
         };
         // Which positions are distinct depends on all rows before, so that none could be left out.
-        let plan = (!options.distinct).then(|| plan(options, shards));
+        let plan = (!options.distinct).then(|| plan(options, shards, &fields));
         let (format, rows_per_part) = (options.format, options.rows_per_part);
         let writer = DatasetWriter::begin(folder, format, content, fields.clone(), rows_per_part, plan.as_deref())?;
         Ok(Export {
@@ -332,12 +332,14 @@ const SGF_FIELD: Field = Field::text("sgf", "", "The game as SGF.");
 type Taken<'a> = (Place, &'a GameRecord, Option<&'a [usize]>);
 
 /// What is exported, as text: the same for exports that give the same parts.
-fn plan(options: &ExportOptions, shards: &[ShardInfo]) -> String {
+fn plan(options: &ExportOptions, shards: &[ShardInfo], fields: &[Field]) -> String {
+    let columns: Vec<&str> = fields.iter().map(|field| field.name).collect();
     let paths: Vec<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
     json!({
         "tengen": env!("CARGO_PKG_VERSION"),
         "what": options.what,
         "format": options.format,
+        "columns": columns,
         "filter": options.filter.describe(),
         "count": options.count,
         "split": options.split,

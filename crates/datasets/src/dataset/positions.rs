@@ -4,8 +4,8 @@ use tengen_records::{EXPLORED, FULL_SEARCH, OPENING, PlyRecord};
 use tengen_rules::Position;
 use tengen_store::GamesOf;
 
-use super::column::Kind::{Bool, Float32, Int16, Int32};
-use super::column::Shape::Moves;
+use super::column::Kind::{Bool, Float32, Int8, Int16, Int32};
+use super::column::Shape::{Moves, Points};
 use super::column::{Column, Field, fields};
 use super::shared::{BOARD, CLAIMS, NAME, PROVENANCE, RESULT, SIZE, claims, fill};
 use super::source::GameSource;
@@ -133,11 +133,36 @@ const POSITION_COLUMNS: &[Column<Put>] = &[
     ),
 ];
 
+/// The columns that only labelled games fill, in datasets that may hold any.
+const LABELS: &[Column<Put>] = &[Column::new(
+    Field::new(
+        "expected_ownership",
+        Int8,
+        Points,
+        "percent, 100 Black to -100 White",
+        "The owner that the teacher expects for every point at the end, judging from this position; `ownership` is \
+         that of the final position.",
+    )
+    .null("no teacher said"),
+    |row, out| match row.turn.expected_ownership.is_empty() {
+        true => out.missing(),
+        false => out.ints(row.turn.expected_ownership.iter().copied()),
+    },
+)];
+
+/// The columns of labels in a dataset from games of this kind: labelled games are kept as imported ones.
+fn labels(games: &GamesOf) -> &'static [Column<Put>] {
+    match games {
+        GamesOf::Imported | GamesOf::All => LABELS,
+        GamesOf::SelfPlay | GamesOf::Match(_) => &[],
+    }
+}
+
 /// The columns of a dataset of positions from games of this kind, in order.
 pub(crate) fn position_fields(games: &GamesOf) -> Vec<Field> {
     let before = [fields(NAME), fields(SIZE), fields(PLY), fields(BOARD)].concat();
     let after = [fields(RESULT), fields(PROVENANCE), fields(claims(games))].concat();
-    [before, fields(POSITION_COLUMNS), after].concat()
+    [before, fields(POSITION_COLUMNS), after, fields(labels(games))].concat()
 }
 
 /// Adds a position to a table of [`position_fields`].
@@ -151,6 +176,7 @@ pub(crate) fn push_position(table: &mut Table, row: &PositionRow<'_>) {
     for columns in [RESULT, PROVENANCE, CLAIMS] {
         fill(columns, cells, |put, cells| put(row.game, cells));
     }
+    fill(LABELS, cells, |put, cells| put(row, cells));
     table.rows += 1;
 }
 

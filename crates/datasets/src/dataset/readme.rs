@@ -208,6 +208,9 @@ pub(crate) fn export_sections(options: &ExportOptions) -> Vec<Section> {
         };
         sections.push(("Claims of imported games", body.to_owned()));
     }
+    if options.what == What::Positions && !claims(&options.filter.games).is_empty() {
+        sections.push(("Expected owners", EXPECTED.to_owned()));
+    }
     if options.filter.fraction < 1.0 || options.count.is_some() {
         sections.push(("Sampling", sampling(options)));
     }
@@ -282,6 +285,12 @@ turn, and games whose stated score or owners differ from the count on the final 
 - Policies are stored without their smallest probabilities: as many as together have at most `selfplay.policy_cut` of
   the run's configuration (usually 0.005) are dropped, and the others are scaled to sum to 1. So the move that was
   played, which may be chosen at random, can have probability 0.
+";
+
+const EXPECTED: &str = "\
+`expected_ownership` is an estimate by the teacher of a labelled game: the mean of what it expects in the position and
+those that it searched after it, in percent, 100 for Black's and -100 for White's. It is null for other positions, and
+if the teacher did not say. `ownership` is always the count of the final position, the same at every ply of a game.
 ";
 
 const SGF: &str = "\

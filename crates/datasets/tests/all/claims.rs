@@ -5,9 +5,10 @@ use std::path::Path;
 
 use crate::exports::{export, options, rows};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int8Type, Int32Type};
 use tengen_datasets::{Dataset, FileFormat, What};
 use tengen_import::{ImportRules, Importer, MissingTurns, SgfSource};
+use tengen_records::GameKind;
 use tengen_sgf::read_sgf;
 use tengen_store::{Collection, Create, GamesOf, Store};
 use tengen_testing::random_games;
@@ -122,4 +123,51 @@ fn exports_show_claims_next_to_counted_results() {
     assert!(text.contains("BR[9d]") && text.contains("EV[Cup]") && text.contains("DT[1998-11-05]"));
     let readme = fs::read_to_string(dataset.folder.join("README.md")).unwrap();
     assert!(readme.contains("that only the file claims"));
+}
+
+#[test]
+fn positions_show_the_owners_that_a_teacher_expects() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_with_claims(folder.path());
+    let mut game = random_games(3, 1).remove(0);
+    game.game_id = "label-1".to_owned();
+    game.kind = GameKind::Import;
+    game.origin = Some(Box::default());
+    game.origin.as_mut().unwrap().game = 9;
+    let map: Vec<i8> = (0..game.size.area() as i8).map(|point| point - 4).collect();
+    game.plies[1].expected_ownership.clone_from(&map);
+    let collection = Collection::Import {
+        name: "labels".to_owned(),
+    };
+    store
+        .games()
+        .publish_games(&collection, "test", 0, &[game.clone()])
+        .unwrap();
+    let maps = |dataset: &Dataset| {
+        let mut maps = Vec::new();
+        for batch in rows(dataset) {
+            let column = batch.column_by_name("expected_ownership").unwrap().as_list::<i32>();
+            maps.extend(
+                column
+                    .iter()
+                    .flatten()
+                    .map(|map| map.as_primitive::<Int8Type>().values().to_vec()),
+            );
+        }
+        maps
+    };
+    for (name, games) in [("imported", GamesOf::Imported), ("all", GamesOf::All)] {
+        let mut options = options(What::Positions, FileFormat::Parquet);
+        options.filter.games = games;
+        let dataset = export(&store, &folder.path().join(name), &options).unwrap();
+        assert_eq!(maps(&dataset), [map.as_slice()], "every other position has none");
+        let readme = fs::read_to_string(dataset.folder.join("README.md")).unwrap();
+        assert!(readme.contains("## Expected owners") && readme.contains("| `expected_ownership` |"));
+    }
+    // Games of self-play are never labelled.
+    let own = options(What::Positions, FileFormat::Parquet);
+    let own = export(&store, &folder.path().join("own"), &own).unwrap();
+    assert!(rows(&own)[0].column_by_name("expected_ownership").is_none());
+    let readme = fs::read_to_string(own.folder.join("README.md")).unwrap();
+    assert!(!readme.contains("Expected owners"));
 }
