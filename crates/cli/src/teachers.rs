@@ -13,22 +13,24 @@ use tengen_matches::{NamedNetwork, read_network, source_of};
 /// The start of a teacher that is another engine.
 const ENGINE: &str = "analysis:";
 
-/// The teacher with this name, which searches every position with so many visits. Setting `stop` ends the wait for an
+/// The teacher with this name, which searches every position with so many visits and, with `ownership`, says which
+/// owners it expects. Setting `stop` ends the wait for an
 /// engine that starts.
 pub(crate) fn teacher(
     text: &str,
-    visits: u32,
+    (visits, ownership): (u32, bool),
     threads: Option<u32>,
     device: &DeviceArgs,
     stop: &AtomicBool,
 ) -> anyhow::Result<Teacher> {
     if let Some(command) = text.strip_prefix(ENGINE) {
-        return Ok(Teacher::Engine(EngineTeacher::start(command, visits, stop)?));
+        return Ok(Teacher::Engine(EngineTeacher::start(command, visits, ownership, stop)?));
     }
     let spec: PlayerSpec = text
         .parse()
         .map_err(|error: SpecError| output::usage(error.to_string()))?;
-    let search = network_search(&spec.options, visits).map_err(output::usage)?;
+    let mut search = network_search(&spec.options, visits).map_err(output::usage)?;
+    search.ownership = ownership;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or_else(cores, |threads| threads as usize);
     if spec.kind == PlayerKind::Uniform {

@@ -40,6 +40,9 @@ pub(crate) struct Label {
     pub(crate) visits: u32,
     /// P(win) − P(loss) without search; 0 if unknown.
     pub(crate) network_value: f32,
+    /// The owners that the search expects, whoever is to move, as [`PlyRecord::expected_ownership`]; empty if the
+    /// teacher does not say.
+    pub(crate) expected_ownership: Vec<i8>,
 }
 
 /// A game with the plies to label and the labels that have arrived.
@@ -149,6 +152,7 @@ impl Member {
 }
 
 fn write_label(ply: &mut PlyRecord, label: &Label) {
+    ply.expected_ownership.clone_from(&label.expected_ownership);
     ply.flags |= FULL_SEARCH;
     ply.root_value = label.value.clamp(-1.0, 1.0);
     ply.root_margin = label.margin;

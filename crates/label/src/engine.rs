@@ -12,7 +12,7 @@ use tengen_gtp::{CommandLine, ControllerError};
 
 use crate::chunk::Task;
 use crate::error::LabelError;
-use crate::query::{label, query};
+use crate::query::{Asked, label, query};
 use crate::teacher::{Desk, Report};
 
 /// Queries that are open at once. The engine decides how many of them it searches at a time.
@@ -30,7 +30,7 @@ const GLANCE: Duration = Duration::from_millis(1);
 /// An engine that speaks KataGo's analysis protocol.
 pub struct EngineTeacher {
     command: CommandLine,
-    visits: u32,
+    asked: Asked,
     version: Value,
     models: Value,
     /// The running engine, until a thread takes it.
@@ -38,18 +38,19 @@ pub struct EngineTeacher {
 }
 
 impl EngineTeacher {
-    /// Starts the engine and asks for its version and models. Setting `stop` ends the wait.
+    /// Starts the engine and asks for its version and models. Every position is searched with so many `visits`; with
+    /// `ownership`, the engine is also asked which owners it expects. Setting `stop` ends the wait.
     ///
     /// # Errors
     /// [`LabelError::CommandLine`] and [`LabelError::Engine`].
-    pub fn start(command: &str, visits: u32, stop: &AtomicBool) -> Result<EngineTeacher, LabelError> {
+    pub fn start(command: &str, visits: u32, ownership: bool, stop: &AtomicBool) -> Result<EngineTeacher, LabelError> {
         let command: CommandLine = command.parse()?;
         let mut client = AnalysisClient::start(&command)?;
         let version = ask(&mut client, "query_version", stop)?;
         let models = ask(&mut client, "query_models", stop)?;
         Ok(EngineTeacher {
             command,
-            visits,
+            asked: Asked { visits, ownership },
             version: version["version"].clone(),
             models: model_names(&models),
             client: Mutex::new(Some(client)),
@@ -57,12 +58,16 @@ impl EngineTeacher {
     }
 
     pub(crate) fn identity(&self) -> Value {
-        json!({
+        let mut identity = json!({
             "engine": self.command.to_string(),
             "version": self.version,
             "models": self.models,
-            "visits": self.visits,
-        })
+            "visits": self.asked.visits,
+        });
+        if self.asked.ownership {
+            identity["ownership"] = true.into();
+        }
+        identity
     }
 
     /// Labels positions until there are no more, or it is stopped.
@@ -75,7 +80,7 @@ impl EngineTeacher {
         let _ = desk.reports.send(Report::Capacity(OPEN_QUERIES));
         Exchange {
             client,
-            visits: self.visits,
+            asked: self.asked,
             open: HashMap::new(),
             next_id: 0,
         }
@@ -119,7 +124,7 @@ fn ask(client: &mut AnalysisClient, action: &str, stop: &AtomicBool) -> Result<V
 /// The conversation with a running engine.
 struct Exchange {
     client: AnalysisClient,
-    visits: u32,
+    asked: Asked,
     /// Positions whose answer is still to come, by the id of the query.
     open: HashMap<String, Task>,
     next_id: u64,
@@ -164,7 +169,7 @@ impl Exchange {
 
     fn query(&mut self, task: &Task) -> Result<Value, LabelError> {
         self.next_id += 1;
-        query(task, self.next_id, self.visits)
+        query(task, self.next_id, self.asked)
     }
 
     /// Takes an answer. Warnings and reports during the search are no labels.
@@ -183,7 +188,7 @@ impl Exchange {
                 None => Ok(()),
             };
         };
-        let label = label(&task, answer)?;
+        let label = label(&task, answer, self.asked)?;
         desk.counts
             .evaluations
             .fetch_add(u64::from(label.visits) + 1, Ordering::Relaxed);

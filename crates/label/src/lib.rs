@@ -2,9 +2,9 @@
 //!
 //! [`SourceGames`] reads games from stores and SGF files, a [`Teacher`] (a network behind the search, or another engine
 //! that speaks KataGo's analysis protocol) judges their positions, many at a time, and [`label`] puts both together and
-//! publishes the games as ordinary imported games: a labelled ply has a policy target, a value, and a margin, and
-//! [`Origin::teacher`](tengen_records::Origin::teacher) says who said so. The moves and the counted result stay as they
-//! were.
+//! publishes the games as ordinary imported games: a labelled ply has a policy target, a value, a margin, and, if the
+//! teacher says, the owners it expects, and [`Origin::teacher`](tengen_records::Origin::teacher) says who said so. The
+//! moves and the counted result stay as they were.
 //!
 //! [`label_games`] does the same with games in memory.
 //!
@@ -18,6 +18,7 @@ mod engine;
 mod error;
 mod in_memory;
 mod labelling;
+mod owners;
 mod query;
 mod settings;
 mod sources;

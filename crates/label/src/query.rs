@@ -8,15 +8,28 @@ use tengen_rules::{Color, Handicap, HandicapBonus, Move, Rules, Size, format_poi
 
 use crate::chunk::{Label, Task};
 use crate::error::LabelError;
+use crate::owners::percents;
 
 /// Longest part of an answer shown in a message, in characters.
 const SHOWN: usize = 120;
+
+/// The largest number that an engine may give an owner: rounding may lead a little past 1.
+const MOST_CERTAIN: f64 = 1.001;
+
+/// What an engine is asked about every position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// Visits of the search, without the evaluation of the position itself.
+    pub(crate) visits: u32,
+    /// Whether to ask for the owners that it expects.
+    pub(crate) ownership: bool,
+}
 
 /// The query about a position, with this id. The protocol counts the evaluation of the position itself as a visit.
 ///
 /// # Errors
 /// [`LabelError::Inexpressible`] for a handicap that the protocol would count otherwise.
-pub(crate) fn query(task: &Task, id: u64, visits: u32) -> Result<Value, LabelError> {
+pub(crate) fn query(task: &Task, id: u64, asked: Asked) -> Result<Value, LabelError> {
     let (record, rules) = (&*task.record, task.position.rules());
     if !is_expressible(record, rules) {
         return Err(LabelError::Inexpressible {
@@ -34,7 +47,8 @@ pub(crate) fn query(task: &Task, id: u64, visits: u32) -> Result<Value, LabelErr
         "initialStones": stones(record),
         "initialPlayer": letter(record.mover(0)),
         "moves": moves(record, task.ply),
-        "maxVisits": u64::from(visits) + 1,
+        "maxVisits": u64::from(asked.visits) + 1,
+        "includeOwnership": asked.ownership,
         "overrideSettings": {"reportAnalysisWinratesAs": "SIDETOMOVE"},
     }))
 }
@@ -79,7 +93,7 @@ fn letter(color: Color) -> &'static str {
 ///
 /// # Errors
 /// [`LabelError::Rejected`] for an error message, [`LabelError::Answer`] if something is missing or impossible.
-pub(crate) fn label(task: &Task, answer: &Value) -> Result<Label, LabelError> {
+pub(crate) fn label(task: &Task, answer: &Value, asked: Asked) -> Result<Label, LabelError> {
     if let Some(message) = answer["error"].as_str() {
         return Err(LabelError::Rejected {
             game: task.record.game_id.clone(),
@@ -101,6 +115,10 @@ pub(crate) fn label(task: &Task, answer: &Value) -> Result<Label, LabelError> {
         visits: u32::try_from(visits.saturating_sub(1)).unwrap_or(u32::MAX),
         network_value: root["rawWinrate"].as_f64().map_or(0.0, signed),
         policy: policy(&moves),
+        expected_ownership: match asked.ownership {
+            true => expected_ownership(task, answer)?,
+            false => Vec::new(),
+        },
     })
 }
 
@@ -157,6 +175,24 @@ fn policy(moves: &[AnsweredMove]) -> Vec<(u16, f32)> {
     policy
 }
 
+/// The owners that the engine expects, empty if it has no opinion. The numbers have the viewpoint that the query asks
+/// for, that of the side to move.
+fn expected_ownership(task: &Task, answer: &Value) -> Result<Vec<i8>, LabelError> {
+    let owners = &answer["ownership"];
+    if owners.is_null() {
+        return Ok(Vec::new());
+    }
+    let expected = "ownership with one number from -1 to 1 for each point";
+    let number = |owner: &Value| {
+        let owner = owner.as_f64().filter(|owner| owner.abs() <= MOST_CERTAIN);
+        owner.map(|owner| owner as f32)
+    };
+    let map = owners.as_array().filter(|map| map.len() == task.record.size.area());
+    let map = map.and_then(|map| map.iter().map(number).collect::<Option<Vec<f32>>>());
+    let map = map.ok_or_else(|| wrong(task, expected, owners))?;
+    Ok(percents(&map, task.position.to_move()))
+}
+
 /// P(win) − P(loss) of a win rate, which counts a tie as half a win.
 fn signed(winrate: f64) -> f32 {
     (2.0 * winrate - 1.0) as f32
@@ -168,5 +204,80 @@ fn wrong(task: &Task, expected: &'static str, found: &Value) -> LabelError {
         ply: task.ply,
         expected,
         found: found.to_string().chars().take(SHOWN).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use tengen_testing::random_game;
+
+    const ASKED: Asked = Asked {
+        visits: 8,
+        ownership: true,
+    };
+
+    /// A position on a board of 2 points with this side to move.
+    fn task(to_move: Color) -> Task {
+        let mut record = random_game(Size::new(2, 1).unwrap(), 1, 0);
+        record.setup.to_move = to_move;
+        Task {
+            chunk: 0,
+            game: 0,
+            ply: 0,
+            key: 0,
+            position: record.start().unwrap(),
+            record: Arc::new(record),
+        }
+    }
+
+    /// The answer of an engine with this opinion about owners.
+    fn answer(ownership: Value) -> Value {
+        let pass = json!({"move": "pass", "order": 0, "visits": 8, "prior": 1, "winrate": 0.5, "scoreLead": 0});
+        json!({"moveInfos": [pass], "rootInfo": {"visits": 9}, "ownership": ownership})
+    }
+
+    #[test]
+    fn owners_are_asked_for_in_the_view_of_the_side_to_move() {
+        let wanted = query(&task(Color::White), 1, ASKED).unwrap();
+        assert_eq!(wanted["includeOwnership"], true);
+        assert_eq!(wanted["overrideSettings"]["reportAnalysisWinratesAs"], "SIDETOMOVE");
+        for (color, expected) in [(Color::Black, [75, -100]), (Color::White, [-75, 100])] {
+            let label = label(&task(color), &answer(json!([0.75, -1])), ASKED).unwrap();
+            assert_eq!(label.expected_ownership, expected);
+        }
+        let without = Asked {
+            ownership: false,
+            ..ASKED
+        };
+        assert_eq!(
+            query(&task(Color::White), 1, without).unwrap()["includeOwnership"],
+            false
+        );
+        let unasked = label(&task(Color::Black), &answer(json!([0.75, -1])), without).unwrap();
+        assert!(unasked.expected_ownership.is_empty());
+    }
+
+    #[test]
+    fn engines_may_have_no_opinion_about_owners_but_no_wrong_one() {
+        let label = |ownership: Value| label(&task(Color::Black), &answer(ownership), ASKED);
+        assert!(label(Value::Null).unwrap().expected_ownership.is_empty());
+        assert_eq!(label(json!([1.0001, 0])).unwrap().expected_ownership, [100, 0]);
+        for wrong in [
+            json!([]),
+            json!([1]),
+            json!([0, 0, 0]),
+            json!([0, null]),
+            json!([0, "1"]),
+            json!([0, 1.5]),
+            json!([-2, 0]),
+            json!({"A1": 1}),
+            json!(0.5),
+        ] {
+            let error = label(wrong.clone()).unwrap_err().to_string();
+            assert!(error.contains("ply 0: expected ownership with one number"), "{error}");
+        }
     }
 }

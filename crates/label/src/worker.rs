@@ -8,6 +8,7 @@ use tengen_rules::{Komi, Size};
 use tengen_search::{EvaluationCache, Job, PredictError, Predictor, Request, Round, Search, SearchConfig, Step};
 
 use crate::chunk::{Label, Task};
+use crate::owners::percents;
 use crate::teacher::{Desk, NetworkTeacher, Report};
 
 /// Memory for the cache of evaluations, in bytes.
@@ -169,7 +170,9 @@ impl<'a> Worker<'a> {
         let slot = &mut self.slots[slot];
         if let Some(task) = slot.task.take() {
             let result = slot.search.result();
+            let seen_by = task.position.to_move();
             let label = Label {
+                expected_ownership: percents(result.ownership.as_deref().unwrap_or_default(), seen_by),
                 policy: result.policy,
                 value: result.value,
                 margin: result.margin,

@@ -7,7 +7,7 @@ use tengen_evaluator::PlayerOptions;
 use tengen_label::{LabelError, LabelReport, NetworkTeacher, SourceGames, Teacher, label, network_search};
 use tengen_records::{FULL_SEARCH, GameKind, GameRecord, PlyRecord};
 use tengen_rules::{Color, Move, Position, Size, solve_margin};
-use tengen_search::UniformPredictor;
+use tengen_search::{EvaluationCache, Lockstep, ScriptedPredictor, Search, SearchConfig, UniformPredictor};
 use tengen_store::{Collection, Create, GamesOf, SealedShard, Store};
 use tengen_testing::random_game;
 
@@ -16,14 +16,33 @@ const SHARD_POSITIONS: u32 = 40;
 
 fn teacher(visits: u32, threads: usize, options: &str) -> Teacher {
     let spec: tengen_evaluator::PlayerSpec = format!("uniform{options}").parse().unwrap();
+    let search = SearchConfig {
+        ownership: true,
+        ..network_search(&spec.options, visits).unwrap()
+    };
     Teacher::Network(NetworkTeacher {
         name: "uniform".to_owned(),
         weights_sha256: None,
         precision: "fp32".to_owned(),
-        search: network_search(&spec.options, visits).unwrap(),
+        search,
         noise: 1.0,
         threads,
         predictors: Box::new(|_| Ok(Box::new(UniformPredictor))),
+    })
+}
+
+/// A teacher with a network that has random, but fixed, opinions about everything.
+fn opinionated(visits: u32, threads: usize, ownership: bool) -> Teacher {
+    let mut search = network_search(&PlayerOptions::default(), visits).unwrap();
+    search.ownership = ownership;
+    Teacher::Network(NetworkTeacher {
+        name: "scripted".to_owned(),
+        weights_sha256: None,
+        precision: "fp32".to_owned(),
+        search,
+        noise: 1.0,
+        threads,
+        predictors: Box::new(|_| Ok(Box::new(ScriptedPredictor::new(5)))),
     })
 }
 
@@ -142,6 +161,90 @@ fn neither_threads_nor_interruptions_change_a_byte() {
     assert!(shards(&path("threads")).0 == expected);
     let mut starts = 0;
     while !run(&source, &path("stopped"), &teacher(30, 1 + starts % 3, ""), 1)
+        .unwrap()
+        .complete
+    {
+        starts += 1;
+        assert!(starts < 1000, "every start goes on");
+    }
+    assert!(shards(&path("stopped")).0 == expected);
+}
+
+/// What a search of one position by itself says about the owners, in percent from Black's view.
+fn searched_alone(config: &SearchConfig, position: &Position, game: &GameRecord) -> Vec<i8> {
+    let mut search = Search::new(config.clone(), position, game.komi, tengen_rng::stream(1, &[]));
+    let mut cache = EvaluationCache::new(1 << 20);
+    Lockstep::new()
+        .run(
+            std::slice::from_mut(&mut search),
+            &mut ScriptedPredictor::new(5),
+            &mut cache,
+        )
+        .unwrap();
+    let sign = match position.to_move() {
+        Color::Black => 100.0,
+        Color::White => -100.0,
+    };
+    let map = search.result().ownership.unwrap();
+    map.iter().map(|owner| (sign * owner).round() as i8).collect()
+}
+
+#[test]
+fn labels_hold_the_owners_that_the_search_expects() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = store_of(folder.path(), &mixed_games(9));
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let report = run(&source, &path("maps"), &opinionated(12, 2, true), u64::MAX).unwrap();
+    assert_eq!(report.teacher["search"]["ownership"], true);
+    let Teacher::Network(NetworkTeacher { search, .. }) = opinionated(12, 1, true) else {
+        panic!("expected a network");
+    };
+    let mut positions = 0;
+    for game in shards(&path("maps")).1 {
+        game.replay_with(|position, number, ply| {
+            let alone = searched_alone(&search, position, &game);
+            assert_eq!(ply.expected_ownership, alone, "{} ply {number}", game.game_id);
+            positions += 1;
+        })
+        .unwrap();
+    }
+    assert!(positions > 60, "{positions}");
+    // Without maps, labels are otherwise the same.
+    run(&source, &path("bare"), &opinionated(12, 1, false), u64::MAX).unwrap();
+    let (with, without) = (shards(&path("maps")).1, shards(&path("bare")).1);
+    for (with, without) in with.iter().zip(&without) {
+        assert_ne!(with.game_id, without.game_id, "the choice is a setting of the teacher");
+        for (with, without) in with.plies.iter().zip(&without.plies) {
+            let bare = PlyRecord {
+                expected_ownership: Vec::new(),
+                ..with.clone()
+            };
+            assert_eq!(&bare, without);
+        }
+    }
+    let again = run(&source, &path("maps"), &opinionated(12, 1, true), u64::MAX).unwrap();
+    assert_eq!((again.games, again.already_labelled), (0, 9));
+    let other = run(&source, &path("maps"), &opinionated(12, 1, false), u64::MAX).unwrap();
+    assert_eq!((other.games, other.already_labelled), (9, 0));
+    let uniform = run(&source, &path("uniform"), &teacher(5, 1, ""), u64::MAX).unwrap();
+    assert_eq!(uniform.games, 9);
+    let plies = shards(&path("uniform")).1.into_iter().flat_map(|game| game.plies);
+    assert!(plies.into_iter().all(|ply| ply.expected_ownership.is_empty()));
+}
+
+#[test]
+fn neither_threads_nor_interruptions_change_a_byte_of_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = store_of(folder.path(), &mixed_games(24));
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    run(&source, &path("whole"), &opinionated(30, 1, true), u64::MAX).unwrap();
+    let (expected, games) = shards(&path("whole"));
+    let mut plies = games.iter().flat_map(|game| &game.plies);
+    assert!(plies.all(|ply| !ply.expected_ownership.is_empty()));
+    run(&source, &path("threads"), &opinionated(30, 3, true), u64::MAX).unwrap();
+    assert!(shards(&path("threads")).0 == expected);
+    let mut starts = 0;
+    while !run(&source, &path("stopped"), &opinionated(30, 1 + starts % 3, true), 1)
         .unwrap()
         .complete
     {

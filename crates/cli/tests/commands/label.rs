@@ -109,6 +109,13 @@ fn another_engine_is_a_teacher() {
             let sum: f32 = ply.policy.iter().map(|entry| entry.1).sum();
             assert_eq!(sum, 1.0);
         }
+        let owners = game.plies.iter().map(|ply| ply.expected_ownership.len());
+        assert!(
+            owners.eq([9; 5]),
+            "an engine without a network estimates owners by random games"
+        );
+        let (black, white): (Vec<i8>, Vec<i8>) = game.plies[4].expected_ownership.iter().partition(|owner| **owner > 0);
+        assert!(black.len() >= 7, "Black owns nearly everything: {black:?} {white:?}");
         // After Black's play in the center and White's pass, Black wins with any move.
         assert!(game.plies[2].root_value > 0.9 && game.plies[2].root_margin > 3.0);
     }
@@ -120,7 +127,18 @@ fn another_engine_is_a_teacher() {
     for number in [1, 3] {
         let ply = &labelled(&whites)[0].plies[number];
         assert!(ply.root_value > 0.9 && ply.root_margin > 3.0, "ply {number}");
+        let owned = ply.expected_ownership.iter().filter(|owner| **owner < 0).count();
+        assert!(
+            number == 1 || owned >= 7,
+            "White owns nearly everything: {:?}",
+            ply.expected_ownership
+        );
     }
+    let bare = folder.path().join("bare").display().to_string();
+    let done = tengen(&[words(&source, &model, "50", &bare), vec!["--no-ownership"]].concat()).json();
+    assert!(done["teacher"].get("ownership").is_none());
+    let mut plies = labelled(&bare).into_iter().flat_map(|game| game.plies);
+    assert!(plies.all(|ply| ply.root_visits == 50 && ply.expected_ownership.is_empty()));
     let gone = tengen(&words(&source, "analysis:/no/such/engine", "5", &into));
     gone.refuses(1, "no such program");
     let deaf = tengen(&words(&source, "analysis:false", "5", &into));

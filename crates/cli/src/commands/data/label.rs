@@ -10,12 +10,14 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::teachers::teacher;
 
-/// Search the positions of any games with a teacher and publish its policy, value, and margin
+/// Search the positions of any games with a teacher and publish its policy, value, margin, and ownership
 ///
 /// SOURCES are stores (of runs, or with --of imported) and SGF files, folders, and archives, whose games are replayed
 /// under --rules or Tromp-Taylor. Every position that passes the filters is searched, except those of random openings,
 /// many side by side in full batches. The games appear in --into as imported games: their positions have the teacher's
-/// policy, value, margin, and visits, and every game names its teacher; moves, results, and owners stay as they were.
+/// policy, value, margin, visits, and the owners it expects at the end, and every game names its teacher; moves,
+/// results, and the counted owners stay as they were. Without a network, or from an engine that does not say, there are
+/// no expected owners.
 ///
 /// A labelling that was stopped or killed continues when you run the same command again, and repeats only the shards
 /// that were in progress. A network on a CPU always gives the same bytes, whatever the number of threads.
@@ -51,6 +53,9 @@ pub(crate) struct Args {
     /// The store for the labelled games: a folder, created if needed, or an address
     #[arg(long, value_name = "DIR")]
     into: String,
+    /// Leave out the owners that the teacher expects
+    #[arg(long)]
+    no_ownership: bool,
     /// Label only every so many positions of a game
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = arguments::count)]
     every: u32,
@@ -72,7 +77,8 @@ pub(crate) struct Args {
 /// Labels the games, or as many as are done when the user stops it.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen("Stopping; finished shards are kept, the same command continues…")?;
-    let teacher = teacher(&args.model, args.visits, args.threads, &args.device, &interrupt.flag())?;
+    let asked = (args.visits, !args.no_ownership);
+    let teacher = teacher(&args.model, asked, args.threads, &args.device, &interrupt.flag())?;
     let sources = SourceGames::open(&args.sources, args.filters.filter(), args.every)?;
     let bar = output::bar(
         0,
