@@ -14,8 +14,7 @@ use tengen_matches::{NamedNetwork, read_network, source_of};
 const ENGINE: &str = "analysis:";
 
 /// The teacher with this name, which searches every position with so many visits and, with `ownership`, says which
-/// owners it expects. Setting `stop` ends the wait for an
-/// engine that starts.
+/// owners it expects. Setting `stop` ends the wait for an engine that starts.
 pub(crate) fn teacher(
     text: &str,
     (visits, ownership): (u32, bool),
