@@ -65,7 +65,7 @@ pub enum StoreError {
         location: String,
     },
     /// Reading failed.
-    #[error("cannot read {path}: {reason}{}", missing_credentials(reason))]
+    #[error("cannot read {path}: {reason}{}", advice(reason))]
     Read {
         /// Path in the store.
         path: String,
@@ -148,6 +148,15 @@ impl StoreError {
             StoreError::Read { may_pass: true, .. } | StoreError::Write { may_pass: true, .. }
         )
     }
+
+    /// Whether there are no credentials or no such bucket. In the middle of a run, either may be an outage that passes,
+    /// but a command that starts like this need not wait.
+    pub fn is_setup(&self) -> bool {
+        match self {
+            StoreError::Read { reason, .. } | StoreError::Write { reason, .. } => !advice(reason).is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// Why a shard could not be read.
@@ -214,14 +223,23 @@ fn without_xml(text: &str) -> String {
 /// Where a library that finds no credentials asks for those of the machine, which only machines in a cloud have.
 const METADATA_SERVER: &str = "169.254.169.254";
 
-/// What to do if there are no credentials, as the end of a sentence; empty for other reasons.
-fn missing_credentials(reason: &str) -> &'static str {
-    match reason.contains(METADATA_SERVER) {
-        true => {
+/// How S3, Google Cloud Storage, and Azure say that there is no such bucket.
+const NO_BUCKET: [&str; 2] = [
+    "The specified bucket does not exist",
+    "The specified container does not exist",
+];
+
+/// What to do if there are no credentials or no bucket, as the end of a sentence; empty for other reasons.
+fn advice(reason: &str) -> &'static str {
+    match () {
+        () if reason.contains(METADATA_SERVER) => {
             "; no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of your cloud as \
              docs/operations.md describes them"
         }
-        false => "",
+        () if NO_BUCKET.iter().any(|words| reason.contains(words)) => {
+            "; create the bucket, or check its name and region"
+        }
+        () => "",
     }
 }
 
@@ -279,6 +297,13 @@ mod tests {
         };
         let nobody = read("PUT http://169.254.169.254/latest/api/token: timed out").to_string();
         assert!(nobody.contains("set AWS_ACCESS_KEY_ID"), "{nobody}");
+        let nowhere = read(&without_xml(bucket));
+        assert!(
+            nowhere
+                .to_string()
+                .ends_with("create the bucket, or check its name and region")
+        );
+        assert!(nowhere.is_setup() && !read("disk full").is_setup());
         assert!(!read("disk full").to_string().contains("AWS"));
         assert_eq!(
             remedy("HTTP error: error sending request"),

@@ -84,7 +84,7 @@ impl StageArgs {
     }
 
     /// [`StageArgs::open`] for a process that others have started and will not look after: if the store cannot be
-    /// reached, tries again for as long as a run would wait.
+    /// reached, tries again for as long as a run would wait. Credentials and buckets do not appear by waiting.
     pub(crate) fn open_patiently(&self, interrupt: &Interrupt) -> anyhow::Result<Opened> {
         let patience = Duration::from_secs_f64(LoopConfig::default().patience_seconds);
         let began = Instant::now();
@@ -94,8 +94,9 @@ impl StageArgs {
                 Err(error) if began.elapsed() < patience && !interrupt.requested() => error,
                 opened => return opened,
             };
-            if !error.downcast_ref::<StoreError>().is_some_and(StoreError::may_pass) {
-                return Err(error);
+            match error.downcast_ref::<StoreError>() {
+                Some(away) if away.may_pass() && !away.is_setup() => {}
+                _ => return Err(error),
             }
             if !said {
                 said = true;
