@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Worker threads [default: loop.workers of the configuration]
     #[arg(long, value_parser = crate::arguments::count)]
     threads: Option<u32>,
-    /// Separates the games of different starts [default: a number of its own, from the time and the process]
+    /// Separates the games of different starts [default: a random number]
     #[arg(long)]
     session: Option<u64>,
     /// Write this start time (milliseconds since 1970) into every game, which makes the games byte-identical
@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let setup = GenerateSetup {
         run: identity,
-        session: args.session.unwrap_or_else(own_session),
+        session: own_session(args.session)?,
         games: all,
         threads: args
             .threads
@@ -284,9 +284,11 @@ fn print(done: &Done, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A session that no other process has: two may start in the same millisecond.
-fn own_session() -> u64 {
-    tengen_records::now_ms() << 22 | u64::from(std::process::id()) & 0x3f_ffff
+/// The given session, or one that no other process has, on whatever machine.
+fn own_session(given: Option<u64>) -> anyhow::Result<u64> {
+    given
+        .map_or_else(getrandom::u64, Ok)
+        .context("the system has no random numbers")
 }
 
 /// The ids of all self-play games in the store.
