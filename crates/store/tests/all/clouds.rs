@@ -52,7 +52,7 @@ fn a_cloud_store_works_like_a_local_one() {
     let model = store.models().publish(1, &random_model(1)).unwrap();
     let promotion = Promotion::now(&model, None, serde_json::Value::Null);
     assert_eq!(store.models().promote(0, &promotion).unwrap(), Put::Created);
-    assert_eq!(again.champion().unwrap().unwrap().1.model_id, model);
+    assert_eq!(again.models().champion().unwrap().unwrap().1.model_id, model);
     store.matches().put("m", MatchFile::Result, "{}").unwrap();
     store
         .checkpoints()
@@ -98,7 +98,7 @@ fn exactly_one_of_many_cloud_writers_wins() {
         });
         let winners: Vec<usize> = (0..4).filter(|&number| puts[number] == Put::Created).collect();
         assert_eq!(winners.len(), 1, "{puts:?}");
-        assert_eq!(stores[0].get(&path).unwrap().unwrap(), format!("writer {}", winners[0]));
+        assert_eq!(stores[0].files().get(&path).unwrap().unwrap(), format!("writer {}", winners[0]));
     }
 }
 
