@@ -38,7 +38,7 @@ pub use failures::Failures;
 pub use finish::finish;
 pub use gating::{Candidate, Gating, Settled, left_over, rejected};
 pub use ledger::Clock;
-pub use opened::{Opened, Setup};
+pub use opened::{Opened, Setup, stored_config};
 pub use outbox::Outbox;
 pub use place::{Place, PlaceError};
 pub use publisher::{Publisher, searched_positions};

@@ -170,8 +170,7 @@ impl Opened {
         let Some(stored) = store.run_info()? else {
             bail!("{location} has no run.json; start a run there with --config FILE or with `tengen run FILE`");
         };
-        let mut config: RunConfig = serde_json::from_value(stored.config)
-            .with_context(|| format!("the configuration in {location}/run.json is from another version"))?;
+        let mut config = stored_config(stored.config, location)?;
         if let CachePlace::Folder(folder) = &config.samples.cache
             && !folder.is_dir()
         {
@@ -318,6 +317,19 @@ pub(crate) fn publish_model(store: &Store, generation: u32, model: &Model) -> an
     Ok(id)
 }
 
+/// The configuration that the `run.json` of a store holds.
+///
+/// # Errors
+/// If another version of this program wrote it, with settings that this one does not know.
+pub fn stored_config(config: serde_json::Value, location: &str) -> anyhow::Result<RunConfig> {
+    serde_json::from_value(config).with_context(|| {
+        format!(
+            "the configuration in {location}/run.json is from another version; use the version of tengen that started \
+             the run, or a newer one"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,5 +358,17 @@ mod tests {
         open(&off).expect("the same network");
         let error = open(&on).err().expect("another network").to_string();
         assert!(error.contains("network"), "{error}");
+    }
+
+    #[test]
+    fn the_configuration_of_a_newer_version_is_refused_with_advice() {
+        let newer = serde_json::json!({"telepathy": true});
+        let error = stored_config(newer, "s3://bucket/run").expect_err("an unknown key");
+        let said = format!("{error:#}");
+        assert!(
+            said.contains("s3://bucket/run/run.json") && said.contains("telepathy"),
+            "{said}"
+        );
+        assert!(said.contains("or a newer one"), "{said}");
     }
 }

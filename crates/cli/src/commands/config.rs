@@ -6,9 +6,9 @@ mod show;
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
-use tengen_run::RunConfig;
+use tengen_run::{RunConfig, stored_config};
 use tengen_store::{Create, Store};
 
 /// Print, compare and check configurations
@@ -47,6 +47,5 @@ fn stored(location: &str) -> anyhow::Result<RunConfig> {
     let Some(run) = store.run_info()? else {
         bail!("{location} has no run.json: expected a config file or the store of a run");
     };
-    serde_json::from_value(run.config)
-        .with_context(|| format!("the configuration in {location}/run.json is from another version"))
+    stored_config(run.config, location)
 }

@@ -98,7 +98,10 @@ fn exactly_one_of_many_cloud_writers_wins() {
         });
         let winners: Vec<usize> = (0..4).filter(|&number| puts[number] == Put::Created).collect();
         assert_eq!(winners.len(), 1, "{puts:?}");
-        assert_eq!(stores[0].files().get(&path).unwrap().unwrap(), format!("writer {}", winners[0]));
+        assert_eq!(
+            stores[0].files().get(&path).unwrap().unwrap(),
+            format!("writer {}", winners[0])
+        );
     }
 }
 
