@@ -51,6 +51,8 @@ struct Member {
     record: Arc<GameRecord>,
     plies: Vec<usize>,
     labels: Vec<Option<Label>>,
+    /// Whether the teacher refused a position of it, so that it is left out.
+    refused: bool,
 }
 
 /// The games of one shard.
@@ -69,6 +71,7 @@ impl Chunk {
             record: Arc::new(record),
             labels: vec![None; plies.len()],
             plies,
+            refused: false,
         });
     }
 
@@ -107,16 +110,29 @@ impl Chunk {
     /// Takes in a label.
     pub(crate) fn set(&mut self, game: usize, ply: usize, label: Label) {
         let member = &mut self.members[game];
-        if let Ok(place) = member.plies.binary_search(&ply)
+        if !member.refused
+            && let Ok(place) = member.plies.binary_search(&ply)
             && member.labels[place].replace(label).is_none()
         {
             self.missing -= 1;
         }
     }
 
+    /// Leaves a game out, with the labels that it has; false if it was left out before.
+    pub(crate) fn refuse(&mut self, game: usize) -> bool {
+        let member = &mut self.members[game];
+        if member.refused {
+            return false;
+        }
+        member.refused = true;
+        self.missing -= member.labels.iter().filter(|label| label.is_none()).count();
+        true
+    }
+
     /// The labelled games, once no label is missing.
     pub(crate) fn records(&self, teacher: &str) -> Result<Vec<GameRecord>, LabelError> {
-        self.members.iter().map(|member| member.labelled(teacher)).collect()
+        let labelled = self.members.iter().filter(|member| !member.refused);
+        labelled.map(|member| member.labelled(teacher)).collect()
     }
 }
 

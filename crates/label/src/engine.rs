@@ -143,9 +143,15 @@ impl Exchange {
                 if task.is_none() && self.open.is_empty() {
                     return Ok(());
                 }
-                waiting = task
-                    .map(|task| Ok::<_, LabelError>((self.query(&task)?, task)))
-                    .transpose()?;
+                if let Some(task) = task {
+                    match self.query(&task) {
+                        Ok(query) => waiting = Some((query, task)),
+                        Err(reason) => {
+                            desk.refuse(&task, reason)?;
+                            continue;
+                        }
+                    }
+                }
             }
             let mut sent = false;
             if let Some((query, task)) = waiting.take() {
@@ -188,7 +194,10 @@ impl Exchange {
                 None => Ok(()),
             };
         };
-        let label = label(&task, answer, self.asked)?;
+        let label = match label(&task, answer, self.asked) {
+            Ok(label) => label,
+            Err(reason) => return desk.refuse(&task, reason),
+        };
         desk.counts
             .evaluations
             .fetch_add(u64::from(label.visits) + 1, Ordering::Relaxed);

@@ -65,6 +65,14 @@ pub enum LabelError {
         /// What the protocol lacks.
         reason: &'static str,
     },
+    /// The engine refused many games and labelled none.
+    #[error("the engine labelled none of {games} games; {first}")]
+    NothingAnswered {
+        /// Games left out.
+        games: u64,
+        /// Why the first of them was left out.
+        first: String,
+    },
     /// A labelled game contradicts itself.
     #[error("the labels of game {game} are invalid: {error}")]
     Invalid {
@@ -76,4 +84,14 @@ pub enum LabelError {
     /// A thread of the teacher ended early.
     #[error("a thread of the teacher ended without saying why")]
     ThreadEnded,
+}
+
+impl LabelError {
+    /// Whether this concerns one game alone, so that the others can still be labelled.
+    pub(crate) fn is_of_one_game(&self) -> bool {
+        matches!(
+            self,
+            LabelError::Rejected { .. } | LabelError::Answer { .. } | LabelError::Inexpressible { .. }
+        )
+    }
 }

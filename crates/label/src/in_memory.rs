@@ -93,7 +93,7 @@ fn collect(
         }
         match reports.recv_timeout(LOOK) {
             Ok(Report::Label { game, ply, label, .. }) => chunk.set(game, ply, label),
-            Ok(Report::Failed(error)) => return Err(error),
+            Ok(Report::Failed(error) | Report::Refused { reason: error, .. }) => return Err(error),
             Ok(Report::Capacity(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(LabelError::ThreadEnded),
         }

@@ -19,6 +19,12 @@ use crate::teacher::{Counts, Desk, Report, Teacher};
 /// Maximum number of games in a shard.
 const SHARD_GAMES: usize = 2048;
 
+/// Reasons to leave a game out that a report repeats.
+const REASONS: usize = 10;
+
+/// Refused games after which the work ends if no game has been labelled.
+const HOPELESS: u64 = 100;
+
 /// The collection of labelled games in a store.
 const COLLECTION: &str = "labels";
 
@@ -62,6 +68,10 @@ pub struct LabelReport {
     pub already_labelled: u64,
     /// Games of SGF files that are illegal or cannot be read.
     pub rejected: u64,
+    /// Games left out because an engine refused a position of them or answered wrongly.
+    pub refused: u64,
+    /// Why the first of them were left out.
+    pub refusals: Vec<String>,
     /// Shards that could not be read, with the reasons.
     pub damaged: Vec<String>,
     /// Evaluations of the network; visits of another engine.
@@ -92,6 +102,10 @@ impl fmt::Display for LabelReport {
         )?;
         if self.rejected > 0 {
             write!(f, ", {} left out as illegal or unreadable", self.rejected)?;
+        }
+        if self.refused > 0 {
+            write!(f, "\n{} left out because of the engine, such as:", self.refused)?;
+            self.refusals.iter().try_for_each(|reason| write!(f, "\n  {reason}"))?;
         }
         self.damaged.iter().try_for_each(|shard| write!(f, "\nskipped {shard}"))
     }
@@ -270,6 +284,12 @@ impl Lead<'_> {
         match report {
             Report::Capacity(positions) => self.capacity += positions,
             Report::Failed(error) => return Err(error),
+            Report::Refused { chunk, game, reason } => {
+                self.outstanding -= 1;
+                if self.chunks.get_mut(&chunk).is_some_and(|chunk| chunk.refuse(game)) {
+                    self.refuse(&reason)?;
+                }
+            }
             Report::Label {
                 chunk,
                 game,
@@ -286,6 +306,25 @@ impl Lead<'_> {
         Ok(())
     }
 
+    /// Counts a game that is left out. An engine that refuses everything is not asked for ever.
+    fn refuse(&mut self, reason: &LabelError) -> Result<(), LabelError> {
+        self.report.refused += 1;
+        if self.report.refusals.len() < REASONS {
+            self.report.refusals.push(reason.to_string());
+        }
+        match self.progress.labelled == 0 && self.report.refused >= HOPELESS {
+            true => Err(self.nothing_answered()),
+            false => Ok(()),
+        }
+    }
+
+    fn nothing_answered(&self) -> LabelError {
+        LabelError::NothingAnswered {
+            games: self.report.refused,
+            first: self.report.refusals.first().cloned().unwrap_or_default(),
+        }
+    }
+
     /// Publishes the chunks that are complete, up to the first that is not.
     fn publish(&mut self) -> Result<(), LabelError> {
         while let Some(first) = self.chunks.first_entry()
@@ -293,6 +332,9 @@ impl Lead<'_> {
         {
             let (number, chunk) = first.remove_entry();
             let mut games = chunk.records(&self.teacher)?;
+            if games.is_empty() {
+                continue;
+            }
             let collection = Collection::Import {
                 name: COLLECTION.to_owned(),
             };
@@ -315,7 +357,11 @@ impl Lead<'_> {
     }
 
     fn finish(mut self, complete: bool) -> Result<LabelReport, LabelError> {
-        if complete && self.report.games + self.report.already_labelled == 0 {
+        let none = self.report.games + self.report.already_labelled == 0;
+        if complete && none && self.report.refused > 0 {
+            return Err(self.nothing_answered());
+        }
+        if complete && none {
             return Err(LabelError::NothingToLabel {
                 games: self.sources.games_read,
                 sources: self.sources.in_words(),

@@ -52,6 +52,12 @@ pub(crate) enum Report {
         ply: usize,
         label: Label,
     },
+    /// A game cannot be labelled; it goes on with the others.
+    Refused {
+        chunk: u64,
+        game: usize,
+        reason: LabelError,
+    },
     /// It has failed, and ends.
     Failed(LabelError),
 }
@@ -88,6 +94,22 @@ impl Desk<'_> {
             ply: task.ply,
             label,
         });
+    }
+
+    /// Passes on why there is no label, if that concerns the position's game alone.
+    ///
+    /// # Errors
+    /// Any other reason.
+    pub(crate) fn refuse(&self, task: &Task, reason: LabelError) -> Result<(), LabelError> {
+        if !reason.is_of_one_game() {
+            return Err(reason);
+        }
+        let _ = self.reports.send(Report::Refused {
+            chunk: task.chunk,
+            game: task.game,
+            reason,
+        });
+        Ok(())
     }
 }
 

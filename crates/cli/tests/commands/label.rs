@@ -139,6 +139,31 @@ fn another_engine_is_a_teacher() {
     assert!(done["teacher"].get("ownership").is_none());
     let mut plies = labelled(&bare).into_iter().flat_map(|game| game.plies);
     assert!(plies.all(|ply| ply.root_visits == 50 && ply.expected_ownership.is_empty()));
+    // A game is left out if the engine refuses a position of it, and labelled by the next start.
+    let filtered = |name: &str, filter: &str| {
+        let script = folder.path().join(name);
+        let engine = format!(
+            "{} analyze --model uniform | sed -u '{filter}'",
+            env!("CARGO_BIN_EXE_tengen")
+        );
+        std::fs::write(&script, engine).unwrap();
+        format!("analysis:sh {}", script.display())
+    };
+    let moody = filtered("moody", r#"s/.*"id":"7".*/{"id":"7","error":"not today"}/"#);
+    let some = folder.path().join("some").display().to_string();
+    let done = tengen(&words(&source, &moody, "5", &some)).json();
+    assert_eq!((&done["games"], &done["refused"]), (&2.into(), &1.into()), "{done}");
+    let reason = done["refusals"][0].as_str().unwrap();
+    assert!(reason.contains("ply 1: not today"), "{reason}");
+    let done = tengen(&words(&source, &moody, "5", &some)).json();
+    assert_eq!(
+        (&done["games"], &done["already_labelled"], &done["refused"]),
+        (&1.into(), &2.into(), &0.into())
+    );
+    let mute = filtered("mute", "s/moveInfos/moves/");
+    let none = folder.path().join("none").display().to_string();
+    tengen(&words(&source, &mute, "5", &none)).refuses(1, "labelled none of 3 games");
+    assert!(!Path::new(&none).join("games/v1/kind=import").exists());
     let gone = tengen(&words(&source, "analysis:/no/such/engine", "5", &into));
     gone.refuses(1, "no such program");
     let deaf = tengen(&words(&source, "analysis:false", "5", &into));
