@@ -1,0 +1,190 @@
+//! What does a trainer do for its workers: weights, candidates, metrics, and the cost of the run?
+
+use std::time::{Duration, Instant};
+
+use tengen_report::metrics::{Event, Measured, Metrics, Selfplay, Train};
+use tengen_run::{Ledger, Opened, Training, Warnings};
+use tengen_store::Operations;
+use tengen_trainer::Losses;
+
+use crate::herald::Herald;
+use crate::workers::Effort;
+
+use super::costs::Costs;
+
+/// How often to record the losses.
+const METRICS_EVERY: Duration = Duration::from_secs(5);
+
+/// What a trainer does for its workers.
+pub(super) struct Follower {
+    /// `None` for training without workers, and on other ranks than the first.
+    pub(super) herald: Option<Herald>,
+    metrics: Option<Metrics>,
+    measured: Instant,
+    /// Samples trained on when the losses were last recorded.
+    trained: u64,
+    /// What the workers had done when it was last recorded.
+    played: Effort,
+    /// What all processes had asked of the store, and when.
+    asked: (Operations, Instant),
+    warnings: Warnings,
+    /// Number of the newest generation.
+    generation: u32,
+    /// Whether the herald has failed, as it does if another trainer takes over.
+    pub(super) is_replaced: bool,
+    alone: bool,
+}
+
+impl Follower {
+    pub(super) fn new(run: &Opened, herald: Option<Herald>, generation: u32) -> anyhow::Result<Follower> {
+        let metrics = herald
+            .as_ref()
+            .map(|_| Metrics::of(&run.store, &run.folder()?))
+            .transpose()?;
+        Ok(Follower {
+            herald,
+            metrics,
+            measured: Instant::now(),
+            trained: 0,
+            played: Effort::default(),
+            asked: (Operations::default(), Instant::now()),
+            warnings: Warnings::default(),
+            generation,
+            is_replaced: false,
+            alone: run.ranks.is_none(),
+        })
+    }
+
+    /// Exchanges news with the herald.
+    pub(super) fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
+        let Some(herald) = &self.herald else { return Ok(()) };
+        if self.alone {
+            training.offer(herald.fresh())?;
+            training.admit_ready()?;
+        }
+        let elapsed = costs.read(None).elapsed_seconds;
+        let effort = herald.effort();
+        if let Some(metrics) = &self.metrics
+            && effort != self.played
+        {
+            let asked = effort.operations.plus(run.store.operations());
+            let (before, since) = std::mem::replace(&mut self.asked, (asked, Instant::now()));
+            let games = effort.work.games.saturating_sub(self.played.work.games);
+            self.played = effort;
+            let event = Selfplay {
+                games: training.games(),
+                positions: training.positions(),
+                evaluations: costs.read(Some(herald)).evaluations,
+                games_per_second: effort.games_per_second,
+                evaluations_per_second: effort.evaluations_per_second,
+                window_positions: training.window_positions(),
+                ..Selfplay::default()
+            }
+            .with_store(asked.since(before), games, since.elapsed().as_secs_f64());
+            metrics.record(&Event::now(elapsed, Measured::Selfplay(event)))?;
+        }
+        let told = herald.tell(training, self.generation, elapsed);
+        self.is_replaced |= told.is_err();
+        told
+    }
+
+    pub(super) fn is_finished(&self, run: &Opened, training: &Training, costs: &Costs) -> bool {
+        let ledger = costs.read(self.herald.as_ref());
+        run.config.budget.spent(&ledger, training.games(), training.steps()) >= 1.0
+    }
+
+    /// Whether there are games that several processes have to take in together.
+    pub(super) fn has_fresh(&self) -> bool {
+        !self.alone && self.herald.as_ref().is_some_and(Herald::has_fresh)
+    }
+
+    pub(super) fn fresh(&self) -> Vec<tengen_store::ShardInfo> {
+        self.herald.as_ref().map_or(Vec::new(), Herald::fresh)
+    }
+
+    /// Publishes weights and candidates when they are due; returns the id of a candidate.
+    pub(super) fn publish_if_due(
+        &mut self,
+        run: &Opened,
+        training: &mut Training,
+        ledger: &Ledger,
+    ) -> anyhow::Result<Option<String>> {
+        let Some(herald) = &self.herald else { return Ok(None) };
+        let (step, settings) = (training.steps(), &run.config.loop_config);
+        let is_due = step.is_multiple_of(settings.weights_every_steps) || herald.has_no_weights();
+        if is_due && !settings.champions_only && herald.wants_weights() {
+            herald.hand_over(step, training.weights()?);
+        }
+        if !step.is_multiple_of(settings.candidate_every_steps) {
+            return Ok(None);
+        }
+        self.publish(training, ledger).map(Some)
+    }
+
+    /// Publishes the trainer's weights as the last model, unless the newest one has them.
+    pub(super) fn publish_last(
+        &mut self,
+        run: &Opened,
+        training: &mut Training,
+        ledger: &Ledger,
+    ) -> anyhow::Result<Option<String>> {
+        let newest = run.store.models().list()?.pop();
+        let step = newest.map(|id| run.store.models().info(&id)).transpose()?;
+        match step.is_some_and(|info| info.provenance.step >= training.steps()) {
+            true => Ok(None),
+            false => self.publish(training, ledger).map(Some),
+        }
+    }
+
+    pub(super) fn publish(&mut self, training: &mut Training, ledger: &Ledger) -> anyhow::Result<String> {
+        self.generation += 1;
+        let id = training.publish(self.generation, ledger)?.0.to_string();
+        if let Some(herald) = &self.herald {
+            herald.name_model(&id);
+        }
+        if let Some(metrics) = &self.metrics {
+            let model = training.model_event(&id, ledger);
+            metrics.record(&Event::now(ledger.elapsed_seconds, Measured::Model(model)))?;
+        }
+        Ok(id)
+    }
+
+    /// Records the losses and, when it is due, how well the network predicts games that it is not trained on.
+    pub(super) fn measure(
+        &mut self,
+        run: &Opened,
+        training: &mut Training,
+        losses: Option<&Losses>,
+        ledger: &Ledger,
+    ) -> anyhow::Result<()> {
+        let Some(metrics) = &self.metrics else { return Ok(()) };
+        if let Some(comparison) = training.validate_if_due()? {
+            let event = Measured::Validation(comparison.event());
+            metrics.record(&Event::now(ledger.elapsed_seconds, event))?;
+            self.warnings
+                .look(&comparison)
+                .for_each(|warning| run.watch.say(&warning));
+        }
+        let Some(losses) = losses else { return Ok(()) };
+        if self.measured.elapsed() >= METRICS_EVERY {
+            let seconds = self.measured.elapsed().as_secs_f64();
+            self.measured = Instant::now();
+            let train = Train {
+                step: training.steps(),
+                samples: training.trained(),
+                learning_rate: losses.learning_rate,
+                total_loss: losses.total,
+                policy_loss: losses.policy,
+                value_loss: losses.value,
+                margin_loss: losses.margin,
+                ownership_loss: losses.ownership,
+                policy_entropy: losses.policy_entropy,
+                grad_norm: losses.gradient_norm,
+                positions_per_second: (training.trained() - self.trained) as f64 / seconds,
+            };
+            self.trained = training.trained();
+            metrics.record(&Event::now(ledger.elapsed_seconds, Measured::Train(train)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! How does a trainer become the only one of its run, and how do others see it while it resumes?
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tengen_report::notices::TrainerSays;
+use tengen_run::{Ledger, Opened, Training};
+use tengen_store::{RunLock, StoreError};
+
+use crate::author;
+use crate::lease::{Lease, Task, silence};
+
+use super::WAIT;
+
+/// Locks the run, once no other process on this machine or file system has it; `None` if a signal came before.
+pub(super) fn wait_for_lock(run: &Opened) -> anyhow::Result<Option<RunLock>> {
+    let mut said = false;
+    loop {
+        match run.lock() {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(error) => {
+                let Some(StoreError::Locked { holder, .. }) = error.downcast_ref::<StoreError>() else {
+                    return Err(error);
+                };
+                if !said {
+                    said = true;
+                    run.watch.say(&format!(
+                        "another trainer or run works here (process {holder}): standing by until it ends"
+                    ));
+                }
+            }
+        }
+        if run.stop.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        std::thread::sleep(WAIT);
+    }
+}
+
+/// Takes the trainer's lease, once no other machine has it; `None` if a signal came before.
+pub(super) fn take_lease(run: &Opened) -> anyhow::Result<Option<(Lease, Option<TrainerSays>)>> {
+    let (author, _) = author::own()?;
+    let silence = silence(run.config.loop_config.look_seconds);
+    Lease::take(&run.store, Task::TRAINER, &author, silence, &*run.watch, &run.stop)
+}
+
+/// Resumes training, which takes long if the window is large, and meanwhile repeats what the last trainer said, so that
+/// everybody sees that there is a trainer.
+pub(super) fn resume_alive(run: &Opened, lease: &mut Lease, says: TrainerSays) -> anyhow::Result<(Training, Ledger)> {
+    let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let beating = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                lease.beat(&run.store, false, says.clone())?;
+                let began = Instant::now();
+                while began.elapsed() < look_every && !done.load(Ordering::SeqCst) {
+                    std::thread::sleep(WAIT);
+                }
+            }
+            anyhow::Ok(())
+        });
+        let resumed = {
+            let _done = SetOnDrop(&done);
+            Training::resume(run)
+        };
+        beating
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        resumed
+    })
+}
+
+/// Sets a flag when it is dropped, even by a panic.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,191 @@
+//! Training from the first step of a process to its last.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::bail;
+
+use tengen_report::notices::TrainerSays;
+use tengen_run::{Failures, Opened, Training};
+use tengen_trainer::Losses;
+
+use crate::herald::Herald;
+use crate::lease::Lease;
+
+use super::costs::Costs;
+use super::follower::Follower;
+use super::plan::{Next, Plan};
+use super::stand_by::resume_alive;
+use super::{Goal, Learned, WAIT, no_games};
+
+/// What a trainer holds, with what the last one said.
+pub(super) type Held = (Lease, Option<TrainerSays>);
+
+/// Trains as far as the goal says; as the trainer of workers with a lease and what the last trainer said.
+pub(super) fn train(
+    run: &Opened,
+    goal: Goal,
+    held: Option<Held>,
+    progress: &mut dyn FnMut(Option<&Losses>),
+) -> anyhow::Result<Learned> {
+    anyhow::ensure!(
+        !run.config.reanalysis.is_on(),
+        "reanalysis.share is {}, but only `tengen run` searches old games again: set it to 0, or use `tengen run`",
+        run.config.reanalysis.share
+    );
+    let mut trainer = Trainer::start(run, goal, held)?;
+    let failures = Failures::default();
+    failures.catch("training", || trainer.work(progress));
+    progress(None);
+    if trainer.is_first {
+        trainer.close(&failures);
+    }
+    failures.into_result(&*run.watch)?;
+    Ok(trainer.learned())
+}
+
+/// A process that trains.
+struct Trainer<'a> {
+    run: &'a Opened,
+    goal: Goal,
+    /// Whether it is the only process, or rank 0 of several.
+    is_first: bool,
+    training: Training,
+    costs: Costs,
+    follower: Follower,
+    plan: Plan<'a>,
+    began: Instant,
+    /// Steps of the run when it began.
+    first: u64,
+    /// Losses of the last step.
+    losses: Option<Losses>,
+    /// The last model that it published.
+    model: Option<String>,
+}
+
+impl<'a> Trainer<'a> {
+    fn start(run: &'a Opened, goal: Goal, held: Option<Held>) -> anyhow::Result<Trainer<'a>> {
+        let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
+        let (held, (training, before)) = match held {
+            Some((mut lease, says)) => {
+                let resumed = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
+                (Some((lease, says)), resumed)
+            }
+            None => (None, Training::resume(run)?),
+        };
+        if is_first {
+            training.say_changed_settings()?;
+        }
+        let costs = Costs::start(run, before)?;
+        if training.positions() == 0 && !goal.follow {
+            bail!("{}", no_games(run.store.location()));
+        }
+        let (first, began) = (training.steps(), Instant::now());
+        let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
+        let herald = match held {
+            Some((lease, says)) => {
+                let now = (&training, generation, costs.read(None).elapsed_seconds);
+                Some(Herald::start(run, lease, says, now)?)
+            }
+            None => None,
+        };
+        Ok(Trainer {
+            run,
+            goal,
+            is_first,
+            costs,
+            follower: Follower::new(run, herald, generation)?,
+            plan: Plan::new(run, goal, first),
+            training,
+            began,
+            first,
+            losses: None,
+            model: None,
+        })
+    }
+
+    /// Makes steps, and does what workers need between them, until there is nothing left to do.
+    fn work(&mut self, progress: &mut dyn FnMut(Option<&Losses>)) -> anyhow::Result<()> {
+        loop {
+            self.follower.attend(self.run, &mut self.training, &self.costs)?;
+            self.plan.finished =
+                self.goal.follow && self.is_first && self.follower.is_finished(self.run, &self.training, &self.costs);
+            self.plan.has_fresh = self.follower.has_fresh();
+            match self.plan.next(&self.training)? {
+                Next::Stop => break,
+                Next::Look => self.training.take_in_together(self.follower.fresh())?,
+                Next::Wait => std::thread::sleep(WAIT),
+                Next::Step => self.step(progress)?,
+            }
+        }
+        for last in self.training.settle()? {
+            progress(Some(&last));
+            self.losses = Some(last);
+        }
+        Ok(())
+    }
+
+    /// Makes a step, and publishes and saves what is due after it.
+    fn step(&mut self, progress: &mut dyn FnMut(Option<&Losses>)) -> anyhow::Result<()> {
+        self.training.say(self.plan.word(&self.training));
+        let ledger = self.costs.read(self.follower.herald.as_ref());
+        let losses = self.training.step(&ledger)?;
+        losses.iter().for_each(|losses| progress(Some(losses)));
+        self.losses = losses.last().copied().or(self.losses);
+        self.follower
+            .measure(self.run, &mut self.training, self.losses.as_ref(), &ledger)?;
+        if !self.is_first {
+            return Ok(());
+        }
+        if self.goal.follow
+            && let Some(model) = self.follower.publish_if_due(self.run, &mut self.training, &ledger)?
+        {
+            self.model = Some(model);
+        }
+        self.training.checkpoint_if_due(|| ledger)
+    }
+
+    /// Saves and publishes what was learned, and tells the workers about the end.
+    fn close(&mut self, failures: &Failures) {
+        let ledger = self.costs.read(self.follower.herald.as_ref());
+        // A trainer that was replaced must not write any more.
+        if self.made() > 0 && !self.follower.is_replaced {
+            failures.catch("writing the last checkpoint", || self.training.last_checkpoint(&ledger));
+        }
+        // Without workers, whatever was learned is the result.
+        let has_result = if self.goal.follow {
+            self.plan.finished
+        } else {
+            self.made() > 0
+        };
+        if has_result && failures.is_empty() {
+            let last = failures.catch("publishing the last model", || match self.goal.follow {
+                true => self.follower.publish_last(self.run, &mut self.training, &ledger),
+                false => self.follower.publish(&mut self.training, &ledger).map(Some),
+            });
+            self.model = last.flatten().or(self.model.take());
+        }
+        if let Some(herald) = self.follower.herald.take() {
+            failures.catch("telling workers about the end", || herald.end(self.plan.finished));
+        }
+    }
+
+    /// Steps of this process.
+    fn made(&self) -> u64 {
+        self.training.steps() - self.first
+    }
+
+    fn learned(self) -> Learned {
+        let (steps, made, finished) = (self.training.steps(), self.made(), self.plan.finished);
+        let samples = made * self.run.config.training.batch as u64;
+        Learned {
+            steps,
+            made,
+            samples_per_second: samples as f64 / self.began.elapsed().as_secs_f64(),
+            stopped: !finished && !self.plan.is_reached(steps) && self.run.stop.load(Ordering::SeqCst),
+            losses: self.losses,
+            model: self.model,
+            finished,
+        }
+    }
+}
