@@ -160,6 +160,7 @@ fn another_engine_is_a_teacher() {
         (&done["games"], &done["already_labelled"], &done["refused"]),
         (&1.into(), &2.into(), &0.into())
     );
+    assert_eq!(tengen(&["data", "verify", &some]).code, 0);
     let mute = filtered("mute", "s/moveInfos/moves/");
     let none = folder.path().join("none").display().to_string();
     tengen(&words(&source, &mute, "5", &none)).refuses(1, "labelled none of 3 games");
