@@ -26,7 +26,7 @@ mod usage;
 pub use comparison::{Comparison, Curve};
 pub use live::{LiveReport, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
-pub use runs::{ComparedRun, compare_runs};
+pub use runs::{ComparedRun, compare_runs, write_comparison};
 pub use text_table::{Align, Table};
 
 use std::fs;

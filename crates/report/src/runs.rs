@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use maud::{Markup, html};
+use std::path::Path;
+
+use anyhow::Context;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use tengen_store::Store;
 
 use super::curves::newest_ratings;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
-use super::{Align, Table, elo_estimate};
+use super::{Align, STYLE, Table, elo_estimate, replace};
 use crate::metrics::{self, Event, Gate, Measured, Rating, Train};
 use crate::numbers::{duration, thousands};
 
@@ -168,6 +171,29 @@ impl CostAxis {
         };
         Axis::showing(label, &[0.0])
     }
+}
+
+/// Writes a page about runs side by side.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_comparison(runs: &[ComparedRun], out: &Path) -> anyhow::Result<()> {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Tengen: runs side by side" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { main {
+                h1 { "Runs side by side" }
+                (PreEscaped(compare_runs(runs)))
+            } }
+        }
+    };
+    replace(out, page.into_string().as_bytes()).with_context(|| format!("cannot write the page {}", out.display()))
 }
 
 /// Runs side by side, as `section` elements whose attribute `data-part` names them.

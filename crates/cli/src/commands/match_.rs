@@ -29,6 +29,7 @@ use tengen_matches::Asked;
 /// missing games; the result is that of an uninterrupted match.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  tengen match store:data/runs/demo random --games 20
   tengen match --a store:data/runs/demo,visits=64 --b random --size 5 \\
       --komi 24.5 --a-color black
   tengen match --a store:data/runs/big --b store:data/runs/big@g000012 \\
@@ -48,12 +49,16 @@ PLAYER is one of
 with options such as ,visits=64 ,time=2s ,resign=0.95 ,noise=on ,temperature=0.5
 ,name=X; for engines also ,move_s=10 ,engines=2")]
 pub(crate) struct Args {
+    /// The two players, in place of --a and --b
+    #[arg(value_name = "PLAYER", num_args = 2)]
+    #[arg(conflicts_with_all = ["a", "b"], required_unless_present_all = ["a", "b"])]
+    players: Vec<PlayerSpec>,
     /// The first player; Elo and margins are from its viewpoint
-    #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
-    a: Box<PlayerSpec>,
+    #[arg(long, value_name = "PLAYER", value_parser = arguments::player, requires = "b")]
+    a: Option<Box<PlayerSpec>>,
     /// The second player
-    #[arg(long, value_name = "PLAYER", value_parser = arguments::player)]
-    b: Box<PlayerSpec>,
+    #[arg(long, value_name = "PLAYER", value_parser = arguments::player, requires = "a")]
+    b: Option<Box<PlayerSpec>>,
     /// Games to play; the maximum if --sprt or --until-clear may end the match early [default: 100; then 2000]
     #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     games: Option<u32>,
@@ -113,6 +118,14 @@ fn sprt(text: &str) -> Result<SprtConfig, String> {
 }
 
 impl Args {
+    /// The two players, however they were named.
+    fn players(&self) -> anyhow::Result<[&PlayerSpec; 2]> {
+        let named = self.players.iter().chain(self.a.as_deref()).chain(self.b.as_deref());
+        let both: Vec<&PlayerSpec> = named.collect();
+        both.try_into()
+            .map_err(|_| usage("expected two players, such as `tengen match model:PATH random`"))
+    }
+
     /// The settings of the match.
     fn config(&self) -> anyhow::Result<MatchConfig> {
         let asked = Asked {
@@ -120,7 +133,7 @@ impl Args {
             komi: self.komi,
             rules: self.play.rules,
         };
-        let training = training_of([&*self.a, &*self.b])?;
+        let training = training_of(self.players()?)?;
         training.chosen(asked).into_iter().for_each(output::say);
         let may_end = self.sprt.is_some() || self.until_clear;
         let usual_games = if may_end { 2000 } else { 100 };
@@ -152,8 +165,9 @@ impl Args {
 /// Plays a match.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let config = args.config()?;
+    let [a, b] = args.players()?;
     let spec = Spec::new(
-        [&args.a.to_string(), &args.b.to_string()],
+        [&a.to_string(), &b.to_string()],
         &config,
         &args.device.devices().to_string(),
         &args.device.dtype_name()?,
@@ -167,12 +181,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         config: &config,
         spec: &spec,
         folder: folder.as_ref(),
-        players: &|| {
-            Ok([
-                loader.player_until(&args.a, &stop)?,
-                loader.player_until(&args.b, &stop)?,
-            ])
-        },
+        players: &|| Ok([loader.player_until(a, &stop)?, loader.player_until(b, &stop)?]),
         stop: &|| interrupt.requested(),
         say: &|line| output::say(line),
     };

@@ -2,17 +2,23 @@
 
 use std::path::PathBuf;
 
-use tengen_report::{Refresh, write_report};
+use tengen_report::{ComparedRun, Refresh, write_comparison, write_report};
 use tengen_store::{Create, Store};
 
 use crate::output::{json, result, say, usage};
 
 /// Write a self-contained HTML page about a store: curves, verdicts, costs and replayable games
+///
+/// With several stores, the page has the losses, ratings, and gates of all runs on common axes, and how their
+/// configurations differ. `tengen serve` shows both kinds of pages live.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tengen report --store data/runs/demo
+  tengen report --store data/runs/a --store data/runs/b --out compared.html")]
 pub(crate) struct Args {
-    /// The store: a folder
-    #[arg(long, value_name = "DIR")]
-    store: String,
+    /// The store: a folder or an address; repeat it to compare runs
+    #[arg(long, value_name = "STORE", required = true)]
+    store: Vec<String>,
     /// The page to write [default: report.html in the store]
     #[arg(long, value_name = "FILE.html")]
     out: Option<PathBuf>,
@@ -23,7 +29,10 @@ pub(crate) struct Args {
 
 /// Writes the page and prints where it is.
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
-    let store = Store::open(&args.store, Create::Never)?;
+    let [location] = args.store.as_slice() else {
+        return compare(&args);
+    };
+    let store = Store::open(location, Create::Never)?;
     let inside = || store.local_path().map(|folder| folder.join("report.html"));
     let out = args
         .out
@@ -38,4 +47,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     result(summary.path.display().to_string());
     Ok(())
+}
+
+/// Writes a page about several runs.
+fn compare(args: &Args) -> anyhow::Result<()> {
+    let out = args
+        .out
+        .as_ref()
+        .ok_or_else(|| usage("several stores have no place for the page: name it with --out"))?;
+    let read = |location: &String| ComparedRun::read(location, &Store::open(location, Create::Never)?);
+    let runs = args.store.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    write_comparison(&runs, out)?;
+    match args.json {
+        true => json(&serde_json::json!({"path": out, "runs": args.store})),
+        false => {
+            result(out.display().to_string());
+            Ok(())
+        }
+    }
 }

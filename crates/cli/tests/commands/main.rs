@@ -21,6 +21,7 @@ mod models;
 #[cfg(feature = "torch")]
 mod positions;
 mod rate;
+mod report;
 mod rule_sets;
 mod rules;
 mod serve;

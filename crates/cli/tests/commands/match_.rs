@@ -339,3 +339,18 @@ fn a_player_without_a_network_contradicts_theory() {
     assert_eq!(questions.len(), 6, "{questions:?}");
     tengen(&["verify", "--model", "uniform", "--board", "6x6"]).refuses(2, "5x5");
 }
+
+#[test]
+fn players_are_named_by_place_or_by_option() {
+    let settings = ["--size", "3", "--komi", "0", "--games", "2"];
+    let with = |players: &[&str]| tengen(&[&["match"], players, &settings[..]].concat());
+    let (places, options) = (
+        with(&["random", "uniform,visits=4"]),
+        with(&["--a", "random", "--b", "uniform,visits=4"]),
+    );
+    assert_eq!((places.code, &places.stdout), (0, &options.stdout), "{}", places.stderr);
+    with(&["random"]).refuses(2, "2 values required");
+    with(&["random", "random", "--a", "random"]).refuses(2, "cannot be used with");
+    with(&["--a", "random"]).refuses(2, "--b <PLAYER>");
+    with(&[]).refuses(2, "<PLAYER> <PLAYER>");
+}
