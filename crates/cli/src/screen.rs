@@ -15,8 +15,8 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Draws each [`View`] on the terminal, or prints it.
 struct Screen {
-    /// Self-play, training, the parts of the loss, and the gate.
-    lines: [ProgressBar; 4],
+    /// Self-play, training, the parts of the loss, the gate, and the champion.
+    lines: [ProgressBar; 5],
     /// Only shown once a GPU is used.
     gpu: Option<ProgressBar>,
     /// Only shown while the store is unreachable.
@@ -37,12 +37,13 @@ impl Screen {
             line("training"),
             spinner("  losses    {wide_msg}"),
             line("gate"),
+            spinner("  champion  {wide_msg}"),
         ];
         Screen {
             lines,
             gpu: None,
             waiting: None,
-            budget: bar(1000, "  [{bar:40}] {percent:>3}%  {wide_msg}"),
+            budget: bar(1000, "  [{bar:28}] {percent:>3}%  {wide_msg}"),
             printed: None,
             printed_waiting: false,
         }
@@ -52,14 +53,15 @@ impl Screen {
     fn show(&mut self, view: &View) {
         let left = match (view.seconds_left, view.spent) {
             (Some(seconds), _) => format!("{} left", duration(seconds)),
-            (None, Some(_)) => "of the budget spent".to_owned(),
-            (None, None) => "no budget set; Ctrl-C stops cleanly".to_owned(),
+            (None, Some(_)) => "just begun".to_owned(),
+            (None, None) => "no budget".to_owned(),
         };
+        let left = format!("{} so far, {left}", duration(view.seconds));
         if !interactive() {
             self.print(view, &left);
             return;
         }
-        let texts = [&view.selfplay, &view.training, &view.losses, &view.gate];
+        let texts = [&view.selfplay, &view.training, &view.losses, &view.gate, &view.champion];
         for (line, text) in self.lines.iter().zip(texts) {
             line.set_message(text.clone());
             line.tick();
@@ -113,17 +115,19 @@ impl Screen {
         self.printed_waiting = view.waiting.is_some();
         let spent = view
             .spent
-            .map_or(String::new(), |spent| format!("{:3.0}%, ", spent * 100.0));
-        let losses = match view.losses.as_str() {
+            .map_or(String::new(), |spent| format!("{:.0}%, ", spent * 100.0));
+        let line = |name: &str, text: &str| match text {
             "" => String::new(),
-            losses => format!("losses     {losses}\n"),
+            text => format!("{name:<10} {text}\n"),
         };
+        let losses = line("losses", &view.losses);
+        let champion = line("champion", &view.champion);
         let gpu = view
             .gpu
             .as_ref()
             .map_or(String::new(), |gpu| format!("GPU        {gpu}\n"));
         say(format!(
-            "self-play  {}\ntraining   {}\n{losses}gate       {}\n{gpu}{waiting}           {spent}{left}",
+            "self-play  {}\ntraining   {}\n{losses}gate       {}\n{champion}{gpu}{waiting}budget     {spent}{left}",
             view.selfplay, view.training, view.gate
         ));
     }
@@ -145,15 +149,16 @@ fn remove(line: &ProgressBar) {
     bars().remove(line);
 }
 
-/// A step at the end of a run, on a line of its own, or printed now and then.
+/// A step of something that takes long, on a line of its own, or printed now and then.
 #[derive(Default)]
-struct Step {
+pub(crate) struct Step {
     line: Option<ProgressBar>,
     printed: Option<Instant>,
 }
 
 impl Step {
-    fn show(&mut self, text: &str) {
+    /// Shows what is being done now.
+    pub(crate) fn show(&mut self, text: &str) {
         if interactive() {
             let line = self.line.get_or_insert_with(|| {
                 let line = spinner("{spinner} {wide_msg}");
@@ -167,7 +172,8 @@ impl Step {
         }
     }
 
-    fn end(&mut self) {
+    /// Removes the line.
+    pub(crate) fn end(&mut self) {
         if let Some(line) = self.line.take() {
             remove(&line);
         }

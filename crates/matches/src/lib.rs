@@ -30,7 +30,7 @@ pub use named_model::{NamedNetwork, read_model, read_network, source_of};
 pub use play::{Job, play};
 pub use positions::{Agreement, Mean, with_search, without_search};
 pub use standing::{Pairing, PairingRow, Row, Standing};
-pub use theory::{Check, MakeAnyPlayer, Report, five_by_five, seven_by_seven};
+pub use theory::{Check, Exam, MakeAnyPlayer, Report, five_by_five, seven_by_seven};
 pub use tournament::{
     Entrant, HOPELESS, RunModel, Tournament, everyone, meet_models, reject_twins, run_models, successive,
 };

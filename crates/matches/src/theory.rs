@@ -10,7 +10,8 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use tengen_evaluator::{
-    AColor, Answer, Choice, MatchConfig, MatchContext, MatchResult, Openings, Player, PlayerSpec, Turn, run_match,
+    AColor, Answer, Choice, MatchConfig, MatchContext, MatchEvent, MatchResult, Openings, Player, PlayerSpec, Turn,
+    run_match,
 };
 use tengen_rules::{Color, Komi, Move, Position, Size};
 
@@ -88,24 +89,33 @@ struct Theory {
     proved: bool,
 }
 
+/// Who is asked, and how.
+pub struct Exam<'a> {
+    /// The player that answers.
+    pub model: &'a PlayerSpec,
+    /// Makes that player and its opponents.
+    pub players: &'a MakeAnyPlayer<'a>,
+    /// Games against each player without a network.
+    pub games: usize,
+    /// Determines all games.
+    pub seed: u64,
+    /// Receives what is being done, such as `7 of 100 games against random`.
+    pub progress: &'a dyn Fn(&str),
+}
+
 /// Checks a player against what is proved about 5x5: the first move, the value at komi 24.5 and 25.5, +25 against every
-/// first reply, and +25 against two players without a network, `games` games each.
-pub fn five_by_five(
-    model: &PlayerSpec,
-    players: &MakeAnyPlayer<'_>,
-    games: usize,
-    seed: u64,
-) -> anyhow::Result<Report> {
+/// first reply, and +25 against two players without a network.
+pub fn five_by_five(exam: &Exam<'_>) -> anyhow::Result<Report> {
     let theory = Theory {
         side: 5,
         value: 25,
         first_move: "C3",
         proved: true,
     };
-    let mut report = opening_position(&theory, model, players, seed)?;
-    report.checks.push(every_reply(&theory, model, players, seed)?);
+    let mut report = exam.opening_position(&theory)?;
+    report.checks.push(exam.every_reply(&theory)?);
     let whole_board = |result: &MatchResult| result.a_full_board_wins;
-    let checks = against_opponents(&theory, model, players, games, seed, ("+25 as Black", whole_board))?;
+    let checks = exam.against_opponents(&theory, ("+25 as Black", whole_board))?;
     report.checks.extend(checks);
     Ok(report)
 }
@@ -113,61 +123,20 @@ pub fn five_by_five(
 /// What counts as a success against players without a network, in words, and the number of such games.
 type Success = (&'static str, fn(&MatchResult) -> usize);
 
-/// The model as Black against each player without a network.
-fn against_opponents(
-    theory: &Theory,
-    model: &PlayerSpec,
-    players: &MakeAnyPlayer<'_>,
-    games: usize,
-    seed: u64,
-    (success, count): Success,
-) -> anyhow::Result<Vec<Check>> {
-    let check = |opponent: &&str| {
-        let result = as_black(theory, model, opponent, players, games, seed)?;
-        let played = result.games + result.unfinished;
-        let question = format!("{success} against {opponent}");
-        Ok(share_check(&question, count(&result), played))
-    };
-    OPPONENTS.iter().map(check).collect()
-}
-
 /// Checks a player against what is believed about 7x7: the first move, the value at komi 8.5 and 9.5, and wins as Black
-/// at komi 8.5 against two players without a network, `games` games each.
-pub fn seven_by_seven(
-    model: &PlayerSpec,
-    players: &MakeAnyPlayer<'_>,
-    games: usize,
-    seed: u64,
-) -> anyhow::Result<Report> {
+/// at komi 8.5 against two players without a network.
+pub fn seven_by_seven(exam: &Exam<'_>) -> anyhow::Result<Report> {
     let theory = Theory {
         side: 7,
         value: 9,
         first_move: "D4",
         proved: false,
     };
-    let mut report = opening_position(&theory, model, players, seed)?;
+    let mut report = exam.opening_position(&theory)?;
     let won = |result: &MatchResult| result.a_total.wins as usize;
-    let checks = against_opponents(&theory, model, players, games, seed, ("wins as Black at komi 8.5", won))?;
+    let checks = exam.against_opponents(&theory, ("wins as Black at komi 8.5", won))?;
     report.checks.extend(checks);
     Ok(report)
-}
-
-/// Plays a match between `model` (player A) and `opponent` without an observer.
-fn against(
-    config: &MatchConfig,
-    model: &PlayerSpec,
-    opponent: &PlayerSpec,
-    players: &MakeAnyPlayer<'_>,
-) -> anyhow::Result<MatchResult> {
-    let (mut a, mut b) = (players(model)?, players(opponent)?);
-    let context = MatchContext {
-        match_id: "theory".to_owned(),
-        config_id: "theory".to_owned(),
-        start_time_ms: 0,
-    };
-    Ok(run_match(config, &mut *a, &mut *b, &context, &mut |_| {
-        ControlFlow::Continue(())
-    })?)
 }
 
 impl Theory {
@@ -181,37 +150,124 @@ impl Theory {
     }
 }
 
-/// The first move, and the value at both komi values.
-fn opening_position(
-    theory: &Theory,
-    model: &PlayerSpec,
-    players: &MakeAnyPlayer<'_>,
-    seed: u64,
-) -> anyhow::Result<Report> {
-    let size = theory.size()?;
-    let mut player = players(model)?;
-    let empty = Position::new(size);
-    let (won, lost) = (theory.komi(true), theory.komi(false));
-    let at_won = ask(&mut *player, &[(&empty, won)], 0, seed)?.remove(0);
-    let at_lost = ask(&mut *player, &[(&empty, lost)], 0, seed)?.remove(0);
-    let first_move = at_won.mv.format(size);
-    let mut checks = vec![Check {
-        question: format!("first move at komi {won}"),
-        expected: theory.first_move.to_owned(),
-        passed: first_move == theory.first_move,
-        found: first_move.clone(),
-    }];
-    checks.extend(value_check(won, &at_won, true));
-    checks.extend(value_check(lost, &at_lost, false));
-    Ok(Report {
-        board: size.to_string(),
-        player: player.name(),
-        proved: theory.proved,
-        first_move,
-        value: at_won.search.map(|search| search.value),
-        board_margin: at_won.search.map(|search| search.margin + won.points()),
-        checks,
-    })
+impl Exam<'_> {
+    /// The first move, and the value at both komi values.
+    fn opening_position(&self, theory: &Theory) -> anyhow::Result<Report> {
+        (self.progress)("first move and values");
+        let (size, seed) = (theory.size()?, self.seed);
+        let mut player = (self.players)(self.model)?;
+        let empty = Position::new(size);
+        let (won, lost) = (theory.komi(true), theory.komi(false));
+        let at_won = ask(&mut *player, &[(&empty, won)], 0, seed)?.remove(0);
+        let at_lost = ask(&mut *player, &[(&empty, lost)], 0, seed)?.remove(0);
+        let first_move = at_won.mv.format(size);
+        let mut checks = vec![Check {
+            question: format!("first move at komi {won}"),
+            expected: theory.first_move.to_owned(),
+            passed: first_move == theory.first_move,
+            found: first_move.clone(),
+        }];
+        checks.extend(value_check(won, &at_won, true));
+        checks.extend(value_check(lost, &at_lost, false));
+        Ok(Report {
+            board: size.to_string(),
+            player: player.name(),
+            proved: theory.proved,
+            first_move,
+            value: at_won.search.map(|search| search.value),
+            board_margin: at_won.search.map(|search| search.margin + won.points()),
+            checks,
+        })
+    }
+
+    /// Black opens, White's first reply is each legal move in turn (including the pass), and then White is the same
+    /// player with noise. Black must take the whole board every time.
+    fn every_reply(&self, theory: &Theory) -> anyhow::Result<Check> {
+        let (size, seed) = (theory.size()?, self.seed);
+        let komi = theory.komi(true);
+        let mut black = (self.players)(self.model)?;
+        let mut noisy = self.model.clone();
+        if searches(self.model) {
+            noisy.options.noise = Some(true);
+        }
+        let mut white = (self.players)(&noisy)?;
+        let mut opened = Position::new(size);
+        let first = ask(&mut *black, &[(&opened, komi)], 0, seed)?.remove(0);
+        opened.play(first.mv);
+        let replies: Vec<Move> = opened
+            .legal_points()
+            .iter()
+            .map(Move::Play)
+            .chain([Move::Pass])
+            .collect();
+        let mut games: Vec<Position> = replies.iter().map(|&reply| after(&opened, reply)).collect();
+        (self.progress)(&format!(
+            "{} games, one after each reply to {}",
+            games.len(),
+            first.mv.format(size)
+        ));
+        play_out(&mut games, [&mut *black, &mut *white], komi, seed)?;
+        let whole = |game: &Position| game.is_over() && game.board_margin() == i32::from(theory.value);
+        let lost: Vec<String> = replies
+            .iter()
+            .zip(&games)
+            .filter(|(_, game)| !whole(game))
+            .map(|(reply, game)| format!("{} {:+}", reply.format(size), game.board_margin()))
+            .collect();
+        let held = replies.len() - lost.len();
+        let which = if lost.is_empty() {
+            String::new()
+        } else {
+            format!("; not after {}", lost.join(", "))
+        };
+        Ok(Check {
+            question: format!("+{} after every reply to {}", theory.value, first.mv.format(size)),
+            expected: format!("{} of {}", replies.len(), replies.len()),
+            found: format!("{held} of {}{which}", replies.len()),
+            passed: lost.is_empty(),
+        })
+    }
+
+    /// The model as Black against each player without a network.
+    fn against_opponents(&self, theory: &Theory, (success, count): Success) -> anyhow::Result<Vec<Check>> {
+        let check = |opponent: &&str| {
+            let result = self.as_black(theory, opponent)?;
+            let played = result.games + result.unfinished;
+            let question = format!("{success} against {opponent}");
+            Ok(share_check(&question, count(&result), played))
+        };
+        OPPONENTS.iter().map(check).collect()
+    }
+
+    /// A match with the model as Black, at the komi half a point below the board's value.
+    fn as_black(&self, theory: &Theory, opponent: &str) -> anyhow::Result<MatchResult> {
+        let config = MatchConfig {
+            size: theory.size()?,
+            komi: theory.komi(true),
+            games: self.games,
+            openings: Openings::default(),
+            a_color: AColor::Black,
+            seed: self.seed,
+            ..MatchConfig::default()
+        };
+        let context = MatchContext {
+            match_id: "theory".to_owned(),
+            config_id: "theory".to_owned(),
+            start_time_ms: 0,
+        };
+        let (mut model, mut other) = ((self.players)(self.model)?, (self.players)(&opponent.parse()?)?);
+        let tell = |done: usize| (self.progress)(&format!("{done} of {} games against {opponent}", self.games));
+        tell(0);
+        let mut done = 0;
+        let result = run_match(&config, &mut *model, &mut *other, &context, &mut |event| {
+            if matches!(event, MatchEvent::GameFinished { .. }) {
+                done += 1;
+                tell(done);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(result)
+    }
 }
 
 /// The sign of the value at one komi; `None` if the player reports no value.
@@ -222,49 +278,6 @@ fn value_check(komi: Komi, choice: &Choice, black_wins: bool) -> Option<Check> {
         expected: if black_wins { "above 0" } else { "below 0" }.to_owned(),
         found: format!("{value:+.2}"),
         passed: if black_wins { value > 0.0 } else { value < 0.0 },
-    })
-}
-
-/// Black opens, White's first reply is each legal move in turn (including the pass), and then White is the same player
-/// with noise. Black must take the whole board every time.
-fn every_reply(theory: &Theory, model: &PlayerSpec, players: &MakeAnyPlayer<'_>, seed: u64) -> anyhow::Result<Check> {
-    let size = theory.size()?;
-    let komi = theory.komi(true);
-    let mut black = players(model)?;
-    let mut noisy = model.clone();
-    if searches(model) {
-        noisy.options.noise = Some(true);
-    }
-    let mut white = players(&noisy)?;
-    let mut opened = Position::new(size);
-    let first = ask(&mut *black, &[(&opened, komi)], 0, seed)?.remove(0);
-    opened.play(first.mv);
-    let replies: Vec<Move> = opened
-        .legal_points()
-        .iter()
-        .map(Move::Play)
-        .chain([Move::Pass])
-        .collect();
-    let mut games: Vec<Position> = replies.iter().map(|&reply| after(&opened, reply)).collect();
-    play_out(&mut games, [&mut *black, &mut *white], komi, seed)?;
-    let whole = |game: &Position| game.is_over() && game.board_margin() == i32::from(theory.value);
-    let lost: Vec<String> = replies
-        .iter()
-        .zip(&games)
-        .filter(|(_, game)| !whole(game))
-        .map(|(reply, game)| format!("{} {:+}", reply.format(size), game.board_margin()))
-        .collect();
-    let held = replies.len() - lost.len();
-    let which = if lost.is_empty() {
-        String::new()
-    } else {
-        format!("; not after {}", lost.join(", "))
-    };
-    Ok(Check {
-        question: format!("+{} after every reply to {}", theory.value, first.mv.format(size)),
-        expected: format!("{} of {}", replies.len(), replies.len()),
-        found: format!("{held} of {}{which}", replies.len()),
-        passed: lost.is_empty(),
     })
 }
 
@@ -340,27 +353,6 @@ pub(crate) fn ask(
     answers.into_iter().map(choice).collect()
 }
 
-/// A match with the model as Black, at the komi half a point below the board's value.
-fn as_black(
-    theory: &Theory,
-    model: &PlayerSpec,
-    opponent: &str,
-    players: &MakeAnyPlayer<'_>,
-    games: usize,
-    seed: u64,
-) -> anyhow::Result<MatchResult> {
-    let config = MatchConfig {
-        size: theory.size()?,
-        komi: theory.komi(true),
-        games,
-        openings: Openings::default(),
-        a_color: AColor::Black,
-        seed,
-        ..MatchConfig::default()
-    };
-    against(&config, model, &opponent.parse()?, players)
-}
-
 /// Whether enough games confirm the theory.
 fn share_check(question: &str, found: usize, games: usize) -> Check {
     let needed = (SHARE * games as f64).ceil() as usize;
@@ -374,13 +366,27 @@ fn share_check(question: &str, found: usize, games: usize) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
     use tengen_evaluator::{NoModels, build_player};
 
     #[test]
     fn the_random_player_contradicts_theory() {
         let players = |spec: &PlayerSpec| Ok(build_player(spec, &mut NoModels)?);
-        let report = five_by_five(&"random".parse().unwrap(), &players, 4, 1).unwrap();
+        let told = RefCell::new(Vec::new());
+        let report = five_by_five(&Exam {
+            model: &"random".parse().unwrap(),
+            players: &players,
+            games: 4,
+            seed: 1,
+            progress: &|text| told.borrow_mut().push(text.to_owned()),
+        })
+        .unwrap();
+        let told = told.into_inner();
+        assert_eq!(told[0], "first move and values");
+        assert!(told[1].starts_with("25 games, one after each reply to "), "{told:?}");
+        assert_eq!(told.last().unwrap(), "4 of 4 games against random");
         assert!(!report.passed());
         assert_eq!(report.value, None, "the random player reports no value");
         let held = report

@@ -13,6 +13,7 @@ use super::curves::newest_ratings;
 use super::fleet::{self, Process};
 use super::openings::FirstMoves;
 use crate::metrics::{self, Event, Measured, Rating};
+use crate::numbers::short_model;
 
 /// Number of newest self-play games used for calibration.
 const RECENT_GAMES: usize = 500;
@@ -261,8 +262,7 @@ fn match_name(id: &str) -> String {
     let players = id.strip_prefix("gate-").and_then(|players| players.split_once("-vs-"));
     match players {
         Some((candidate, champion)) => {
-            let short = |model: &str| model.split('-').next().unwrap_or_default().to_owned();
-            format!("gate of {} against {}", short(candidate), short(champion))
+            format!("gate of {} against {}", short_model(candidate), short_model(champion))
         }
         None => id.to_owned(),
     }

@@ -25,7 +25,7 @@ mod usage;
 
 pub use comparison::{Comparison, Curve};
 pub use live::{LiveReport, STYLE, live_report};
-pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, thousands};
+pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, short_model, thousands};
 pub use runs::{ComparedRun, compare_runs, write_comparison};
 pub use text_table::{Align, Table};
 

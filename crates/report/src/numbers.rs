@@ -36,6 +36,15 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// The generation in a model's id, without the hash: `g000011` for `g000011-0aa1fdf832b0`. Other names stay as they
+/// are.
+pub fn short_model(id: &str) -> &str {
+    match id.split_once('-') {
+        Some((generation, _)) if generation.starts_with('g') => generation,
+        _ => id,
+    }
+}
+
 /// An Elo difference with its sign, such as `+35`.
 pub fn elo(difference: f64) -> String {
     // Adding zero turns -0 into 0.

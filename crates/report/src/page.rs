@@ -8,7 +8,7 @@ use super::openings::percent;
 use super::plot::Plot;
 use super::usage::Usage;
 use super::{Refresh, calibration, fleet, replay, tables};
-use crate::numbers::{duration, thousands};
+use crate::numbers::{duration, short_model, thousands};
 
 /// Maximum size of the games in the page, in bytes.
 const GAMES_BUDGET: usize = 700_000;
@@ -149,8 +149,7 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |value: String, what: &str| facts.push((value, what.to_owned()));
     if let Some(champion) = data.models.iter().find(|model| model.champion) {
-        let short = champion.id.split('-').next().unwrap_or_default();
-        fact(short.to_owned(), "champion");
+        fact(short_model(&champion.id).to_owned(), "champion");
     }
     if let Some(best) = curves.ratings().last() {
         fact(tables::signed(best.elo), "Elo of the newest rated model");

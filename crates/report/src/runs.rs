@@ -14,7 +14,7 @@ use super::curves::newest_ratings;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
 use super::{Align, STYLE, Table, elo_estimate, replace};
 use crate::metrics::{self, Event, Gate, Measured, Rating, Train};
-use crate::numbers::{duration, thousands};
+use crate::numbers::{duration, short_model, thousands};
 
 /// What a run has spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -348,7 +348,7 @@ fn step_of(event: &Event) -> Option<u64> {
 }
 
 fn verdict(gate: &Gate) -> String {
-    let model = gate.candidate.split('-').next().unwrap_or_default();
+    let model = short_model(&gate.candidate);
     let decided = if gate.promoted { "promoted" } else { "rejected" };
     let end = |end: f64| Some(end).filter(|end| end.is_finite());
     match gate.games {

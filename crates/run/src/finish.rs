@@ -27,7 +27,7 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         })?;
         run.watch.closing_step(None);
         let Some(settled) = settled else { return Ok(None) };
-        run.watch.say(&format!("gate       {}", settled.in_words()));
+        run.watch.say(&format!("gate: {}", settled.in_words()));
         record(Measured::Gate(settled.event()))?;
     }
     let ratings = gating.ratings()?;

@@ -16,7 +16,7 @@ use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdict
 use tengen_model::{ModelId, ModelInfo, Weights};
 use tengen_network::{PredictorOptions, SharedNetwork};
 use tengen_report::metrics::{Gate, Rating};
-use tengen_report::{counted, elo_estimate};
+use tengen_report::{counted, elo_estimate, short_model};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Size};
 use tengen_search::SearchConfig;
@@ -40,31 +40,26 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// The verdict in one line.
+    /// The verdict in one line that fits a terminal, with models named by their generations.
     pub fn in_words(&self) -> String {
-        let verdict = if self.promoted { "promoted" } else { "rejected" };
-        let GateVerdict {
-            candidate,
-            champion,
-            result,
-            older,
-            ..
-        } = &self.verdict;
-        let Some(result) = result else {
-            return format!("{candidate} {verdict} without a match");
+        let decided = if self.promoted { "promoted" } else { "rejected" };
+        let verdict = &self.verdict;
+        let (candidate, champion) = (short_model(&verdict.candidate), short_model(&verdict.champion));
+        let Some(result) = &verdict.result else {
+            return format!("{candidate} {decided} without a match");
         };
-        let forgot = older.iter().find(|older| older.weaker).map(|older| {
+        let forgot = verdict.older.iter().find(|older| older.weaker).map(|older| {
             let (points, games) = (older.result.a_points, counted_points(older.result.games as u64));
             format!(
                 "; but only {points} of {games} against the older champion {}",
-                older.champion
+                short_model(&older.champion)
             )
         });
         let estimate = &result.estimate;
         format!(
-            "{candidate} {verdict}: {} of {} against {champion}, Elo {}{}",
+            "{candidate} {decided}: {} : {} against {champion}, Elo {}{}",
             result.a_points,
-            counted_points(result.games as u64),
+            result.b_points,
             elo_estimate(estimate.elo, estimate.elo_low, estimate.elo_high),
             forgot.unwrap_or_default()
         )
@@ -173,9 +168,9 @@ impl<'a> Gating<'a> {
             let promotion = Promotion::now(&candidate.id, match_id, without_lists(serde_json::to_value(&verdict)?));
             promoted = store.models().promote(number + 1, &promotion)? == Put::Created;
         }
-        let settled = Settled { verdict, promoted };
-        tracing::info!("gate ended: {}", settled.in_words());
-        Ok(Some(settled))
+        let decided = if promoted { "promoted" } else { "not promoted" };
+        tracing::info!("gate ended: {name} is {decided}");
+        Ok(Some(Settled { verdict, promoted }))
     }
 
     /// The champion after a verdict on a candidate.
@@ -285,6 +280,31 @@ impl<'a> Gating<'a> {
     }
 }
 
+/// The champion, its rating, and how many candidates have passed the gate, in one line that fits a terminal:
+/// `g000007, Elo +812 (+640 to +990) over g000000, 5 of 7 promoted`.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn champion_in_words(run: &Opened, ratings: &[Rating]) -> anyhow::Result<String> {
+    let Some((_, champion)) = run.store.models().champion()? else {
+        return Ok(String::new());
+    };
+    let champion = champion.model_id.to_string();
+    let mut words = short_model(&champion).to_owned();
+    let oldest = ratings.first().filter(|oldest| oldest.model_id != champion);
+    if let (Some(oldest), Some(rating)) = (oldest, ratings.iter().find(|rating| rating.model_id == champion)) {
+        let end = |end: f64| Some(end).filter(|end| end.is_finite());
+        let elo = elo_estimate(rating.elo, end(rating.low), end(rating.high));
+        words += &format!(", Elo {elo} over {}", short_model(&oldest.model_id));
+    }
+    let verdicts = verdicts(&run.store)?;
+    if !verdicts.is_empty() {
+        let passed = verdicts.iter().filter(|verdict| verdict.promotes()).count();
+        words += &format!(", {passed} of {} promoted", verdicts.len());
+    }
+    Ok(words)
+}
+
 /// The score so far against one opponent.
 #[derive(Default)]
 struct RunningScore {
@@ -305,7 +325,9 @@ impl RunningScore {
         self.games += 1;
         self.points += game.summary.a_points.unwrap_or(0.0);
         format!(
-            "{candidate} against {opponent}: {} of {}",
+            "{} against {}: {} of {}",
+            short_model(candidate),
+            short_model(opponent),
             self.points,
             counted_points(self.games)
         )

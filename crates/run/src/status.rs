@@ -35,6 +35,8 @@ pub(crate) struct Status {
     pub fair_komi: FairKomi,
     /// The current or last gate match, as text.
     pub gate: String,
+    /// The champion and its rating, as text.
+    pub champion: String,
     /// What keeps games from reaching the store, as text.
     pub trouble: Option<String>,
     /// Whether self-play has reached its allowed lead over the trainer.
@@ -124,6 +126,7 @@ impl Status {
                 0 => "waiting for the first candidate".to_owned(),
                 _ => format!("waiting for the next candidate, generation {}", generation + 1),
             },
+            champion: String::new(),
             trouble: None,
             selfplay_waits: false,
             trainer_waits: false,
@@ -260,7 +263,7 @@ impl Status {
             None => "no step since this start".to_owned(),
         };
         let held_out = self.validation.as_ref().map_or_else(String::new, |validation| {
-            format!("; held-out games {:.3}", validation.losses.total)
+            format!("; held out {:.3}", validation.losses.total)
         });
         let losses = self.last_losses.as_ref().map(|losses| {
             format!(
@@ -290,8 +293,10 @@ impl Status {
             losses: losses.unwrap_or_default(),
             gpu: self.speed.gpu.clone(),
             gate: self.gate.clone(),
+            champion: self.champion.clone(),
             waiting: self.waiting(run),
             spent: limited.then_some(spent.min(1.0)),
+            seconds: self.ledger.elapsed_seconds,
             seconds_left: (limited && spent > 0.005).then_some(left.max(0.0)),
         }
     }

@@ -168,11 +168,15 @@ impl Summary {
                 duration(self.cost.elapsed_seconds),
                 duration(self.cost.cpu_seconds)
             ),
-            String::new(),
-            "  Elo of the models that played gate matches (the untrained network is 0)".to_owned(),
-            "  with 95% intervals, and their cost in evaluations and CPU time:".to_owned(),
         ];
-        lines.extend(self.elo.iter().map(Rated::in_words));
+        if !self.elo.is_empty() {
+            lines.extend([
+                String::new(),
+                "  Elo of the models that played gate matches (the first of them is 0)".to_owned(),
+                "  with 95% intervals, and their cost in evaluations and CPU time:".to_owned(),
+            ]);
+            lines.extend(self.elo.iter().map(Rated::in_words));
+        }
         let first = &self.first_move;
         lines.push(String::new());
         lines.push(format!("  Champion: {}", self.champion));

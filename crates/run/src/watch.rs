@@ -13,10 +13,14 @@ pub struct View {
     pub gpu: Option<String>,
     /// The running or most recent gate match.
     pub gate: String,
+    /// The champion, its rating, and how many candidates have passed the gate.
+    pub champion: String,
     /// What the run is waiting for while the store is unreachable.
     pub waiting: Option<String>,
     /// The share of the budget that is spent, 0 to 1; `None` if the run has no end.
     pub spent: Option<f64>,
+    /// Seconds that the run has gone on, all its starts together.
+    pub seconds: f64,
     /// Estimated seconds until the budget is spent.
     pub seconds_left: Option<f64>,
 }

@@ -2,16 +2,18 @@
 
 mod positions;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use serde_json::Value;
 
 use tengen_evaluator::PlayerSpec;
-use tengen_matches::{five_by_five, seven_by_seven};
+use tengen_matches::{Exam, five_by_five, seven_by_seven};
 
 use crate::device::DeviceArgs;
 use crate::players::Loader;
+use crate::screen::Step;
 use crate::{arguments, output};
 
 /// Check a model against what is known about a small board, or about positions
@@ -77,13 +79,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if !args.positions.is_empty() {
         return positions::run(&args.positions, &args.model, &loader, args.seed, args.json);
     }
-    let games = args.games as usize;
     let players = |spec: &PlayerSpec| loader.player(spec);
     let check = match args.board {
         Board::FiveByFive => five_by_five,
         Board::SevenBySeven => seven_by_seven,
     };
-    let report = check(&args.model, &players, games, args.seed)?;
+    let step = RefCell::new(Step::default());
+    let report = check(&Exam {
+        model: &args.model,
+        players: &players,
+        games: args.games as usize,
+        seed: args.seed,
+        progress: &|text| step.borrow_mut().show(text),
+    });
+    step.into_inner().end();
+    let report = report?;
     if args.json {
         let mut object = serde_json::to_value(&report)?;
         object["passed"] = Value::Bool(report.passed());

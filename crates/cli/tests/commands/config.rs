@@ -118,11 +118,20 @@ fn diff_has_a_line_for_every_key_that_differs() {
 
 #[test]
 fn check_reports_which_configurations_are_valid() {
-    let names = ["5x5", "7x7", "9x9", "19x19", "9x9-gpu", "19x19-gpu", "all-keys"];
+    let names = [
+        "5x5",
+        "7x7",
+        "9x9",
+        "13x13",
+        "19x19",
+        "9x9-gpu",
+        "19x19-gpu",
+        "all-keys",
+    ];
     let files = names.map(|name| shipped(&format!("{name}.toml")));
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let good = tengen(&[&["config", "check"], &files[..]].concat());
-    assert_eq!((good.code, good.stdout.lines().count()), (0, 7), "{}", good.stderr);
+    assert_eq!((good.code, good.stdout.lines().count()), (0, 8), "{}", good.stderr);
     let first = good.stdout.lines().next().unwrap();
     assert!(
         first.contains("5x5.toml: ok, name 5x5, boards 5x5, network b4c32, id "),

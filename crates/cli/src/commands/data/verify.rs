@@ -104,6 +104,9 @@ fn print(report: &VerifyReport) {
         });
     }
     if report.is_sound() {
-        output::result("everything else is intact");
+        output::result(match report.damaged.is_empty() && report.strangers.is_empty() {
+            true => "everything is intact",
+            false => "everything else is intact",
+        });
     }
 }
