@@ -341,7 +341,7 @@ impl<'a> Curves<'a> {
     pub(super) fn throughput(&self) -> Vec<Plot> {
         let trained = |(at, train): &(f64, &Train)| (at / self.time_unit(), train.positions_per_second);
         let trained = self.train.iter().map(trained).collect();
-        vec![
+        let mut plots = vec![
             self.over_time(
                 "Network evaluations",
                 "Positions that the network evaluated for self-play.",
@@ -376,17 +376,6 @@ impl<'a> Curves<'a> {
                 ],
             ),
             self.over_time(
-                "Time of the GPU",
-                "When a GPU computed, by its own clock; without a GPU, there is no curve. Predictions of two streams \
-                 count twice where they overlap.",
-                Axis::showing("share, %", &[0.0, 100.0]),
-                vec![
-                    self.selfplay_curve("busy", Tone::Blue, |games| games.gpu_busy_share * 100.0),
-                    self.selfplay_curve("predictions", Tone::Teal, |games| games.gpu_prediction_share * 100.0),
-                    self.selfplay_curve("training", Tone::Orange, |games| games.gpu_training_share * 100.0),
-                ],
-            ),
-            self.over_time(
                 "Requests to the store",
                 "By all processes of the run; a bucket charges for each.",
                 Axis::showing("per minute", &[0.0]),
@@ -400,7 +389,20 @@ impl<'a> Curves<'a> {
                     games.cache_hit_share * 100.0
                 })],
             ),
-        ]
+        ];
+        let gpu = self.over_time(
+            "Time of the GPU",
+            "When a GPU computed, by its own clock. Predictions of two streams count twice where they overlap.",
+            Axis::showing("share, %", &[0.0, 100.0]),
+            vec![
+                self.selfplay_curve("busy", Tone::Blue, |games| games.gpu_busy_share * 100.0),
+                self.selfplay_curve("predictions", Tone::Teal, |games| games.gpu_prediction_share * 100.0),
+                self.selfplay_curve("training", Tone::Orange, |games| games.gpu_training_share * 100.0),
+            ],
+        );
+        // Most runs have no GPU.
+        plots.extend(Some(gpu).filter(Plot::has_data));
+        plots
     }
 
     /// A plot over the time of the run.

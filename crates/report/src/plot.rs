@@ -155,14 +155,18 @@ pub(super) struct Plot {
 }
 
 impl Plot {
+    /// Whether there is anything to draw.
+    pub(super) fn has_data(&self) -> bool {
+        let mut measured = self.series.iter().filter(|series| series.shape != Shape::Reference);
+        measured.any(|series| !series.points.is_empty())
+    }
+
     /// The plot as a figure with title, legend and caption; a note instead if there is nothing to draw.
     pub(super) fn figure(&self) -> Markup {
-        let measured = self.series.iter().filter(|series| series.shape != Shape::Reference);
-        let enough = measured.map(|series| series.points.len()).max().unwrap_or(0) > 0;
         html! {
             figure {
                 h3 { (self.title) }
-                @if enough {
+                @if self.has_data() {
                     @if self.series.len() > 1 { div.legend {
                         @for series in self.series.iter().filter(|series| !series.points.is_empty()) {
                             span { (series.tone.key(series.shape)) (series.name) }

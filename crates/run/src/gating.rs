@@ -276,16 +276,31 @@ impl<'a> Gating<'a> {
 
     /// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
     pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
-        ratings(self.run)
+        ratings(self.run, verdicts(&self.run.store)?)
+    }
+
+    /// The ratings, and the champion with what is known about it, from one look at the verdicts.
+    pub(crate) fn standing(&self) -> anyhow::Result<Standing> {
+        let verdicts = verdicts(&self.run.store)?;
+        let passed = verdicts.iter().filter(|verdict| verdict.promotes()).count();
+        let candidates = verdicts.len();
+        let ratings = ratings(self.run, verdicts)?;
+        let champion = champion_in_words(self.run, &ratings, passed, candidates)?;
+        Ok(Standing { ratings, champion })
     }
 }
 
-/// The champion, its rating, and how many candidates have passed the gate, in one line that fits a terminal:
-/// `g000007, Elo +812 (+640 to +990) over g000000, 5 of 7 promoted`.
-///
-/// # Errors
-/// If the store cannot be read.
-pub(crate) fn champion_in_words(run: &Opened, ratings: &[Rating]) -> anyhow::Result<String> {
+/// Where the models of a run stand after its gates.
+pub(crate) struct Standing {
+    /// As [`Gating::ratings`] has them.
+    pub(crate) ratings: Vec<Rating>,
+    /// The champion, its rating, and how many candidates have passed, in one line that fits a terminal:
+    /// `g000007, Elo +812 (+640 to +990) over g000000, 5 of 7 promoted`.
+    pub(crate) champion: String,
+}
+
+/// See [`Standing::champion`].
+fn champion_in_words(run: &Opened, ratings: &[Rating], passed: usize, candidates: usize) -> anyhow::Result<String> {
     let Some((_, champion)) = run.store.models().champion()? else {
         return Ok(String::new());
     };
@@ -297,10 +312,8 @@ pub(crate) fn champion_in_words(run: &Opened, ratings: &[Rating]) -> anyhow::Res
         let elo = elo_estimate(rating.elo, end(rating.low), end(rating.high));
         words += &format!(", Elo {elo} over {}", short_model(&oldest.model_id));
     }
-    let verdicts = verdicts(&run.store)?;
-    if !verdicts.is_empty() {
-        let passed = verdicts.iter().filter(|verdict| verdict.promotes()).count();
-        words += &format!(", {passed} of {} promoted", verdicts.len());
+    if candidates > 0 {
+        words += &format!(", {passed} of {candidates} promoted");
     }
     Ok(words)
 }
@@ -363,10 +376,10 @@ fn linked(mut results: Vec<Games>) -> Vec<Games> {
 }
 
 /// The ratings of all models that gate matches link to the oldest one, oldest first; the first model's Elo is 0.
-fn ratings(run: &Opened) -> anyhow::Result<Vec<Rating>> {
+fn ratings(run: &Opened, verdicts: Vec<GateVerdict>) -> anyhow::Result<Vec<Rating>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut results = Vec::new();
-    for verdict in verdicts(&run.store)? {
+    for verdict in verdicts {
         for older in verdict.older {
             results.push((verdict.candidate.clone(), older.champion, older.result.a_total));
         }

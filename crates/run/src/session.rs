@@ -16,7 +16,7 @@ use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
 
 use crate::failures::Failures;
-use crate::gating::{self, Candidate, Gating, champion_in_words};
+use crate::gating::{self, Candidate, Gating};
 use crate::ledger::Clock;
 use crate::opened::Opened;
 use crate::publisher::{Publisher, searched_positions};
@@ -360,7 +360,7 @@ fn publish_candidate(shared: &Shared<'_>, training: &mut Training) -> anyhow::Re
 fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result<()> {
     let mut gating = Gating::new(shared.run);
     let mut next = gating::left_over(shared.run)?;
-    shared.status().champion = champion_in_words(shared.run, &gating.ratings()?)?;
+    shared.status().champion = gating.standing()?.champion;
     while !shared.stopping() {
         next = candidates.try_iter().last().or(next);
         let Some(candidate) = next.take() else {
@@ -369,16 +369,16 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
         };
         let tell = |line: String| shared.status().gate = line;
         if let Some(settled) = gating.settle(&candidate, &tell, &|| shared.stopping())? {
-            let ratings = gating.ratings()?;
-            let champion = champion_in_words(shared.run, &ratings)?;
+            let standing = gating.standing()?;
             shared.run.watch.say(&format!("gate: {}", settled.in_words()));
             {
                 let mut status = shared.status();
                 status.gate = settled.in_words();
-                status.champion = champion;
+                status.champion = standing.champion;
             }
             shared.record(Measured::Gate(settled.event()));
-            ratings
+            standing
+                .ratings
                 .into_iter()
                 .for_each(|rating| shared.record(Measured::Rating(rating)));
             if !settled.promoted {

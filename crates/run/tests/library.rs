@@ -17,6 +17,8 @@ use tengen_store::{Create, GamesOf, Store};
 struct Seen {
     titles: Mutex<Vec<String>>,
     views: Mutex<usize>,
+    champions: Mutex<Vec<String>>,
+    said: Mutex<Vec<String>>,
     ends: Mutex<usize>,
 }
 
@@ -28,6 +30,11 @@ impl Watch for Seen {
     fn show(&self, view: &View) {
         assert!(!view.selfplay.is_empty());
         *self.views.lock().unwrap() += 1;
+        self.champions.lock().unwrap().push(view.champion.clone());
+    }
+
+    fn say(&self, sentence: &str) {
+        self.said.lock().unwrap().push(sentence.to_owned());
     }
 
     fn end(&self) {
@@ -162,8 +169,10 @@ fn the_network_grows_during_a_run_and_stays_large() {
 fn visits_double_while_the_gate_rejects_candidates() {
     let folder = tempfile::tempdir().unwrap();
     let location = folder.path().join("store").display().to_string();
+    let seen = Arc::new(Seen::default());
     let setup = Setup {
         scratch: Some(folder.path().to_owned()),
+        watch: Arc::clone(&seen) as Arc<dyn Watch>,
         ..Setup::default()
     };
     let settings = |steps, every| {
@@ -200,6 +209,18 @@ fn visits_double_while_the_gate_rejects_candidates() {
     let never = settings("budget.steps=400", "loop.candidate_every_steps=1000");
     tengen_run::run(&never, &location, &setup).unwrap();
     assert_eq!(most_visits(played), 11, "later starts count what earlier ones rejected");
+
+    let champions = seen.champions.lock().unwrap();
+    assert!(champions.iter().any(|words| words == "g000000"), "{champions:?}");
+    let counted = |words: &String| words.ends_with(" promoted");
+    assert!(champions.iter().any(counted), "{champions:?}");
+    let said = seen.said.lock().unwrap();
+    let verdicts: Vec<&String> = said.iter().filter(|line| line.starts_with("gate: g")).collect();
+    assert!(verdicts.len() > 2, "{said:?}");
+    for verdict in verdicts {
+        let fits = verdict.contains(" against g0000") && verdict.len() <= 80;
+        assert!(fits, "one line of a terminal: {verdict}");
+    }
 }
 
 /// Boards and books come and go from start to start and during a run; the first board stays.

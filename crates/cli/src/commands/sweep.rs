@@ -149,7 +149,14 @@ fn train(args: &Args, plan: &Plan, folder: &Path, interrupt: &Interrupt) -> anyh
         "[{bar:16}] {human_pos}/{human_len} runs, {elapsed}, {wide_msg}",
     );
     bar.enable_steady_tick(std::time::Duration::from_millis(500));
-    bar.set_message(format!("logs in {}", folder.join("runs").display()));
+    let logs = format!("logs in {}", folder.join("runs").display());
+    if !output::interactive() {
+        say(format!(
+            "training {}; {logs}",
+            output::counted(plan.runs.len() as u64, "run")
+        ));
+    }
+    bar.set_message(logs);
     let runs = Runs {
         program: &program,
         folder,
