@@ -54,7 +54,7 @@ impl Screen {
         let left = match (view.seconds_left, view.spent) {
             (Some(seconds), _) => format!("{} left", duration(seconds)),
             (None, Some(_)) => "just begun".to_owned(),
-            (None, None) => "no budget".to_owned(),
+            (None, None) => "Ctrl-C stops cleanly".to_owned(),
         };
         let left = format!("{} so far, {left}", duration(view.seconds));
         if !interactive() {
