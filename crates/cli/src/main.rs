@@ -11,6 +11,7 @@ mod interrupt;
 mod match_args;
 mod output;
 mod players;
+mod progress;
 #[cfg(feature = "torch")]
 mod screen;
 mod teachers;

@@ -13,7 +13,7 @@ use tengen_matches::{Exam, five_by_five, seven_by_seven};
 
 use crate::device::DeviceArgs;
 use crate::players::Loader;
-use crate::screen::Step;
+use crate::progress::Step;
 use crate::{arguments, output};
 
 /// Check a model against what is known about a small board, or about positions
