@@ -5,6 +5,8 @@ use serde::Serialize;
 use tengen_model::Devices;
 use tengen_network::{DeviceChoice, SelfTest};
 
+use crate::predictions::{LARGE, beside, predictions};
+
 /// Comparisons of a GPU with the CPU; none if the CPU is the device.
 #[derive(Serialize)]
 #[serde(transparent)]
@@ -20,7 +22,8 @@ impl Comparison {
                 tests.extend(tengen_network::self_test(choice));
             }
             if has_gpu {
-                tests.push(tengen_trainer::self_test(choice));
+                tests.extend(predictions(choice, LARGE));
+                tests.extend(beside(choice, LARGE, || tengen_trainer::self_test(choice)));
             }
         }
         Comparison(tests)

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod machine;
+mod predictions;
 mod speed;
 
 pub use comparison::Comparison;

@@ -136,7 +136,10 @@ impl Torch {
                     || "whole batches in one launch".to_owned(),
                     |problem| format!("every kernel launched separately: {problem}"),
                 );
-                format!("{}; {launches}", counted(info.gpus as u64, "GPU"))
+                let driver = info.driver_cuda.as_deref().unwrap_or("unknown");
+                let names = info.gpu_names.join("; ");
+                let gpus = counted(info.gpus as u64, "GPU");
+                format!("{gpus} ({names}), a driver for CUDA up to {driver}; {launches}")
             }
             Some(problem) => format!("none: {problem}"),
         };

@@ -38,6 +38,8 @@ constexpr const char *names[] = {
     "waits for an event with later work in its queue",
     "waits for the device",
     "devices that are waited for asleep",
+    "waits in which a thread spins",
+    "waits for the device while a thread captures",
     "device allocations",
     "device frees",
     "pinned allocations",

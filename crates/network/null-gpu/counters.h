@@ -24,6 +24,8 @@ enum class Counter {
     early_waits,
     device_waits,
     sleeping_devices,
+    spinning_waits,
+    broken_captures,
     device_allocations,
     device_frees,
     pinned_allocations,

@@ -7,6 +7,10 @@
 extern "C" {
 
 int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int *version) {
+    *version = 13000;
+    return 0;
+}
 int cuDeviceGet(int *device, int number) {
     *device = number;
     return 0;

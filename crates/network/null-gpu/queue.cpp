@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -56,6 +57,7 @@ Place place_of(const std::unordered_map<const void *, Place> &places, const void
 }
 
 thread_local bool capturing = false;
+std::atomic<int> captures{0};
 thread_local double captured = 0;
 
 }  // namespace
@@ -129,13 +131,17 @@ double between_events(const void *start, const void *end) {
 }
 
 void begin_capture() {
+    ++captures;
     capturing = true;
     captured = 0;
 }
 
 bool is_capturing() { return capturing; }
 
+bool anyone_is_capturing() { return captures > 0; }
+
 double end_capture() {
+    --captures;
     capturing = false;
     return captured;
 }

@@ -35,6 +35,7 @@ double between_events(const void *start, const void *end);
 // Graphs: work that is captured once and launched as a whole.
 void begin_capture();
 bool is_capturing();
+bool anyone_is_capturing();
 // The seconds that the captured work takes.
 double end_capture();
 

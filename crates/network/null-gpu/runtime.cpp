@@ -31,11 +31,24 @@ thread_local int current_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t failed(cudaError_t error) { return last_error = error; }
 
-// Handles of streams and events are numbers that are never used again.
-void *next_handle() {
+// Handles of streams and events are numbers that are never used again. Their last digits say on which device they were
+// made, and whether whoever waits for them sleeps.
+constexpr uintptr_t sleeps = 1, devices_at_most = 128;
+
+void *next_handle(bool asleep = false) {
     static std::atomic<uintptr_t> next{0x1000};
-    return reinterpret_cast<void *>(next += 16);
+    const uintptr_t device = static_cast<uintptr_t>(current_device) % devices_at_most;
+    return reinterpret_cast<void *>((next += 2 * devices_at_most) + 2 * device + (asleep ? sleeps : 0));
 }
+
+// The default stream is the one of the current device.
+bool is_of_current_device(const void *handle) {
+    const uintptr_t device = reinterpret_cast<uintptr_t>(handle) / 2 % devices_at_most;
+    return !handle || device == static_cast<uintptr_t>(current_device);
+}
+
+// Whether threads that wait for a stream or a device sleep.
+std::atomic<bool> sleep_while_waiting{false};
 
 // Kernels by the address of their host function.
 struct Kernels {
@@ -48,6 +61,7 @@ Kernels &kernels() {
 }
 
 cudaError_t launch(const void *function, cudaStream_t stream) {
+    if (!is_of_current_device(stream)) return failed(cudaErrorInvalidResourceHandle);
     const char *name = "a kernel without a name";
     {
         std::lock_guard<std::mutex> lock(kernels().mutex);
@@ -137,7 +151,8 @@ cudaError_t cudaGetDevice(int *device) {
     return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
-    if ((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync) count(Counter::sleeping_devices);
+    sleep_while_waiting = (flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync;
+    if (sleep_while_waiting) count(Counter::sleeping_devices);
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
@@ -196,7 +211,13 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+    // Not even while another thread captures; what that one captures is then useless.
+    if (null_gpu::anyone_is_capturing()) {
+        count(Counter::broken_captures);
+        return failed(cudaErrorStreamCaptureUnsupported);
+    }
     count(Counter::device_waits);
+    if (!sleep_while_waiting) count(Counter::spinning_waits);
     null_gpu::wait_for_all();
     return cudaSuccess;
 }
@@ -325,6 +346,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     if (null_gpu::is_capturing()) return failed(cudaErrorStreamCaptureUnsupported);
     count(Counter::stream_waits);
+    if (!sleep_while_waiting && !null_gpu::stream_is_done(stream)) count(Counter::spinning_waits);
     null_gpu::wait_for_stream(stream);
     return cudaSuccess;
 }
@@ -335,13 +357,14 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     callback(stream, cudaSuccess, data);
     return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
-    *event = static_cast<cudaEvent_t>(next_handle());
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+    *event = static_cast<cudaEvent_t>(next_handle(flags & cudaEventBlockingSync));
     return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    if (!is_of_current_device(event) || !is_of_current_device(stream)) return failed(cudaErrorInvalidResourceHandle);
     null_gpu::record_event(event, stream);
     return cudaSuccess;
 }
@@ -352,6 +375,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     return null_gpu::event_is_done(event) ? cudaSuccess : failed(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    const bool asleep = reinterpret_cast<uintptr_t>(event) & sleeps;
+    if (!asleep && !null_gpu::event_is_done(event)) count(Counter::spinning_waits);
     null_gpu::wait_for_event(event);
     return cudaSuccess;
 }

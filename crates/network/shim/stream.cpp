@@ -6,19 +6,23 @@
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <chrono>
 #include <limits>
 #include <memory>
+#include <thread>
 
 #include "guarded.h"
 
 namespace {
 
+// Sleeps meanwhile, if the GPU has been told so. Whoever waits for an event of libtorch's spins in any case.
 void wait_for_stream(c10::Device device) {
   const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
-  c10::Event event(c10::DeviceType::CUDA);
-  event.record(cuda.getStream(device));
-  event.synchronize();
+  cuda.synchronizeStream(cuda.getStream(device));
 }
+
+// How long a thread sleeps until it looks again whether the GPU has come to a place.
+constexpr std::chrono::microseconds kNap(50);
 
 }  // namespace
 
@@ -56,7 +60,10 @@ void tengen_moment_free(c10::Event *moment) { delete moment; }
 
 // Waits until the GPU has come to a place.
 int tengen_moment_wait(const c10::Event *moment) {
-  return succeeds([&] { moment->synchronize(); });
+  return succeeds([&] {
+    while (!moment->query()) std::this_thread::sleep_for(kNap);
+    moment->synchronize();
+  });
 }
 
 // Seconds between two places that the GPU has come to, by its own clock. Not a number on failure.

@@ -12,7 +12,7 @@ use tch::Device;
 
 use tengen_model::Devices;
 
-use crate::gpu;
+use crate::gpu::{self, Gpu};
 use crate::graph::Graph;
 use crate::libtorch;
 use crate::stream::{self, Work};
@@ -194,6 +194,10 @@ pub struct LibtorchInfo {
     pub cuda_available: bool,
     /// Number of GPUs that the CUDA part finds.
     pub gpus: u32,
+    /// Name and compute capability of each of them.
+    pub gpu_names: Vec<String>,
+    /// The newest CUDA that the driver can be used with, such as `13.0`.
+    pub driver_cuda: Option<String>,
     /// Why CUDA cannot be used; `None` if it can.
     pub cuda_problem: Option<String>,
     /// Why batches are not launched as CUDA graphs; `None` if they are.
@@ -205,6 +209,10 @@ impl LibtorchInfo {
     pub fn collect() -> LibtorchInfo {
         let problem = cuda(0).err();
         let cuda_library = !matches!(problem, Some(DeviceError::NoCudaLibrary(_)));
+        let gpus = match cuda_library {
+            true => u32::try_from(tch::Cuda::device_count()).unwrap_or(0),
+            false => 0,
+        };
         LibtorchInfo {
             version: libtorch::torch_version(),
             cpu_capability: libtorch::cpu_capability(),
@@ -212,11 +220,11 @@ impl LibtorchInfo {
             fast_bf16: libtorch::fast_bf16(),
             cuda_library,
             cuda_available: problem.is_none(),
-            gpus: if cuda_library {
-                u32::try_from(tch::Cuda::device_count()).unwrap_or(0)
-            } else {
-                0
-            },
+            gpus,
+            gpu_names: (0..gpus as usize)
+                .filter_map(|number| Some(Gpu::look(number)?.to_string()))
+                .collect(),
+            driver_cuda: gpu::driver_cuda(),
             graphs_problem: match &problem {
                 Some(_) => Some("there is no GPU".to_owned()),
                 None => Graph::available().err().map(str::to_owned),

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::fmt;
 use std::sync::OnceLock;
 
 use libloading::os::unix::Library;
@@ -14,12 +15,15 @@ use crate::precision::Precision;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gpu {
     name: String,
-    /// The major number of its compute capability.
-    capability: c_int,
+    /// Its compute capability: the major and the minor number.
+    capability: (c_int, c_int),
 }
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` of cuda.h.
 const CAPABILITY_MAJOR: c_int = 75;
+
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR` of cuda.h.
+const CAPABILITY_MINOR: c_int = 76;
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC` of cuda.h: threads that wait for the GPU sleep.
 const SLEEP: c_uint = 4;
@@ -35,8 +39,24 @@ impl Gpu {
 
     /// Whether it has instructions for bf16: from compute capability 8.0 on.
     pub(crate) fn computes_bf16(&self) -> bool {
-        self.capability >= 8
+        self.capability.0 >= 8
     }
+}
+
+impl fmt::Display for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.capability;
+        write!(f, "{}, compute capability {major}.{minor}", self.name)
+    }
+}
+
+/// The newest CUDA that the driver can be used with, such as `13.0`.
+pub(crate) fn driver_cuda() -> Option<String> {
+    type GetVersion = unsafe extern "C" fn(*mut c_int) -> c_int;
+    let mut version: c_int = 0;
+    // SAFETY: the signature is that of cuda.h, and the pointer is to a variable that outlives the call.
+    let asked = unsafe { driver()?.get::<GetVersion>(b"cuDriverGetVersion\0").ok()?(&mut version) };
+    (asked == 0).then(|| format!("{}.{}", version / 1000, version % 1000 / 10))
 }
 
 fn driver() -> Option<&'static Library> {
@@ -74,18 +94,19 @@ fn ask(driver: &Library, number: c_int) -> Option<Gpu> {
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
     type GetName = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
     type GetAttribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
-    let (mut device, mut capability): (c_int, c_int) = (0, 0);
+    let (mut device, mut major, mut minor): (c_int, c_int, c_int) = (0, 0, 0);
     let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
     // SAFETY: the signatures are those of cuda.h, and every pointer is to a variable that outlives the call.
     let succeeded = unsafe {
         driver.get::<Init>(b"cuInit\0").ok()?(0) == 0
             && driver.get::<Get>(b"cuDeviceGet\0").ok()?(&mut device, number) == 0
             && driver.get::<GetName>(b"cuDeviceGetName\0").ok()?(name.as_mut_ptr(), NAME_BYTES as c_int, device) == 0
-            && driver.get::<GetAttribute>(b"cuDeviceGetAttribute\0").ok()?(&mut capability, CAPABILITY_MAJOR, device)
-                == 0
+            && driver.get::<GetAttribute>(b"cuDeviceGetAttribute\0").ok()?(&mut major, CAPABILITY_MAJOR, device) == 0
+            && driver.get::<GetAttribute>(b"cuDeviceGetAttribute\0").ok()?(&mut minor, CAPABILITY_MINOR, device) == 0
     };
     let bytes = name.map(|c| c as u8);
     let name = CStr::from_bytes_until_nul(&bytes).ok()?.to_string_lossy().into_owned();
+    let capability = (major, minor);
     succeeded.then_some(Gpu { name, capability })
 }
 
@@ -126,10 +147,11 @@ mod tests {
 
     #[test]
     fn gpus_before_ampere_have_no_bf16() {
-        let gpu = |capability| Gpu {
+        let gpu = |major| Gpu {
             name: "T4".to_owned(),
-            capability,
+            capability: (major, 5),
         };
+        assert_eq!(gpu(7).to_string(), "T4, compute capability 7.5");
         assert!(!gpu(7).computes_bf16() && gpu(8).computes_bf16() && gpu(9).computes_bf16());
     }
 }

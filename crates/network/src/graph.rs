@@ -5,9 +5,10 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_NOW};
+use tch::Device;
 
 use crate::catching::{LibtorchError, catching};
 
@@ -16,7 +17,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.so"));
 
 /// The functions of the library.
 struct Functions {
-    begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    begin: unsafe extern "C" fn(i64, *mut c_void) -> *mut c_void,
     end: unsafe extern "C" fn(*mut c_void) -> c_int,
     launch: unsafe extern "C" fn(*mut c_void) -> c_int,
     free: unsafe extern "C" fn(*mut c_void),
@@ -65,6 +66,20 @@ fn load() -> Result<Functions, Box<dyn std::error::Error>> {
     }
 }
 
+/// Held while a thread records: libtorch's list of graphs is for one thread at a time, and whoever waits for the whole
+/// GPU breaks what is being recorded for it.
+static RECORDING: Mutex<()> = Mutex::new(());
+
+fn recording() -> MutexGuard<'static, ()> {
+    RECORDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does what no thread may do while another one records.
+pub(crate) fn between_recordings<T>(work: impl FnOnce() -> T) -> T {
+    let _none = recording();
+    work()
+}
+
 /// Recorded work for a GPU. Tensors that it reads and writes must live as long as it does.
 pub struct Graph {
     functions: &'static Functions,
@@ -80,25 +95,36 @@ impl Graph {
         Functions::get().map(|_| ())
     }
 
-    /// Records what `work` asks of the calling thread's GPU, without doing it. Its memory comes from the pool of
-    /// `other`, if given: the two must never run at the same time.
+    /// Records what `work` asks of a GPU, without doing it. Its memory comes from the pool of `other`, if given: the two
+    /// must never run at the same time. The calling thread has a stream of its own there.
     ///
     /// # Errors
     /// If this program has no graphs, the GPU cannot record this work, or `work` fails.
     pub fn record<T>(
+        device: Device,
         other: Option<&Graph>,
         work: impl FnOnce() -> Result<T, LibtorchError>,
     ) -> Result<(Graph, T), LibtorchError> {
         let functions = Functions::get().map_err(|error| LibtorchError::Failed(error.to_owned()))?;
+        let Device::Cuda(gpu) = device else {
+            return Err(LibtorchError::Failed(
+                "only the work of a GPU can be recorded".to_owned(),
+            ));
+        };
+        // Declared first, so that it is dropped after the lock if `work` panics.
+        let graph;
+        let alone = recording();
         // SAFETY: `other` is a graph that lives during the call.
-        let recorded = unsafe { (functions.begin)(other.map_or(std::ptr::null_mut(), |other| other.recorded)) };
+        let recorded =
+            unsafe { (functions.begin)(gpu as i64, other.map_or(std::ptr::null_mut(), |other| other.recorded)) };
         if recorded.is_null() {
             return Err(functions.last_error());
         }
-        let graph = Graph { functions, recorded };
+        graph = Graph { functions, recorded };
         let done = catching(work);
         // SAFETY: the recording began on this thread, and ends whether or not the work succeeded.
         let ended = unsafe { (functions.end)(recorded) } != 0;
+        drop(alone);
         let made = done??;
         if !ended {
             return Err(functions.last_error());
@@ -119,7 +145,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         // SAFETY: it was made by `begin` and is freed once.
-        unsafe { (self.functions.free)(self.recorded) }
+        between_recordings(|| unsafe { (self.functions.free)(self.recorded) });
     }
 }
 
@@ -135,8 +161,10 @@ mod tests {
 
     #[test]
     fn without_a_gpu_recording_is_an_error_in_words() {
-        let outcome = Graph::record(None, || Ok(()));
-        let error = outcome.expect_err("there is no GPU in this test").to_string();
-        assert!(!error.is_empty() && !error.contains("frame #"), "{error}");
+        for device in [Device::Cpu, Device::Cuda(0)] {
+            let outcome = Graph::record(device, None, || Ok(()));
+            let error = outcome.expect_err("there is no GPU in this test").to_string();
+            assert!(!error.is_empty() && !error.contains("frame #"), "{error}");
+        }
     }
 }

@@ -12,7 +12,7 @@
 //! | `usage` | how busy each GPU is, and with what |
 //! | `group` | processes that train one network together |
 //! | `parallel`, `shared` | one batch on several threads; one network or GPU for many threads |
-//! | `self_test` | whether a device computes what the CPU does |
+//! | `self_test` | whether a device keeps and unpacks what it is given |
 //!
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
@@ -63,7 +63,7 @@ pub use network::{Matrix, Mode, Network};
 pub use parallel::{ParallelPredictor, on_all_cores};
 pub use precision::Precision;
 pub use predictor::{Engine, PredictorError, PredictorOptions, TorchPredictor};
-pub use self_test::{SelfTest, self_test};
+pub use self_test::{SelfTest, positions, self_test};
 pub use shapes::Shapes;
 pub use shared::{AnyNetwork, MakePredictor, SharedNetwork, end_gpu_servers, gpu_servers, on_devices};
 pub use stream::{ReadLater, Work, read_back};

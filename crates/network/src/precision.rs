@@ -33,6 +33,9 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// All number formats.
+    pub const ALL: [Precision; 3] = [Precision::Fp32, Precision::Bf16, Precision::Fp16];
+
     /// The element type of the tower's tensors.
     pub fn kind(self) -> tch::Kind {
         match self {
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for precision in [Precision::Fp32, Precision::Bf16, Precision::Fp16] {
+        for precision in Precision::ALL {
             assert_eq!(precision.to_string().parse(), Ok(precision));
         }
         for wrong in ["auto", "float", ""] {

@@ -156,6 +156,11 @@ impl TorchPredictor {
         self.device
     }
 
+    /// Whether batches of some shape are launched on a GPU as a whole, as a recorded graph.
+    pub fn has_recordings(&self) -> bool {
+        self.recordings.has_recordings()
+    }
+
     /// Computes the predictions for a batch, of which `tensors` is the form on the device.
     fn fill(&self, inputs: &InputBatch, tensors: &NetworkInputs, out: &mut Predictions) -> Result<(), LibtorchError> {
         if inputs.uniform() && matches!(self.method, Method::Fused(_)) {

@@ -42,7 +42,7 @@ impl Recorded {
         other: Option<&Graph>,
     ) -> Result<Recorded, LibtorchError> {
         let inputs = PackedInputs::new(batch, device);
-        let (graph, outputs) = Graph::record(other, || {
+        let (graph, outputs) = Graph::record(device, other, || {
             let tensors = inputs.unpack(batch, precision, channels);
             let outputs = forward(layers, &tensors, ())?;
             let value = Value::of(&outputs.margins, tensors.komi());

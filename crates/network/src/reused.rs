@@ -10,16 +10,26 @@ use tengen_search::{PredictError, Predictions, Predictor};
 
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
 
-/// Predictors that are free, with the number of their GPU, the oldest first.
-static FREE: Mutex<Vec<(usize, TorchPredictor)>> = Mutex::new(Vec::new());
+/// Predictors that are free, with the threads that they work for, the oldest first.
+static FREE: Mutex<Vec<(Lane, TorchPredictor)>> = Mutex::new(Vec::new());
 
 /// The most predictors that are kept. Self-play has two sets of weights at a time, for each thread of a GPU's server.
 const MOST: usize = 8;
 
+/// A thread of a GPU's server. What one has recorded uses memory of its own stream, which another thread's recordings
+/// must not use at the same time: a predictor never goes from one to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// The number of the GPU.
+    pub(crate) gpu: usize,
+    /// The number of the thread among those of the server.
+    pub(crate) thread: usize,
+}
+
 /// A predictor on a GPU that is free for other weights once it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reused {
-    gpu: usize,
+    lane: Lane,
     /// `None` only while it is dropped.
     predictor: Option<TorchPredictor>,
     name: String,
@@ -30,8 +40,8 @@ impl Reused {
     ///
     /// # Errors
     /// As [`TorchPredictor::new`].
-    pub(crate) fn new(gpu: usize, weights: &Weights, options: PredictorOptions) -> Result<Reused, PredictorError> {
-        let predictor = match take(gpu, weights, options) {
+    pub(crate) fn new(lane: Lane, weights: &Weights, options: PredictorOptions) -> Result<Reused, PredictorError> {
+        let predictor = match take(lane, weights, options) {
             Some(mut free) => {
                 free.set_weights(weights)?;
                 free
@@ -39,7 +49,7 @@ impl Reused {
             None => TorchPredictor::new(weights, options)?,
         };
         Ok(Reused {
-            gpu,
+            lane,
             name: predictor.name(),
             predictor: Some(predictor),
         })
@@ -55,10 +65,10 @@ impl Reused {
     }
 }
 
-fn take(gpu: usize, weights: &Weights, options: PredictorOptions) -> Option<TorchPredictor> {
+fn take(lane: Lane, weights: &Weights, options: PredictorOptions) -> Option<TorchPredictor> {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    let fits = |(of, predictor): &(usize, TorchPredictor)| {
-        *of == gpu && predictor.options() == options && predictor.weights().config() == weights.config()
+    let fits = |(of, predictor): &(Lane, TorchPredictor)| {
+        *of == lane && predictor.options() == options && predictor.weights().config() == weights.config()
     };
     let place = free.iter().rposition(fits)?;
     Some(free.remove(place).1)
@@ -97,7 +107,7 @@ impl Drop for Reused {
     fn drop(&mut self) {
         let Some(predictor) = self.predictor.take() else { return };
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        free.push((self.gpu, predictor));
+        free.push((self.lane, predictor));
         if free.len() > MOST {
             let oldest = free.remove(0);
             // Giving memory back takes a while.
@@ -114,7 +124,7 @@ mod tests {
     use super::*;
 
     /// On the CPU, where predictors are not reused otherwise: the place of a GPU does not matter here.
-    const GPU: usize = 63;
+    const LANE: Lane = Lane { gpu: 63, thread: 0 };
 
     #[test]
     fn a_dropped_predictor_takes_other_weights_of_its_shape() {
@@ -122,21 +132,23 @@ mod tests {
         let weights = |config: &NetworkConfig, seed| Weights::random(config, seed).expect("a shape");
         let (small, large) = (NetworkConfig::new(1, 8), NetworkConfig::new(1, 16));
         let options = PredictorOptions::default();
-        let new = |weights: &Weights| Reused::new(GPU, weights, options).expect("the CPU");
+        let new = |weights: &Weights| Reused::new(LANE, weights, options).expect("the CPU");
         let free = || {
             let free = FREE.lock().expect("no panic inside");
-            free.iter().filter(|(gpu, _)| *gpu == GPU).count()
+            free.iter().filter(|(lane, _)| *lane == LANE).count()
         };
         let first = new(&weights(&small, 1)).with_name("first");
         assert_eq!((first.name().as_str(), free()), ("first", 0));
         drop(first);
         assert_eq!(free(), 1);
         let other_shape = new(&weights(&large, 1));
+        let other_lane = Lane { thread: 1, ..LANE };
+        let other_lane = Reused::new(other_lane, &weights(&small, 2), options).expect("the CPU");
         assert_eq!(free(), 1);
         let second = new(&weights(&small, 2)).with_name("second");
         assert_eq!((second.name().as_str(), free()), ("second", 0));
         assert_eq!(second.get().expect("it is there").weights(), &weights(&small, 2));
-        drop((second, other_shape));
+        drop((second, other_shape, other_lane));
         for seed in 0..2 * MOST as u64 {
             let many: Vec<Reused> = (0..MOST + 2).map(|_| new(&weights(&small, seed))).collect();
             drop(many);

@@ -1,6 +1,7 @@
 //! Which batches are recorded for a GPU? Those of a shape that has been seen a few times.
 
 use std::collections::BTreeMap;
+use std::sync::Once;
 
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
@@ -53,7 +54,7 @@ impl<T: AsRef<Graph>> Shapes<T> {
                 return None;
             }
             // A GPU with too little memory for a recording may still have enough to do without.
-            let recorded = record(self.any());
+            let recorded = record(self.any()).inspect_err(warn);
             self.0.insert(key, recorded.map_or(Shape::Failed, Shape::Recorded));
         }
         match self.0.get_mut(&key) {
@@ -62,10 +63,21 @@ impl<T: AsRef<Graph>> Shapes<T> {
         }
     }
 
+    /// Whether batches of any shape are recorded.
+    pub(crate) fn has_recordings(&self) -> bool {
+        self.any().is_some()
+    }
+
     fn any(&self) -> Option<&Graph> {
         self.0.values().find_map(|shape| match shape {
             Shape::Recorded(recorded) => Some(recorded.as_ref()),
             Shape::Seen(_) | Shape::Failed => None,
         })
     }
+}
+
+/// Says once why work is launched kernel by kernel, which is slow.
+fn warn(error: &LibtorchError) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| tracing::warn!("a batch could not be recorded for the GPU, so that it is slower: {error}"));
 }

@@ -2,21 +2,33 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tch::Device;
 
 use tengen_model::Weights;
-use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats};
+use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats, WeakNetwork};
 
 use crate::device::DeviceChoice;
 use crate::katago::KatagoPredictor;
 use crate::predictor::{PredictorError, PredictorOptions, TorchPredictor};
-use crate::reused::{self, Reused};
+use crate::reused::{self, Lane, Reused};
 use crate::usage;
 
 /// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
+
+/// The networks on these servers. Whoever adds one of them again shares it, so that batches of the gate and of self-play
+/// are joined where they play with the same network.
+static SERVED: Mutex<Vec<Served>> = Mutex::new(Vec::new());
+
+/// A network on the server of a GPU.
+struct Served {
+    gpu: usize,
+    options: PredictorOptions,
+    network: AnyNetwork,
+    handle: WeakNetwork,
+}
 
 /// One of our networks, or one of KataGo's.
 #[derive(Clone, Debug)]
@@ -40,6 +52,14 @@ impl From<&Arc<tengen_katago::Network>> for AnyNetwork {
 }
 
 impl AnyNetwork {
+    fn is(&self, other: &AnyNetwork) -> bool {
+        match (self, other) {
+            (AnyNetwork::Own(own), AnyNetwork::Own(other)) => own == other,
+            (AnyNetwork::Katago(own), AnyNetwork::Katago(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+
     /// A predictor of this name, which computes on the calling thread.
     ///
     /// # Errors
@@ -113,11 +133,38 @@ fn served(
     network: &AnyNetwork,
     options: PredictorOptions,
 ) -> Result<ServedNetwork, PredictorError> {
+    if let Some(there) = find(gpu, network, options) {
+        return Ok(there.with_name(name));
+    }
     let server = server(gpu)?;
-    server.add(|| match network {
-        AnyNetwork::Own(weights) => Ok(Box::new(Reused::new(gpu, weights, options)?.with_name(name)) as _),
+    // Not while `SERVED` is locked, because weights take a while to upload.
+    let added = server.add(|thread| match network {
+        AnyNetwork::Own(weights) => {
+            Ok::<_, PredictorError>(Box::new(Reused::new(Lane { gpu, thread }, weights, options)?.with_name(name)) as _)
+        }
         AnyNetwork::Katago(_) => network.predictor(name, options),
-    })
+    })?;
+    all_served().push(Served {
+        gpu,
+        options,
+        network: network.clone(),
+        handle: added.downgrade(),
+    });
+    Ok(added)
+}
+
+/// A network that is on the server already.
+fn find(gpu: usize, network: &AnyNetwork, options: PredictorOptions) -> Option<ServedNetwork> {
+    let mut all = all_served();
+    all.retain(|served| served.handle.upgrade().is_some());
+    let mut same = all
+        .iter()
+        .filter(|served| (served.gpu, served.options) == (gpu, options) && served.network.is(network));
+    same.find_map(|served| served.handle.upgrade())
+}
+
+fn all_served() -> MutexGuard<'static, Vec<Served>> {
+    SERVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The server of a GPU, started if it is the first time.
@@ -155,6 +202,7 @@ pub fn on_devices(
 /// Ends the servers of this process's GPUs, at its end: a thread that still gave memory back to a GPU while libtorch is
 /// unloaded would abort the process.
 pub fn end_gpu_servers() {
+    all_served().clear();
     let servers = std::mem::take(&mut *SERVERS.lock().unwrap_or_else(PoisonError::into_inner));
     drop(servers);
     reused::forget();
@@ -165,4 +213,51 @@ pub fn end_gpu_servers() {
 pub fn gpu_servers() -> Vec<(usize, ServerStats)> {
     let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     servers.iter().map(|(&gpu, server)| (gpu, server.stats())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tengen_model::NetworkConfig;
+    use tengen_rules::Size;
+    use tengen_search::{Predictions, random_inputs};
+
+    use super::*;
+    use crate::precision::Precision;
+
+    /// On the CPU, behind the server of a GPU that does not exist.
+    const GPU: usize = 62;
+
+    #[test]
+    fn a_network_that_is_there_is_shared() {
+        crate::limit_threads();
+        let config = NetworkConfig::new(1, 8);
+        let [lively, random] = [Weights::perturbed(&config), Weights::random(&config, 1)];
+        let (lively, random) = (lively.expect("a shape"), random.expect("a shape"));
+        let (lively, random) = (AnyNetwork::from(&lively), AnyNetwork::from(&random));
+        let options = PredictorOptions::default();
+        let add = |name, network: &AnyNetwork| served(GPU, name, network, options).expect("the CPU");
+        let there = || all_served().iter().filter(|served| served.gpu == GPU).count();
+        let (first, same, other) = (add("first", &lively), add("same", &lively), add("other", &random));
+        assert_eq!(there(), 2);
+        let mut clients = [&first, &same, &other].map(ServedNetwork::client);
+        assert_eq!(clients.each_ref().map(Predictor::name), ["first", "same", "other"]);
+        let inputs = random_inputs(clients[0].new_batch(Size::square(5).expect("a board")), 3, 1);
+        let [first_out, same_out, other_out] = clients.each_mut().map(|client| {
+            let mut out = Predictions::default();
+            client.predict(&inputs, &mut out).expect("the CPU");
+            out
+        });
+        assert!(first_out == same_out && first_out != other_out);
+        let exact = PredictorOptions {
+            precision: Precision::Bf16,
+            ..options
+        };
+        let _exact = served(GPU, "other format", &lively, exact).expect("the CPU");
+        assert_eq!(there(), 3);
+        drop((first, clients));
+        assert!(find(GPU, &lively, options).is_some(), "the second handle keeps it");
+        drop(same);
+        assert!(find(GPU, &lively, options).is_none() && find(GPU, &random, options).is_some());
+        assert_eq!(there(), 2);
+    }
 }

@@ -8,6 +8,7 @@ use tch::{Device, Tensor};
 
 use crate::catching::LibtorchError;
 use crate::fused::{FusedError, last_error, taken};
+use crate::graph;
 
 unsafe extern "C" {
     fn tengen_own_stream(device: i64, urgent: c_int) -> c_int;
@@ -22,8 +23,8 @@ unsafe extern "C" {
 }
 
 thread_local! {
-    /// Whether this thread works on a stream of its own.
-    static HAS_STREAM: Cell<bool> = const { Cell::new(false) };
+    /// A bit for each GPU on which this thread works on a stream of its own.
+    static STREAMS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// What a thread uses a GPU for.
@@ -38,13 +39,14 @@ pub enum Work {
 /// Gives the calling thread a stream of its own, unless it has one or computes on the CPU.
 pub(crate) fn use_own(device: Device, work: Work) {
     let Device::Cuda(index) = device else { return };
-    if HAS_STREAM.replace(true) {
+    let bit = 1u64.checked_shl(index as u32).unwrap_or(0);
+    if STREAMS.replace(STREAMS.get() | bit) & bit == bit {
         return;
     }
     // If this fails, the thread stays on the common stream, where everything works too. A broken GPU shows with the
     // next operation.
     // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
-    unsafe { tengen_own_stream(index as i64, c_int::from(work == Work::Prediction)) };
+    graph::between_recordings(|| unsafe { tengen_own_stream(index as i64, c_int::from(work == Work::Prediction)) });
 }
 
 /// Waits until everything that this thread has asked of the device is done, so that other threads can use its results.

@@ -429,7 +429,7 @@ fn predictions_through_a_server_are_those_of_the_network() {
             ..PredictorOptions::default()
         };
         let server = PredictionServer::start(ServerSetup::GPU).expect("threads");
-        let lane = || Ok::<_, PredictorError>(Box::new(TorchPredictor::new(&weights, options)?) as Box<_>);
+        let lane = |_| Ok::<_, PredictorError>(Box::new(TorchPredictor::new(&weights, options)?) as Box<_>);
         let network = server.add(lane).expect("the CPU");
         std::thread::scope(|scope| {
             for thread in 0..4 {

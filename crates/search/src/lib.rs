@@ -43,6 +43,6 @@ pub use predictor::{Job, PredictError, Prediction, Predictions, Predictor};
 pub use raw_bench::{BatchSpeed, random_inputs, raw_inference};
 pub use result::{Candidate, SearchResult};
 pub use search::{Request, Search, Step};
-pub use server::{Client, PredictionServer, ServedNetwork, ServerSetup, ServerStats};
+pub use server::{Client, PredictionServer, ServedNetwork, ServerSetup, ServerStats, WeakNetwork};
 pub use simulated::SimulatedDevice;
 pub use stand_ins::{ScriptedPredictor, UniformPredictor};

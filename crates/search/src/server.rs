@@ -1,7 +1,7 @@
 //! How do many threads share one device? A server alone uses it: it joins the batches that wait for the same network.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 
 use tengen_rules::Size;
@@ -51,6 +51,14 @@ pub struct PredictionServer {
 pub struct ServedNetwork {
     shared: Arc<Shared>,
     network: Arc<Network>,
+    name: String,
+}
+
+/// A network on a server that does not keep it there.
+#[derive(Clone, Debug)]
+pub struct WeakNetwork {
+    shared: Weak<Shared>,
+    network: Weak<Network>,
 }
 
 /// What a server has done since its start, and what waits.
@@ -93,20 +101,22 @@ impl PredictionServer {
         Ok(PredictionServer { shared, threads })
     }
 
-    /// Adds a network; `predictor` is called once for each of the server's threads, on the calling thread.
+    /// Adds a network; `predictor` is called once for each of the server's threads, with its number, on the calling
+    /// thread.
     ///
     /// # Errors
     /// Those of `predictor`.
     pub fn add<E>(
         &self,
-        mut predictor: impl FnMut() -> Result<Box<dyn Predictor + Send>, E>,
+        predictor: impl FnMut(usize) -> Result<Box<dyn Predictor + Send>, E>,
     ) -> Result<ServedNetwork, E> {
-        let lanes = (0..self.threads.len()).map(|_| predictor());
+        let lanes = (0..self.threads.len()).map(predictor);
         let lanes = lanes.collect::<Result<Vec<_>, E>>()?;
         let smallest = Size::new(1, 1).expect("1x1 is a board");
         let first = &lanes[0];
+        let name = first.name();
         let network = Network {
-            name: first.name(),
+            name: name.clone(),
             plane_set: first.new_batch(smallest).plane_set(),
             preferred_batch: first.preferred_batch(),
             lanes: lanes.into_iter().map(Mutex::new).collect(),
@@ -114,6 +124,7 @@ impl PredictionServer {
         Ok(ServedNetwork {
             shared: self.shared.clone(),
             network: Arc::new(network),
+            name,
         })
     }
 
@@ -162,6 +173,33 @@ impl ServedNetwork {
     /// A predictor for the calling thread.
     pub fn client(&self) -> Client {
         Client::new(self.clone())
+    }
+
+    /// The same network under another name: jobs for both are joined.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> ServedNetwork {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// A handle that does not keep the network on the server.
+    pub fn downgrade(&self) -> WeakNetwork {
+        WeakNetwork {
+            shared: Arc::downgrade(&self.shared),
+            network: Arc::downgrade(&self.network),
+        }
+    }
+}
+
+impl WeakNetwork {
+    /// The network under the name of its predictors; `None` if it is gone.
+    pub fn upgrade(&self) -> Option<ServedNetwork> {
+        let network = self.network.upgrade()?;
+        Some(ServedNetwork {
+            shared: self.shared.upgrade()?,
+            name: network.name.clone(),
+            network,
+        })
     }
 }
 

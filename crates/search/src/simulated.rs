@@ -43,7 +43,7 @@ impl SimulatedDevice {
     /// As [`PredictionServer::start`].
     pub fn serve(&self) -> Result<(PredictionServer, ServedNetwork), PredictError> {
         let server = PredictionServer::start(ServerSetup::GPU)?;
-        let lane = || Ok::<_, PredictError>(Box::new(self.clone()) as Box<dyn Predictor + Send>);
+        let lane = |_| Ok::<_, PredictError>(Box::new(self.clone()) as Box<dyn Predictor + Send>);
         let network = server.add(lane)?;
         Ok((server, network))
     }

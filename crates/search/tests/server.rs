@@ -21,7 +21,7 @@ fn server(lanes: usize) -> PredictionServer {
 }
 
 fn client(server: &PredictionServer, predictor: impl Predictor + Send + Clone + 'static) -> Client {
-    let lanes = || Ok::<_, PredictError>(Box::new(predictor.clone()) as Box<dyn Predictor + Send>);
+    let lanes = |_| Ok::<_, PredictError>(Box::new(predictor.clone()) as Box<dyn Predictor + Send>);
     server.add(lanes).unwrap().client()
 }
 
@@ -97,9 +97,10 @@ fn waiting_jobs_of_one_network_and_canvas_are_joined() {
     let (small, large) = (Size::square(3).unwrap(), Size::square(5).unwrap());
     let server = server(1);
     let (held, allow) = Held::new(1);
-    let lanes = || Ok::<_, PredictError>(Box::new(held.clone()) as Box<dyn Predictor + Send>);
+    let lanes = |_| Ok::<_, PredictError>(Box::new(held.clone()) as Box<dyn Predictor + Send>);
     let network = server.add(lanes).unwrap();
-    let (mut one, mut two) = (network.client(), network.client());
+    let (mut one, mut two) = (network.client(), network.clone().with_name("gate").client());
+    assert_eq!(two.name(), "gate");
     let (other_held, other_allow) = Held::new(2);
     let mut other = client(&server, other_held);
     assert_eq!(
@@ -153,7 +154,7 @@ fn waiting_jobs_of_one_network_and_canvas_are_joined() {
 fn clients_on_many_threads_get_their_own_predictions() {
     let server = server(2);
     let networks = [3, 4].map(|seed| {
-        let lanes = || Ok::<_, PredictError>(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor + Send>);
+        let lanes = |_| Ok::<_, PredictError>(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor + Send>);
         (seed, server.add(lanes).unwrap())
     });
     std::thread::scope(|scope| {

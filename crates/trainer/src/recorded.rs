@@ -40,7 +40,7 @@ impl Recorded {
         let mut placement = Placement::new(device);
         let targets = Targets::placed(batch, &mut placement)?;
         let pace = Pace::placed(numbers, &mut placement)?;
-        let (graph, losses) = Graph::record(other, || {
+        let (graph, losses) = Graph::record(device, other, || {
             let inputs = inputs.unpack(&batch.inputs, precision, Channels::Exact);
             Ok(learner.learn(&inputs, &targets, &pace))
         })?;

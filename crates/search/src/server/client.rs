@@ -57,7 +57,7 @@ impl Predictor for Client {
     }
 
     fn name(&self) -> String {
-        self.served.network.name.clone()
+        self.served.name.clone()
     }
 
     fn new_batch(&self, canvas: Size) -> InputBatch {

@@ -21,7 +21,7 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
 /// The same model on a server.
 #[allow(dead_code, reason = "every test file uses its own part")]
 pub(crate) fn served(server: &PredictionServer, seed: u64) -> ModelUpdate {
-    let predictor = || Ok::<_, PredictError>(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor + Send>);
+    let predictor = |_| Ok::<_, PredictError>(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor + Send>);
     let network = server.add(predictor).expect("a stand-in");
     ModelUpdate {
         predictor: Arc::new(move |_| Ok(Box::new(network.client()) as Box<dyn Predictor>)),
