@@ -89,6 +89,15 @@ pub fn look_up<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     })
 }
 
+/// The keys in which two tables differ, with both values.
+pub fn differences<'a>(
+    a: &'a Table,
+    b: &'a Table,
+) -> impl Iterator<Item = (&'static str, Option<&'a Value>, Option<&'a Value>)> {
+    let both = leaves().map(|key| (key, look_up(a, key), look_up(b, key)));
+    both.filter(|(_, a, b)| a != b)
+}
+
 /// The table completed with the default of every key that it leaves out, also inside sections that it has in part. Keys
 /// without a default stay absent.
 pub fn with_defaults(table: &Table) -> Table {

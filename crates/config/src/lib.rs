@@ -7,6 +7,7 @@
 //! | `ledger` | what a run has cost, which its budget is held against |
 //! | `load`, `overrides`, `fault` | reading a file, `--set`, and errors that name key and line |
 //! | `keys` | all keys, their defaults, and suggestions for misspelled ones |
+//! | `shipped` | how a configuration differs from the shipped one |
 //!
 //! Never here: stores, networks, anything that happens in a run.
 
@@ -19,6 +20,7 @@ mod load;
 mod loop_config;
 mod overrides;
 mod run_config;
+mod shipped;
 #[cfg(test)]
 mod tests;
 
@@ -27,3 +29,4 @@ pub use inference::InferenceConfig;
 pub use ledger::Ledger;
 pub use loop_config::LoopConfig;
 pub use run_config::{Progress, RunConfig};
+pub use shipped::Changes;

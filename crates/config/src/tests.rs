@@ -488,3 +488,33 @@ fn errors_in_a_file_name_the_line() {
     let found = refused(&format!("{begin}[gate]\nvisits = 0"), &["budget.minutes=1"]);
     assert!(found.starts_with(", line 5: gate.visits is 0"), "{found}");
 }
+
+#[test]
+fn changes_of_a_shipped_configuration_are_named() {
+    let load = |file: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|setting| (*setting).to_owned()).collect();
+        RunConfig::load(&folder().join(file), &overrides).expect(file)
+    };
+    let files = std::fs::read_dir(folder()).expect("configs").flatten();
+    for file in files.map(|file| file.file_name().to_string_lossy().into_owned()) {
+        if file.ends_with(".toml") && file != "all-keys.toml" {
+            let changes = load(&file, &[]).changes().expect("TOML");
+            assert_eq!(
+                (changes.from, changes.settings),
+                (format!("configs/{file}"), Vec::new())
+            );
+        }
+    }
+    let changed = load("5x5.toml", &["budget.minutes=1", "selfplay.komi.fixed_fair=24.5"]);
+    let changes = changed.changes().expect("TOML");
+    assert_eq!(
+        changes.settings,
+        ["selfplay.komi.fixed_fair = 24.5 (-)", "budget.minutes = 1.0 (2.5)"]
+    );
+    let own = load("5x5.toml", &["name=mine"]).changes().expect("TOML");
+    assert_eq!(own.from, "the defaults");
+    assert!(
+        own.settings.iter().any(|setting| setting == "budget.minutes = 2.5 (0.0)"),
+        "{own:?}"
+    );
+}

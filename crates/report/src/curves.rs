@@ -50,7 +50,11 @@ impl<'a> Curves<'a> {
                 Measured::Selfplay(selfplay) => {
                     curves.selfplay.push((at, selfplay));
                 }
-                Measured::Gate(_) | Measured::Model(_) | Measured::Rating(_) | Measured::Anchor(_) => {}
+                Measured::Start(_)
+                | Measured::Gate(_)
+                | Measured::Model(_)
+                | Measured::Rating(_)
+                | Measured::Anchor(_) => {}
             }
         }
         curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -168,6 +172,25 @@ impl<'a> Curves<'a> {
         ]
     }
 
+    /// The losses of the second half of the steps, each in percent of its mean there. A change of a hundredth can be
+    /// seen, which on the axis of the whole run it cannot.
+    fn late_losses(&self) -> Plot {
+        let half = self.train.last().map_or(0, |last| last.1.step) / 2;
+        let late: Vec<&Train> = self.train.iter().map(|at| at.1).filter(|at| at.step >= half).collect();
+        let curve = |name, tone, figure: fn(&Train) -> f64| {
+            let mean = late.iter().map(|train| figure(train)).sum::<f64>() / late.len() as f64;
+            let point = |train: &&Train| (train.step as f64, 100.0 * figure(train) / mean);
+            Series::new(name, tone, Shape::Line, late.iter().map(point).collect())
+        };
+        Plot {
+            title: "Late losses",
+            caption: "The second half of the steps: each loss in percent of its mean there, so that small changes show.",
+            x: Axis::new("optimizer steps"),
+            y: Axis::new("% of the mean"),
+            series: loss_curves(curve),
+        }
+    }
+
     /// Losses and optimizer statistics over steps.
     pub(super) fn training(&self) -> Vec<Plot> {
         let curve = |name, tone, figure: fn(&Train) -> f64| {
@@ -191,14 +214,9 @@ impl<'a> Curves<'a> {
                 "Policy, final margin and value (the result) are cross-entropies in nats; ownership is a mean squared \
                  error per point. The total is the weighted sum that training minimizes.",
                 Axis::showing("loss", &[0.0]),
-                vec![
-                    curve("total", Tone::Gray, |train| train.total_loss),
-                    curve("policy", Tone::Blue, |train| train.policy_loss),
-                    curve("margin", Tone::Orange, |train| train.margin_loss),
-                    curve("value", Tone::Teal, |train| train.value_loss),
-                    curve("ownership", Tone::Purple, |train| train.ownership_loss),
-                ],
+                loss_curves(curve),
             ),
+            self.late_losses(),
             plot(
                 "Policy entropy",
                 "Entropy of the network's policy: low if it is sure of its moves. A sudden drop to zero means that it \
@@ -364,15 +382,18 @@ impl<'a> Curves<'a> {
                 vec![self.selfplay_curve("window", Tone::Blue, |games| games.window_positions as f64)],
             ),
             self.over_time(
-                "Time of self-play",
-                "What the threads of self-play do. The rest is waiting for the trainer.",
+                "Shares of time",
+                "What the threads of self-play do: network (predictions, or waiting for a GPU), search, and waiting \
+                 for the trainer; and how much of the time trainer and gate, which have threads of their own, work.",
                 Axis::showing("share, %", &[0.0, 100.0]),
                 vec![
-                    self.selfplay_curve("predictions, or waiting for them", Tone::Orange, |games| {
-                        games.predict_share * 100.0
+                    self.selfplay_curve("network", Tone::Orange, |games| games.predict_share * 100.0),
+                    self.selfplay_curve("search", Tone::Blue, |games| 100.0 * search_share(games)),
+                    self.selfplay_curve("waiting", Tone::Gray, |games| {
+                        100.0 * (1.0 - games.predict_share - search_share(games)).max(0.0)
                     }),
-                    self.selfplay_curve("descending", Tone::Blue, |games| games.descend_share * 100.0),
-                    self.selfplay_curve("absorbing", Tone::Teal, |games| games.absorb_share * 100.0),
+                    self.selfplay_curve("training", Tone::Teal, |games| games.training_share * 100.0),
+                    self.selfplay_curve("gate", Tone::Purple, |games| games.gate_share * 100.0),
                 ],
             ),
             self.over_time(
@@ -441,6 +462,22 @@ impl<'a> Curves<'a> {
             _ => "seconds of the run",
         }
     }
+}
+
+/// The curves of all losses, each made from its name, its color, and its figure.
+fn loss_curves(curve: impl Fn(&'static str, Tone, fn(&Train) -> f64) -> Series) -> Vec<Series> {
+    vec![
+        curve("total", Tone::Gray, |train| train.total_loss),
+        curve("policy", Tone::Blue, |train| train.policy_loss),
+        curve("margin", Tone::Orange, |train| train.margin_loss),
+        curve("value", Tone::Teal, |train| train.value_loss),
+        curve("ownership", Tone::Purple, |train| train.ownership_loss),
+    ]
+}
+
+/// The share of the time of self-play's threads in which searches descended or absorbed predictions.
+fn search_share(games: &Selfplay) -> f64 {
+    games.descend_share + games.absorb_share
 }
 
 /// An anchor's Elo as far as its games tell.

@@ -12,14 +12,15 @@ use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
 use super::curves::newest_ratings;
 use super::fleet::{self, Process};
 use super::openings::FirstMoves;
+use super::verdict::{self, Verdict};
 use crate::metrics::{self, Event, Measured, Rating};
 use crate::numbers::short_model;
 
 /// Number of newest self-play games used for calibration.
 const RECENT_GAMES: usize = 500;
-/// Number of self-play games to replay, and of the generations they come from.
+/// Number of self-play games to replay, and the most generations they come from, each with at least one.
 const SHOWN_SELFPLAY: usize = 20;
-const SHOWN_GENERATIONS: usize = 5;
+const SHOWN_GENERATIONS: usize = 60;
 /// Number of newest matches with games to replay, and games of each.
 const SHOWN_MATCHES: usize = 5;
 const SHOWN_PER_MATCH: usize = 4;
@@ -85,6 +86,10 @@ pub(super) struct Data {
     pub(super) first_moves: Vec<FirstMoves>,
     /// Games to replay and their origins, the most interesting ones first.
     pub(super) shown: Vec<(String, GameRecord)>,
+    /// What the store says about the setup: names and values.
+    pub(super) setup: Vec<(&'static str, String)>,
+    /// What the run had learned when its budget was spent.
+    pub(super) verdict: Option<Verdict>,
     /// The processes that share the run.
     pub(super) processes: Vec<Process>,
     /// What could not be read, as sentences.
@@ -126,10 +131,16 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
             note.shard, note.reason
         ));
     }
-    let (name, about) = about(store, &mut problems);
+    let About { name, facts, setup } = about(store, &mut problems);
+    let verdict = verdict::read(store).unwrap_or_else(|error| {
+        problems.push(format!("The run's summary could not be read: {error:#}"));
+        None
+    });
     Ok(Data {
         name,
-        about,
+        about: facts,
+        setup,
+        verdict,
         written: written(tengen_records::now_ms() as i64),
         events,
         selfplay: Totals::of(selfplay.iter()).plus(pruned),
@@ -248,12 +259,13 @@ fn shown(reader: &mut Reader<'_>, selfplay: &[ShardInfo], matches: &[ShardInfo])
     shown
 }
 
-/// Up to [`SHOWN_GENERATIONS`] of the generations, the newest first and the oldest last, and how many games of each to
-/// show.
+/// All generations, or [`SHOWN_GENERATIONS`] of them, the newest first and the oldest last, and how many games of each
+/// to show.
 fn spread(generations: &[u32]) -> Vec<(u32, usize)> {
     let rows = generations.len().min(SHOWN_GENERATIONS);
+    let all = SHOWN_SELFPLAY.max(rows);
     let place = |row: usize| (generations.len() - 1) * (rows - 1 - row) / (rows - 1).max(1);
-    let games = |row: usize| SHOWN_SELFPLAY / rows + usize::from(row < SHOWN_SELFPLAY % rows);
+    let games = |row: usize| all / rows + usize::from(row < all % rows);
     (0..rows).map(|row| (generations[place(row)], games(row))).collect()
 }
 
@@ -318,7 +330,21 @@ fn measured_model(event: &Event) -> Option<(&str, &metrics::Model)> {
     }
 }
 
-fn about(store: &Store, problems: &mut Vec<String>) -> (String, Vec<String>) {
+/// What a store says about itself.
+#[derive(Default)]
+struct About {
+    name: String,
+    /// For the line under the name.
+    facts: Vec<String>,
+    /// For the table of the setup.
+    setup: Vec<(&'static str, String)>,
+}
+
+fn about(store: &Store, problems: &mut Vec<String>) -> About {
+    let named = |name: &str| About {
+        name: name.to_owned(),
+        ..About::default()
+    };
     match store.run_info() {
         Ok(Some(run)) => {
             let name = run.config["name"].as_str().unwrap_or(&run.run_id).to_owned();
@@ -326,12 +352,22 @@ fn about(store: &Store, problems: &mut Vec<String>) -> (String, Vec<String>) {
             if name != run.run_id {
                 about.push(format!("run {}", run.run_id));
             }
-            (name, about)
+            let setup = vec![
+                ("boards", run.sizes.join(", ")),
+                ("rules", run.rules.clone()),
+                ("seed", run.config["seed"].to_string()),
+                ("begun", written(run.created_ms as i64)),
+            ];
+            About {
+                name,
+                facts: about,
+                setup,
+            }
         }
-        Ok(None) => ("a store without a run".into(), Vec::new()),
+        Ok(None) => named("a store without a run"),
         Err(error) => {
             problems.push(format!("run.json could not be read: {error}"));
-            ("a run".into(), Vec::new())
+            named("a run")
         }
     }
 }
@@ -352,8 +388,15 @@ mod tests {
         assert_eq!(spread(&[]), []);
         assert_eq!(spread(&[7]), [(7, 20)]);
         assert_eq!(spread(&[0, 1, 2]), [(2, 7), (1, 7), (0, 6)]);
-        let many: Vec<u32> = (0..41).collect();
-        assert_eq!(spread(&many), [(40, 4), (30, 4), (20, 4), (10, 4), (0, 4)]);
+        let all: Vec<u32> = (0..41).collect();
+        let shown = spread(&all);
+        assert!(shown.iter().rev().map(|row| row.0).eq(all) && shown.iter().all(|row| row.1 == 1));
+        let many: Vec<u32> = (0..591).collect();
+        let shown = spread(&many);
+        assert_eq!(
+            (shown.len(), shown[0], shown[59]),
+            (SHOWN_GENERATIONS, (590, 1), (0, 1))
+        );
     }
 
     #[test]

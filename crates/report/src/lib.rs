@@ -17,11 +17,13 @@ mod page;
 mod plot;
 mod replay;
 mod runs;
+mod setup;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text_table;
 mod usage;
+mod verdict;
 
 pub use comparison::{Comparison, Curve};
 pub use live::{LiveReport, STYLE, live_report};

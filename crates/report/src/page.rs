@@ -7,11 +7,11 @@ use super::data::{Data, ModelRow};
 use super::openings::percent;
 use super::plot::Plot;
 use super::usage::Usage;
-use super::{Refresh, calibration, fleet, replay, tables};
+use super::{Refresh, calibration, fleet, replay, setup, tables};
 use crate::numbers::{duration, short_model, thousands};
 
 /// Maximum size of the games in the page, in bytes.
-const GAMES_BUDGET: usize = 700_000;
+const GAMES_BUDGET: usize = 1_200_000;
 
 /// A page and what it shows.
 pub(super) struct Page {
@@ -63,6 +63,8 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
                              this page fills up." }
         }
     };
+    let verdict = html! { @if let Some(verdict) = &data.verdict { (verdict.card()) } };
+    let setup = html! { h2 #setup { "Setup" } (setup::table(&data.events, &data.setup)) };
     let first_moves = html! {
         h2 #first-moves { "First moves of self-play" }
         p.soft { "The darker a point, the more games started there; symmetric points are counted together." }
@@ -84,6 +86,7 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
     let models = html! { h2 #models { "Models and their cost" } (tables::models(&data.models)) };
     vec![
         ("top", top),
+        ("verdict", verdict),
         ("strength", plots("strength", "Strength", &curves.strength())),
         ("training", plots("training", "Training", &curves.training())),
         ("held-out", plots("held-out", "Held-out games", &curves.validation())),
@@ -93,6 +96,7 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
         ("processes", processes),
         ("gate", gate),
         ("models", models),
+        ("setup", setup),
     ]
 }
 
@@ -115,6 +119,7 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
         ("throughput", "Throughput"),
         ("gate", "Gate"),
         ("models", "Models"),
+        ("setup", "Setup"),
     ];
     html! {
         h1 { (data.name) }
@@ -124,6 +129,7 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
             "written " (data.written)
         }
         nav {
+            @if data.verdict.is_some() { a href="#verdict" { "Verdict" } }
             @for (id, name) in links.iter().chain(more) { a href=(format!("#{id}")) { (name) } }
             @if !data.processes.is_empty() { a href="#processes" { "Processes" } }
         }
@@ -208,6 +214,7 @@ fn viewer(games: usize) -> Markup {
                     label { span.soft { "Game" } select #choice {} }
                     p #players {}
                     p #result {}
+                    p { a #sgf { "SGF file" } }
                     div.controls {
                         button #first title="first (Home)" { "|◀" }
                         button #previous title="previous (left arrow)" { "◀" }

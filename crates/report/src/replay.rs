@@ -28,6 +28,8 @@ pub(super) struct Replay {
     turns: Vec<Turn>,
     /// Final owner of every point in reading order: `B`, `W` or `.`; empty without a score.
     owners: String,
+    /// The game's SGF file.
+    sgf: String,
 }
 
 /// One turn and the search before it. Values and margins are from Black's viewpoint.
@@ -88,6 +90,7 @@ impl Replay {
                 .iter()
                 .map(|owner| ['W', '.', 'B'][(owner.signum() + 1) as usize])
                 .collect(),
+            sgf: tengen_sgf::write_sgf(game),
         })
     }
 }

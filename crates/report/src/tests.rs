@@ -12,7 +12,7 @@ use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 use tengen_testing::random_model;
 
 use super::{Refresh, write_report};
-use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Train};
+use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
 use crate::notices::{self, Author, Notice, TrainerSays, WorkerSays};
 
 /// Random numbers, good enough for games that only need to look like games.
@@ -218,6 +218,8 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             descend_share: 0.2,
             predict_share: fading(0.7, 0.6),
             absorb_share: 0.05,
+            training_share: 0.8,
+            gate_share: fading(0.0, 0.3),
             gpu_busy_share: f64::NAN,
             gpu_prediction_share: f64::NAN,
             gpu_training_share: f64::NAN,
@@ -283,6 +285,60 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
             })))
             .unwrap();
     }
+}
+
+#[test]
+fn the_setup_and_the_verdict_are_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample_store(&folder.path().join("store"), 3);
+    let without = page(&store, Refresh::Never);
+    assert!(!without.contains("differs from") && !without.contains("id=\"verdict\""));
+    let metrics = Metrics::open(&folder.path().join("store")).unwrap();
+    for command in ["tengen run a.toml", "tengen run a.toml --set 'budget.minutes=2'"] {
+        let start = Start {
+            version: "0.1.0 (commit 0123456789)".into(),
+            command: command.into(),
+            network: "b4c32".into(),
+            cores: 2,
+            compared_with: "configs/5x5.toml".into(),
+            differences: vec!["budget.minutes = 2.0 (2.5)".into()],
+            ..Start::default()
+        };
+        metrics.record(&Event::now(0.0, Measured::Start(start))).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let summary = |steps: u64, mv: &str| {
+        json!({
+            "name": "5x5", "champion": "g000014-47a3b49461cd", "size": "5x5", "games": 9, "positions": 90,
+            "steps": steps, "cost": {}, "elo": [],
+            "first_move": {"komi": "24.5", "visits": 64, "move": mv, "value": 0.98, "board_margin": 24.9},
+            "results": [{
+                "opponent": "random", "color": "black", "komi": "24.5", "games": 100, "wins": 97, "ties": 1,
+                "losses": 2, "full_board_wins": 90
+            }]
+        })
+    };
+    for (steps, mv) in [(900, "E1"), (1_200, "C3")] {
+        let bytes = tengen_store::sealed_json(&summary(steps, mv));
+        store
+            .files()
+            .put_new(&format!("summaries/{steps:09}-g000014.json"), bytes)
+            .unwrap();
+    }
+    let page = page(&store, Refresh::Never);
+    for part in [
+        "0.1.0 (commit 0123456789)",
+        "<th class=\"left\">last command</th><td class=\"words\">tengen run a.toml --set 'budget.minutes=2'</td>",
+        "differs from configs/5x5.toml",
+        "<code>budget.minutes = 2.0 (2.5)</code>",
+        "<th class=\"left\">starts</th><td class=\"words\">2</td>",
+        "After 1,200 training steps, the champion is <b>g000014</b>",
+        "it plays <b>C3</b> (64 visits): Black's value is <b>+0.98</b>",
+        "<td>97</td><td>1</td><td>2</td><td>100</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("E1</b>"));
 }
 
 /// Writes the page and returns it.
@@ -361,6 +417,8 @@ fn a_run_gives_a_self_contained_page() {
         .collect();
     assert_eq!(titles.len(), 20 + 3 * 4, "every game has a name of its own");
     assert_eq!(games[0]["white"], "g000002-</script>");
+    let sgf = games[0]["sgf"].as_str().unwrap();
+    assert!(sgf.starts_with("(;") && sgf.contains("SZ[7]"), "{sgf}");
 }
 
 #[test]

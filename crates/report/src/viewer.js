@@ -132,6 +132,8 @@
     $("slider").max = game.turns.length;
     $("players").textContent = `Black ${game.black || "?"}, White ${game.white || "?"}, komi ${game.komi}`;
     $("result").textContent = `Result: ${game.result}.`;
+    $("sgf").href = `data:application/x-go-sgf;charset=utf-8,${encodeURIComponent(game.sgf)}`;
+    $("sgf").download = `${game.title.split(":")[0].replace(/\W+/g, "-")}.sgf`;
     show(0);
   }
 

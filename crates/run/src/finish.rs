@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tengen_report::metrics::{Event, Measured, Metrics};
+use tengen_report::metrics::{Event, Measured, Metrics, Model};
 use tengen_report::{Refresh, write_report};
 
 use crate::gating::{Gating, left_over};
@@ -15,9 +15,10 @@ use tengen_config::Ledger;
 /// Ends a run whose budget is spent; `None` if the user stopped it.
 pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     let (mut training, ledger) = Training::resume(run)?;
-    last_model(run, &mut training, &ledger)?;
+    let published = last_model(run, &mut training, &ledger)?;
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let record = |measured| metrics.record(&Event::now(ledger.elapsed_seconds, measured));
+    published.map_or(Ok(()), |model| record(Measured::Model(model)))?;
     let mut gating = Gating::new(run);
     if let Some(candidate) = left_over(run)? {
         run.watch
@@ -42,14 +43,15 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     Ok(Some(summary))
 }
 
-/// Publishes the trainer's weights unless the newest model is already from the same step.
-fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<()> {
+/// Publishes the trainer's weights unless the newest model is already from the same step, and says what they cost.
+fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<Option<Model>> {
     let Some(newest) = run.store.models().list()?.pop() else {
-        return Ok(());
+        return Ok(None);
     };
     let info = run.store.models().info(&newest)?;
-    if info.provenance.step < training.steps() {
-        training.publish(newest.generation() + 1, ledger)?;
+    if info.provenance.step >= training.steps() {
+        return Ok(None);
     }
-    Ok(())
+    let (id, _) = training.publish(newest.generation() + 1, ledger)?;
+    Ok(Some(training.model_event(&id.to_string(), ledger)))
 }

@@ -13,6 +13,7 @@
 //!
 //! Never here: printing, arguments, protocols for other programs.
 
+mod busy;
 mod failures;
 mod finish;
 mod gating;
@@ -38,7 +39,7 @@ pub use failures::Failures;
 pub use finish::finish;
 pub use gating::{Candidate, Gating, Settled, left_over, rejected};
 pub use ledger::Clock;
-pub use opened::{Opened, Setup, stored_config};
+pub use opened::{Opened, Program, Setup, stored_config};
 pub use outbox::Outbox;
 pub use place::{Place, PlaceError};
 pub use publisher::{Publisher, searched_positions};

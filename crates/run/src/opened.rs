@@ -20,6 +20,15 @@ use crate::ranks::Ranks;
 use crate::watch::{Silent, Watch};
 use tengen_config::{Progress, RunConfig};
 
+/// The program that runs, for the report.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its version, with all that is known about the build.
+    pub version: String,
+    /// Its command line, quoted for a shell.
+    pub command: String,
+}
+
 /// Where and how a run works, apart from its configuration.
 #[derive(Clone)]
 pub struct Setup {
@@ -36,6 +45,8 @@ pub struct Setup {
     pub closing_games: Option<usize>,
     /// Seconds for the measurement of settings that are `auto`, when games are first played on a machine.
     pub measured_seconds: f64,
+    /// The program that runs.
+    pub program: Program,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
     /// Setting it ends the run cleanly: games are published or kept, and a checkpoint is written.
@@ -50,6 +61,7 @@ impl Default for Setup {
             scratch: None,
             closing_games: None,
             measured_seconds: 20.0,
+            program: Program::default(),
             watch: Arc::new(Silent),
             stop: Arc::default(),
         }
@@ -76,6 +88,8 @@ pub struct Opened {
     pub measured_seconds: f64,
     /// Games of each match after the run; see [`Setup::closing_games`].
     pub closing_games: Option<usize>,
+    /// The program that runs.
+    pub program: Program,
     /// Shows what the run does.
     pub watch: Arc<dyn Watch>,
     /// Ends the run cleanly when set.
@@ -134,12 +148,12 @@ impl Opened {
             selfplay_devices,
             measured_seconds: setup.measured_seconds,
             closing_games: setup.closing_games,
+            program: setup.program.clone(),
             watch: Arc::clone(&setup.watch),
             stop: Arc::clone(&setup.stop),
             ranks: None,
             scratch,
         };
-        run.watch.say(&format!("device {}", run.device_in_words()));
         run.check(&stored)?;
         run.store
             .files()

@@ -1,6 +1,7 @@
 //! One process's part of a run: threads for self-play, publishing, training and the gate, until the budget is spent or
 //! the user stops it.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use tengen_model::Weights;
 use tengen_reanalysis::{Reanalyzing, Terms};
-use tengen_report::metrics::{Event, Measured, Metrics};
+use tengen_report::metrics::{Event, Measured, Metrics, Start};
 use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
@@ -24,7 +25,7 @@ use crate::selfplay;
 use crate::status::Status;
 use crate::training::Training;
 use crate::validation::{Comparison, Warnings};
-use tengen_config::{Ledger, Progress};
+use tengen_config::{Changes, Ledger, Progress};
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -75,11 +76,12 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let title = format!(
         "{} in {}, {} so far",
         run.config.name,
-        run.store.location(),
+        from_here(Path::new(run.store.location())).display(),
         counted(training.positions(), "position")
     );
     run.watch.begin(&title);
-    run.watch.say(&in_use(run, &training)?);
+    let begun = start(run, &training)?;
+    run.watch.say(&in_words(&begun, &run.folder()?.join("report.html")));
     let mut publisher = Publisher::new(outbox, &run.config.loop_config, &format!("p{}", std::process::id()));
     let shared = Shared {
         run,
@@ -100,6 +102,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
     let ledger = clock.read(generator.counters().evaluations + shared.reanalyzing.evaluations());
     let stopped = generator.stop();
+    shared.record(Measured::Start(begun));
     for game in stopped.games {
         publisher.add(generation, game.record);
     }
@@ -211,16 +214,43 @@ fn terms(run: &Opened) -> Terms {
     }
 }
 
-/// What the run trains and how, on one line.
-fn in_use(run: &Opened, training: &Training) -> anyhow::Result<String> {
-    let games = run.config.selfplay.games_per_group.unwrap_or(0) as usize * selfplay::groups(run);
-    Ok(format!(
-        "{}, trained in {}; {} of {games} games; report: {}",
-        training.network().name(),
-        training.precision(),
-        counted(selfplay::threads(run) as u64, "worker"),
-        run.folder()?.join("report.html").display()
-    ))
+/// What this process begins or resumes the run with.
+fn start(run: &Opened, training: &Training) -> anyhow::Result<Start> {
+    let Changes { from, settings } = run.given.changes()?;
+    let games_of_group = u64::from(run.config.selfplay.games_per_group.unwrap_or(0));
+    Ok(Start {
+        version: run.program.version.clone(),
+        command: run.program.command.clone(),
+        network: training.network().name(),
+        device: run.device_in_words(),
+        trained_in: training.precision().to_string(),
+        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
+        workers: selfplay::threads(run) as u64,
+        games_at_once: games_of_group * selfplay::groups(run) as u64,
+        compared_with: from,
+        differences: settings,
+    })
+}
+
+/// The start of a run as one sentence, and where to watch it.
+fn in_words(start: &Start, report: &Path) -> String {
+    format!(
+        "device {}; {}, trained in {}; {} of {} games; report: {}",
+        start.device,
+        start.network,
+        start.trained_in,
+        counted(start.workers, "worker"),
+        start.games_at_once,
+        from_here(report).display()
+    )
+}
+
+/// A path in the current folder relative to it, which is shorter; any other as it is.
+fn from_here(path: &Path) -> &Path {
+    std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path)
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
@@ -300,12 +330,14 @@ fn train(
         shared.status().trainer_waits = !may_step;
         if may_step {
             let losses = training.step(&ledger())?;
+            shared.status().training.begin();
             losses.iter().for_each(|losses| shared.status().add_step(losses));
             if let Some(comparison) = training.validate_if_due()? {
                 take_validation(shared, &mut warnings, &comparison);
             }
             after_step(shared, training, to_gate)?;
         } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
+            shared.status().training.end();
             training.offer(vec![shard])?;
         }
         shared.status().note(training);
@@ -368,7 +400,10 @@ fn gate(shared: &Shared<'_>, candidates: &Receiver<Candidate>) -> anyhow::Result
             continue;
         };
         let tell = |line: String| shared.status().gate = line;
-        if let Some(settled) = gating.settle(&candidate, &tell, &|| shared.stopping())? {
+        shared.status().gating.begin();
+        let settled = gating.settle(&candidate, &tell, &|| shared.stopping())?;
+        shared.status().gating.end();
+        if let Some(settled) = settled {
             let standing = gating.standing()?;
             shared.run.watch.say(&format!("gate: {}", settled.in_words()));
             {

@@ -12,6 +12,7 @@ use tengen_selfplay::{CounterValues, FairKomi, WorkerTimes};
 use tengen_store::Operations;
 use tengen_trainer::{Losses, Validation};
 
+use crate::busy::Busy;
 use crate::health::Health;
 use crate::opened::Opened;
 use crate::selfplay;
@@ -65,6 +66,10 @@ pub(crate) struct Status {
     workers: Vec<WorkerTimes>,
     since: Mark,
 }
+    /// When the trainer computes steps.
+    pub training: Busy,
+    /// When the gate plays.
+    pub gating: Busy,
 
 /// Counters at the last event.
 struct Mark {
@@ -76,6 +81,8 @@ struct Mark {
     samples: u64,
 }
 
+    /// Seconds that trainer and gate had worked.
+    worked: [f64; 2],
 #[derive(Default)]
 struct LossSums {
     steps: u64,
@@ -154,6 +161,8 @@ impl Status {
                 at: now,
                 counters: CounterValues::default(),
                 gpus: gpus(),
+            training: Busy::default(),
+            gating: Busy::default(),
                 used: Used::now(&[]),
                 operations: Operations::default(),
                 samples: training.trained(),
@@ -161,6 +170,7 @@ impl Status {
         };
         status.note(training);
         status
+                worked: [0.0; 2],
     }
 
     /// Updates the trainer's figures.
@@ -248,7 +258,7 @@ impl Status {
         let sums = &self.recent;
         let length = match sums.games {
             0 => String::new(),
-            games => format!(", {:.0} plies per game", sums.plies as f64 / games as f64),
+            games => format!(", {:.0} plies", sums.plies as f64 / games as f64),
         };
         let unfinished = match sums.unfinished {
             0 => String::new(),
@@ -279,7 +289,7 @@ impl Status {
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
-                "{}, {:.0} games/s, {} evaluations/s{length}{unfinished}",
+                "{}, {:.0}/s, {} evaluations/s{length}{unfinished}",
                 counted(self.games, "game"),
                 self.speed.games_per_second,
                 thousands(self.speed.evaluations_per_second as u64),
@@ -314,6 +324,7 @@ impl Status {
         let (gpus_now, operations_now) = (mark.gpus, mark.operations);
         let used_now = mark.used.clone();
         let before = std::mem::replace(&mut self.since, mark);
+            worked: self.worked(),
         let asked = operations_now.since(before.operations);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
         let mut events = vec![Measured::Selfplay(
@@ -348,6 +359,11 @@ impl Status {
         let (now, then) = (&self.counters, &before.counters);
         let sums = &self.recent;
         let games = sums.games.max(1) as f64;
+    /// Seconds that trainer and gate have worked.
+    fn worked(&self) -> [f64; 2] {
+        [self.training, self.gating].map(|busy| busy.seconds())
+    }
+
         let finished = (sums.games - sums.unfinished).max(1) as f64;
         let asked = (now.evaluations - then.evaluations) + (now.cache_hits - then.cache_hits);
         let signs = self.health.signs();
@@ -357,12 +373,16 @@ impl Status {
             mean_batch: now.since(*then).mean_batch(),
             mean_gpu_batch: gpus_now.mean_batch_since(before.gpus),
             descend_share,
+        let worked = |part: usize| (self.worked()[part] - before.worked[part]) / seconds;
+        let [training_share, gate_share] = [worked(0), worked(1)];
             predict_share,
             absorb_share,
             games: self.games,
             positions: self.positions,
             evaluations: self.ledger.evaluations,
             games_per_second: sums.games as f64 / seconds,
+            training_share,
+            gate_share,
             evaluations_per_second: (now.evaluations - then.evaluations) as f64 / seconds,
             positions_per_second: (now.plies - then.plies) as f64 / seconds,
             mean_plies: sums.plies as f64 / games,

@@ -182,7 +182,7 @@ impl Summary {
         lines.push(format!("  Champion: {}", self.champion));
         lines.push(format!(
             "  On the empty board at komi {} it plays {} ({}).\n  Black's value is {:+.2} (-1: loss, +1: win), \
-             the margin before komi {:+.1} points.",
+             the margin before komi {:+.1}.",
             first.komi,
             first.mv,
             counted(first.visits.into(), "visit"),

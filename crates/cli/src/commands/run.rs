@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tengen_evaluator::PlayerSpec;
-use tengen_run::{RunConfig, Setup};
+use tengen_run::{Program, RunConfig, Setup};
 use tengen_teach::Origin;
 
 use crate::commands::train::step_bar;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     scratch: Option<PathBuf>,
     /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger `[network]` grows from it;
     /// any other first learns from the games of [[train.from]] or, without any, from those of the model's store
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "from", value_name = "MODEL")]
     init: Option<PlayerSpec>,
     /// Games of each of the four matches against random and mcts after the run; 0 plays none [default: 4 to 100,
     /// depending on the board and the length of the run]
@@ -69,6 +69,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         dtype: args.device.dtype,
         scratch: args.scratch,
         closing_games: args.closing_games,
+        program: Program {
+            version: env!("TENGEN_VERSION").to_owned(),
+            command: this_command(),
+        },
         watch: Arc::new(Terminal::default()),
         stop: interrupt.flag(),
         ..Setup::default()

@@ -79,6 +79,7 @@ impl StageArgs {
             }
             None => Opened::existing(self.location(), &setup)?,
         };
+        say(format!("device {}", run.device_in_words()));
         run.first_model()?;
         Ok(run)
     }

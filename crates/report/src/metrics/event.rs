@@ -19,6 +19,8 @@ pub struct Event {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Measured {
+    /// A process that begins the run or resumes it.
+    Start(Start),
     /// Training steps since the previous event.
     Train(Train),
     /// How well the network predicts games that it is not trained on.
@@ -256,6 +258,10 @@ figures! {
         predict_share: f64,
         /// Share of the workers' time in which searches absorbed predictions, 0 to 1.
         absorb_share: f64,
+        /// Share of the time in which the trainer computed steps, 0 to 1.
+        training_share: f64,
+        /// Share of the time in which the gate played, 0 to 1.
+        gate_share: f64,
         /// Share of the time in which a GPU computed, by its own clock, 0 to 1; the mean of several; NaN on the CPU.
         gpu_busy_share: f64,
         /// Share of the time in which a GPU had a batch of predictions; the sum of its streams, so up to 2.
@@ -368,6 +374,32 @@ figures! {
     }
 }
 
+/// What a process begins or resumes a run with.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Start {
+    /// The program: version, commit, libtorch, and features.
+    pub version: String,
+    /// The command line, quoted for a shell.
+    pub command: String,
+    /// The form of the network that is trained, such as `b4c32`.
+    pub network: String,
+    /// What networks run on, and in which number format, such as `cpu AMD EPYC · bf16`.
+    pub device: String,
+    /// The number format of training.
+    pub trained_in: String,
+    /// The processor's cores that the process may use.
+    pub cores: u64,
+    /// Threads of self-play.
+    pub workers: u64,
+    /// Games that they play at once.
+    pub games_at_once: u64,
+    /// The configuration that this one is compared with, such as `configs/5x5.toml`.
+    pub compared_with: String,
+    /// The settings in which the two differ, each as `key = value (value there)`.
+    pub differences: Vec<String>,
+}
+
 /// The strength of a player that is not part of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -417,6 +449,7 @@ impl Event {
     /// The event's kind, as in the JSON line.
     pub fn kind(&self) -> &'static str {
         match &self.measured {
+            Measured::Start(_) => "start",
             Measured::Train(_) => "train",
             Measured::Validation(_) => "validation",
             Measured::Selfplay(_) => "selfplay",
@@ -428,21 +461,22 @@ impl Event {
     }
 
     /// The event's position on its curves: optimizer steps for training, validation and models, games for self-play,
-    /// evaluations for ratings, seconds of the run for the gate and for anchors.
+    /// evaluations for ratings, seconds of the run for the gate, for anchors, and for starts.
     pub fn axis(&self) -> u64 {
         match &self.measured {
             Measured::Train(train) => train.step,
             Measured::Validation(validation) => validation.step,
             Measured::Selfplay(selfplay) => selfplay.games,
-            Measured::Gate(_) | Measured::Anchor(_) => self.elapsed_seconds.max(0.0) as u64,
+            Measured::Start(_) | Measured::Gate(_) | Measured::Anchor(_) => self.elapsed_seconds.max(0.0) as u64,
             Measured::Model(model) => model.step,
             Measured::Rating(rating) => rating.evaluations,
         }
     }
 
-    /// The event's numbers, each with its name; none for anchors.
+    /// The event's numbers, each with its name; none for anchors and starts.
     pub fn scalars(&self) -> Vec<(&'static str, f64)> {
         match &self.measured {
+            Measured::Start(_) => Vec::new(),
             Measured::Train(train) => train.scalars(),
             Measured::Validation(validation) => validation.scalars(),
             Measured::Selfplay(selfplay) => selfplay.scalars(),
@@ -479,6 +513,11 @@ mod tests {
     #[test]
     fn every_kind_survives_a_round_trip() {
         let kinds = [
+            Measured::Start(Start {
+                command: "tengen run a.toml".into(),
+                differences: vec!["seed = 3 (1)".into()],
+                ..Start::default()
+            }),
             Measured::Train(Train {
                 step: 7,
                 ..Train::default()

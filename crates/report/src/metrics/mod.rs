@@ -10,7 +10,9 @@ mod bucket;
 mod event;
 mod tensorboard;
 
-pub use event::{Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfplay, Train, Validation, WorkerSeconds};
+pub use event::{
+    Anchor, Event, Gate, GpuBucket, Measured, Model, Rating, Selfplay, Start, Train, Validation, WorkerSeconds,
+};
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -44,12 +44,13 @@ struct Answer {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let a = super::load(&args.a, &[])?.table()?;
     let b = super::load(&args.b, &[])?.table()?;
-    let values = keys::leaves().map(|key| Difference {
-        key,
-        a: keys::look_up(&a, key).cloned(),
-        b: keys::look_up(&b, key).cloned(),
-    });
-    let differences: Vec<Difference> = values.filter(|both| both.a != both.b).collect();
+    let differences: Vec<Difference> = keys::differences(&a, &b)
+        .map(|(key, a, b)| Difference {
+            key,
+            a: a.cloned(),
+            b: b.cloned(),
+        })
+        .collect();
     if args.json {
         return output::json(&Answer { differences });
     }

@@ -1,0 +1,65 @@
+//! What the run was set up with: program, command, machine, network, and how its configuration differs from a shipped
+//! one.
+
+use maud::{Markup, html};
+
+use crate::metrics::{Event, Measured, Start};
+use crate::numbers::thousands;
+
+/// What the last start of the run says; `None` if the run was started by a version that did not say it.
+fn last_start(events: &[Event]) -> Option<(usize, &Start)> {
+    let starts: Vec<&Start> = events.iter().filter_map(start).collect();
+    Some((starts.len(), *starts.last()?))
+}
+
+fn start(event: &Event) -> Option<&Start> {
+    match &event.measured {
+        Measured::Start(start) => Some(start),
+        _ => None,
+    }
+}
+
+/// The table of the setup; `facts` are known from the store itself.
+pub(super) fn table(events: &[Event], facts: &[(&'static str, String)]) -> Markup {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let start = last_start(events);
+    if let Some((starts, start)) = start {
+        let command = match starts {
+            1 => "command",
+            _ => "last command",
+        };
+        rows.extend([
+            (command, start.command.clone()),
+            ("program", start.version.clone()),
+            ("network", format!("{}, trained in {}", start.network, start.trained_in)),
+            ("device", start.device.clone()),
+            (
+                "processor",
+                format!(
+                    "{} cores; {} threads of self-play with {} games",
+                    start.cores,
+                    start.workers,
+                    thousands(start.games_at_once)
+                ),
+            ),
+        ]);
+        if starts > 1 {
+            rows.push(("starts", thousands(starts as u64)));
+        }
+    }
+    rows.extend(facts.iter().map(|(name, value)| (*name, value.clone())));
+    html! {
+        div.card.table tabindex="0" { table.setup {
+            @for (name, value) in &rows { tr { th.left { (name) } td.words { (value) } } }
+            @if let Some((_, start)) = start {
+                tr {
+                    th.left { "differs from " (start.compared_with) }
+                    td.words {
+                        @if start.differences.is_empty() { "in nothing" }
+                        @for difference in &start.differences { code { (difference) } br; }
+                    }
+                }
+            }
+        } }
+    }
+}
