@@ -37,11 +37,14 @@ struct Cli {
     /// Print more on stderr; twice prints everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
+    /// Print nothing on stderr but errors: no progress, messages, or warnings
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
-    output::start_logging(cli.verbose);
+    output::start_logging(cli.verbose, cli.quiet);
     let outcome = cli.command.run();
     #[cfg(feature = "torch")]
     tengen_network::end_gpu_servers();

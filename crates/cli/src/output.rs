@@ -6,8 +6,9 @@ pub(crate) use tengen_report::{counted, duration, elo, elo_estimate, elo_interva
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use serde::Serialize;
 
@@ -16,9 +17,15 @@ static BARS: OnceLock<MultiProgress> = OnceLock::new();
 /// The terminal's settings before [`hide_control_characters`].
 static TERMINAL: OnceLock<Termios> = OnceLock::new();
 
+/// Whether only errors belong on stderr.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
 /// The shared set of progress bars, hidden unless stderr is a terminal that can redraw lines.
 pub(crate) fn bars() -> &'static MultiProgress {
-    BARS.get_or_init(MultiProgress::new)
+    BARS.get_or_init(|| match QUIET.load(Ordering::Relaxed) {
+        true => MultiProgress::with_draw_target(ProgressDrawTarget::hidden()),
+        false => MultiProgress::new(),
+    })
 }
 
 /// A progress bar among the shared ones. Text of any length belongs into `{wide_msg}`, which is cut to the width of the
@@ -40,6 +47,15 @@ fn add(bar: ProgressBar, template: &str) -> ProgressBar {
 /// Whether progress bars are visible: stderr is a terminal, and `TERM` is neither `dumb` nor unset.
 pub(crate) fn interactive() -> bool {
     !bars().is_hidden()
+}
+
+/// How many characters a line of the terminal on stderr has, if [`interactive`].
+pub(crate) fn columns() -> Option<usize> {
+    let size = termios::tcgetwinsize(std::io::stderr());
+    size.ok()
+        .filter(|_| interactive())
+        .map(|size| size.ws_col.into())
+        .filter(|&columns| columns > 0)
 }
 
 /// Keeps the terminal from showing `^C` until [`restore_terminal`]. The progress bars leave the cursor at the right
@@ -83,9 +99,11 @@ impl Write for AroundBars {
     }
 }
 
-/// Starts logging to stderr: warnings by default, `-v` says more.
-pub(crate) fn start_logging(verbose: u8) {
+/// Starts logging to stderr: warnings by default, `-v` says more, and `--quiet` leaves only errors on stderr.
+pub(crate) fn start_logging(verbose: u8, quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
     let level = match verbose {
+        _ if quiet => tracing::Level::ERROR,
         0 => tracing::Level::WARN,
         1 => tracing::Level::INFO,
         _ => tracing::Level::DEBUG,
@@ -100,9 +118,15 @@ pub(crate) fn start_logging(verbose: u8) {
         .init();
 }
 
-/// Prints one line on stderr without tearing the progress bars.
+/// Prints one line on stderr without tearing the progress bars, unless only errors belong there.
 pub(crate) fn say(line: impl AsRef<str>) {
-    let mut line = printable(line.as_ref()).into_owned();
+    if !QUIET.load(Ordering::Relaxed) {
+        print_line(line.as_ref());
+    }
+}
+
+fn print_line(line: &str) {
+    let mut line = printable(line).into_owned();
     line.push('\n');
     // If stderr itself is gone, there is nowhere to report that.
     let _ = AroundBars.write_all(line.as_bytes());
@@ -152,7 +176,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         }
         last = cause;
     }
-    say(line);
+    print_line(&line);
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 
 use tengen_run::{View, Watch};
 
-use crate::output::{bar, bars, counted, duration, interactive, say, spinner};
+use crate::output::{bar, bars, columns, counted, duration, interactive, say, spinner};
 use crate::progress::{Count, PLAIN_EVERY, Step, remove};
 
 /// Draws each [`View`] on the terminal, or prints it.
@@ -152,7 +152,7 @@ pub(crate) struct Terminal {
 
 impl Watch for Terminal {
     fn begin(&self, title: &str) {
-        *lock(&self.screen) = Some(Screen::open(title));
+        *lock(&self.screen) = Some(Screen::open(&for_terminal(title)));
     }
 
     fn show(&self, view: &View) {
@@ -168,7 +168,7 @@ impl Watch for Terminal {
     }
 
     fn say(&self, sentence: &str) {
-        say(sentence);
+        say(for_terminal(sentence));
     }
 
     fn closing_step(&self, text: Option<&str>) {
@@ -195,6 +195,50 @@ impl Watch for Terminal {
     }
 }
 
+/// A sentence of a run, broken between words where a line of the terminal would end.
+fn for_terminal(sentence: &str) -> String {
+    match columns() {
+        Some(columns) => wrapped(sentence, columns),
+        None => sentence.to_owned(),
+    }
+}
+
+/// A text in lines of at most this many characters, all but the first indented. A longer word, such as a path, stands
+/// on a line of its own.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > columns {
+            lines.push_str("\n  ");
+            width = 2;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += length;
+    }
+    lines
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn long_sentences_break_between_words() {
+        assert_eq!(wrapped("a board of 5x5", 14), "a board of 5x5");
+        assert_eq!(wrapped("a board of 5x5", 13), "a board of\n  5x5");
+        assert_eq!(
+            wrapped("report: data/runs/five/report.html, 3 games", 12),
+            "report:\n  data/runs/five/report.html,\n  3 games"
+        );
+        assert_eq!(wrapped("two  spaces", 80), "two  spaces");
+    }
 }

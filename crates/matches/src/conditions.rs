@@ -62,30 +62,45 @@ impl TrainedOn {
     /// rules it was trained for, otherwise 9x9 with komi 7 under Tromp-Taylor rules.
     pub fn conditions(&self, asked: Asked) -> Conditions {
         let usual = MatchConfig::default();
-        let largest = self.boards.keys().max_by_key(|board| board.area());
-        let size = asked.size.or(largest.copied()).unwrap_or(usual.size);
-        let bound = 2 * size.area() as i16;
-        let fair = self.boards.get(&size).copied().flatten();
-        let fair = fair.map(|komi| Komi::from_half_points(komi.half_points().clamp(-bound, bound)));
-        let own_rules = self.rules.as_ref().and_then(|rules| rules.parse().ok());
+        let own = self.own(asked);
+        let size = asked.size.or(own.size).unwrap_or(usual.size);
         Conditions {
             size,
-            komi: asked.komi.or(fair).unwrap_or(usual.komi),
-            rules: asked.rules.or(own_rules).unwrap_or(usual.rules),
+            komi: asked.komi.or(own.komi).unwrap_or(usual.komi),
+            rules: asked.rules.or(own.rules).unwrap_or(usual.rules),
         }
     }
 
-    /// A sentence about the conditions that the model chose; `None` if it chose none.
+    /// What the model says about what was not asked for.
+    fn own(&self, asked: Asked) -> Asked {
+        let largest = self.boards.keys().max_by_key(|board| board.area()).copied();
+        let fair = asked.size.or(largest).and_then(|size| {
+            let bound = 2 * size.area() as i16;
+            let fair = self.boards.get(&size).copied().flatten();
+            fair.map(|komi| Komi::from_half_points(komi.half_points().clamp(-bound, bound)))
+        });
+        Asked {
+            size: largest.filter(|_| asked.size.is_none()),
+            komi: fair.filter(|_| asked.komi.is_none()),
+            rules: (self.rules.as_ref())
+                .and_then(|rules| rules.parse().ok())
+                .filter(|_| asked.rules.is_none()),
+        }
+    }
+
+    /// A sentence about the conditions that the model chose, as the options that would ask for them; `None` if it chose
+    /// none.
     pub fn chosen(&self, asked: Asked) -> Option<String> {
-        let Conditions { size, komi, rules } = self.conditions(asked);
-        let complete = asked.size.is_some() && asked.komi.is_some() && asked.rules.is_some();
-        let name = &self.name;
-        (!complete && *self != TrainedOn::default()).then(|| {
-            format!(
-                "playing on {size} with komi {komi} under {rules}, as the model {name} was trained; --size, --komi and \
-                 --rules change that"
-            )
-        })
+        let own = self.own(asked);
+        let options: Vec<_> = [
+            own.size.map(|size| format!(" --size {size}")),
+            own.komi.map(|komi| format!(" --komi {komi}")),
+            own.rules.map(|rules| format!(" --rules {rules}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!options.is_empty()).then(|| format!("playing as the model {} was trained:{}", self.name, options.concat()))
     }
 
     /// A warning if the model was never trained under these rules.
