@@ -64,14 +64,14 @@ impl Precision {
     }
 
     /// The format in which a network with this many channels is trained on a device. An automatic choice is bf16 where
-    /// there are instructions for it, except for networks of up to 32 channels on a CPU, where fp32 is as fast.
+    /// there are instructions for it, except for networks of less than 32 channels on a CPU, where fp32 is as fast.
     /// Requested fp16 counts as automatic; see [`PrecisionChoice::Fp16`].
     pub fn for_training(choice: PrecisionChoice, device: Device, channels: usize) -> Precision {
         match choice {
             PrecisionChoice::Fp32 => Precision::Fp32,
             PrecisionChoice::Bf16 => Precision::Bf16,
             PrecisionChoice::Auto | PrecisionChoice::Fp16 => match proposed(device) {
-                Precision::Bf16 if device.is_cuda() || channels > 32 => Precision::Bf16,
+                Precision::Bf16 if device.is_cuda() || channels >= 32 => Precision::Bf16,
                 _ => Precision::Fp32,
             },
         }
@@ -199,8 +199,8 @@ mod tests {
             Precision::Fp32
         };
         assert_eq!(Precision::for_prediction(auto, cpu), Ok(expected));
-        assert_eq!(Precision::for_training(auto, Device::Cpu, 48), expected);
-        assert_eq!(Precision::for_training(auto, Device::Cpu, 32), Precision::Fp32);
+        assert_eq!(Precision::for_training(auto, Device::Cpu, 32), expected);
+        assert_eq!(Precision::for_training(auto, Device::Cpu, 31), Precision::Fp32);
         assert_eq!(Precision::for_training(auto, Device::Cuda(0), 8), Precision::Bf16);
         for precision in [Precision::Fp32, Precision::Bf16] {
             let choice = PrecisionChoice::from(precision);

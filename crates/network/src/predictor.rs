@@ -28,7 +28,7 @@ use crate::value::Value;
 pub struct PredictorOptions {
     /// The device to compute on (usual cpu).
     pub device: DeviceChoice,
-    /// The number format of the tower (usual fp32 up to 32 channels, bf16 for more channels and on a GPU).
+    /// The number format of the tower (usual bf16 on a GPU and on CPUs with instructions for it).
     pub precision: Precision,
     /// Threads of one libtorch operation on the CPU (usual 1; run more predictors instead).
     pub threads: usize,
