@@ -69,12 +69,14 @@ fn one() -> u64 {
 }
 
 /// How far a run has come, which settings can depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Positions of self-play in the store.
     pub positions: u64,
     /// Candidates that the gate has rejected.
     pub rejected: u32,
+    /// The share of the budget that is spent, 0 to 1.
+    pub spent: f64,
 }
 
 impl RunConfig {

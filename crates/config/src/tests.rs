@@ -159,7 +159,11 @@ fn odd_values_are_rejected_or_usable() {
                     let _ = (config.sizes(), config.id(), config.budget.is_limited());
                     let _ = [0, 1, 1000, u64::MAX].map(|positions| {
                         let rejected = positions as u32;
-                        config.visits_at(Progress { positions, rejected })
+                        config.visits_at(Progress {
+                            positions,
+                            rejected,
+                            ..Progress::default()
+                        })
                     });
                 }
             }
@@ -175,7 +179,11 @@ fn visits_rise_with_positions_and_with_rejected_candidates() {
         let all = ["selfplay.search.visits=8", "loop.later_visits=[[100, 12], [200, 40]]"];
         let set: Vec<String> = all.iter().chain(set).map(|&set| set.to_owned()).collect();
         let config = RunConfig::load(&path, &set).expect("loads");
-        config.visits_at(Progress { positions, rejected })
+        config.visits_at(Progress {
+            positions,
+            rejected,
+            ..Progress::default()
+        })
     };
     for (positions, expected) in [(0, 8), (99, 8), (100, 12), (200, 40), (u64::MAX, 40)] {
         assert_eq!(visits(&[], positions, 9), expected, "only positions count by default");
@@ -514,7 +522,9 @@ fn changes_of_a_shipped_configuration_are_named() {
     let own = load("5x5.toml", &["name=mine"]).changes().expect("TOML");
     assert_eq!(own.from, "the defaults");
     assert!(
-        own.settings.iter().any(|setting| setting == "budget.minutes = 2.5 (0.0)"),
+        own.settings
+            .iter()
+            .any(|setting| setting == "budget.minutes = 2.5 (0.0)"),
         "{own:?}"
     );
 }

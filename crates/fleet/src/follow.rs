@@ -189,6 +189,7 @@ impl Follow {
         let progress = Progress {
             positions: says.positions,
             rejected: says.rejected,
+            spent: says.spent,
         };
         let komi = FairKomi::try_from(says.fair_komi.clone()).map_err(anyhow::Error::msg)?;
         let name = match (&says.weights, &says.champion) {
@@ -206,6 +207,7 @@ impl Follow {
                 generation: says.generation,
                 visits: run.config.visits_at(progress),
                 positions: progress.positions,
+                spent: progress.spent,
                 fair_komi: komi,
                 ..before.clone()
             }));
@@ -248,6 +250,7 @@ impl Follow {
                 let progress = Progress {
                     positions: self.positions,
                     rejected: 0,
+                    spent: 0.0,
                 };
                 let info = run.store.models().info(&id)?;
                 let mut komi = FairKomi::new();

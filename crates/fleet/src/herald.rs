@@ -205,6 +205,7 @@ fn note(says: &mut TrainerSays, training: &Training, generation: u32, elapsed_se
     says.samples = training.trained();
     says.games = training.games();
     says.positions = training.positions();
+    says.spent = training.spent();
     says.room = training.lead();
     says.generation = generation;
     says.fair_komi = training.fair_komi().clone().into();

@@ -154,7 +154,7 @@ impl Reanalyzing {
                 visits: model.visits,
                 ..selfplay.search.clone()
             },
-            noise: selfplay.noise_at(model.positions),
+            noise: selfplay.noise_at(model.positions, model.spent),
             threads: 1,
             predictors: Box::new(move |thread| predictor(thread)),
         })

@@ -170,6 +170,8 @@ pub struct TrainerSays {
     pub games: u64,
     /// Their positions.
     pub positions: u64,
+    /// The share of the run's budget that is spent, 0 to 1.
+    pub spent: f64,
     /// Number of the newest generation.
     pub generation: u32,
     /// Candidates that the gate has rejected.

@@ -166,7 +166,7 @@ impl Opened {
         in_words(&self.selfplay_devices, self.options.precision)
     }
 
-    /// How far the run has come, according to its store.
+    /// How far the run has come, according to its store. Processes that know no costs count the budget as unspent.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -174,6 +174,7 @@ impl Opened {
         Ok(Progress {
             positions: self.store.games().list(&GamesOf::SelfPlay)?.published().positions,
             rejected: rejected(self)?,
+            spent: 0.0,
         })
     }
 

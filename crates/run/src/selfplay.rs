@@ -43,6 +43,7 @@ pub fn update(
         model_id,
         visits: run.config.visits_at(progress),
         positions: progress.positions,
+        spent: progress.spent,
         fair_komi,
         predictor: Arc::new(predictor),
     })

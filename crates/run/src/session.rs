@@ -61,7 +61,8 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let (mut training, before) = Training::resume(run)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
     let budget = &run.config.budget;
-    if budget.spent(&before, training.games(), training.steps()) >= 1.0 {
+    let spent = budget.spent(&before, training.games(), training.steps());
+    if spent >= 1.0 {
         return Ok(true);
     }
     training.say_changed_settings()?;
@@ -70,7 +71,12 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let rejected = gating::rejected(run)?;
     let status = Mutex::new(Status::resumed(&training, generation, rejected));
-    let start_with = first_update(run, &mut training, generation, rejected)?;
+    let progress = Progress {
+        positions: training.positions(),
+        rejected,
+        spent,
+    };
+    let start_with = first_update(run, &mut training, generation, progress)?;
     let reanalyzing = Reanalyzing::new(terms(run), &start_with, training.window());
     let generator = selfplay::start(run, start_with, training.lead())?;
     let title = format!(
@@ -96,13 +102,13 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
         reanalyzing,
     };
 
+    shared.record(Measured::Start(begun));
     let spent = run_threads(&shared, &mut training, &mut publisher);
     run.watch.end();
     // Whatever ended the threads, and even if one of the next steps fails: keep as many games and steps as possible.
     let (failures, generation) = (shared.failures, shared.generation.into_inner());
     let ledger = clock.read(generator.counters().evaluations + shared.reanalyzing.evaluations());
     let stopped = generator.stop();
-    shared.record(Measured::Start(begun));
     for game in stopped.games {
         publisher.add(generation, game.record);
     }
@@ -254,7 +260,12 @@ fn from_here(path: &Path) -> &Path {
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.
-fn first_update(run: &Opened, training: &mut Training, generation: u32, rejected: u32) -> anyhow::Result<ModelUpdate> {
+fn first_update(
+    run: &Opened,
+    training: &mut Training,
+    generation: u32,
+    progress: Progress,
+) -> anyhow::Result<ModelUpdate> {
     let (weights, name) = match run.config.loop_config.champions_only {
         true => {
             let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
@@ -262,17 +273,7 @@ fn first_update(run: &Opened, training: &mut Training, generation: u32, rejected
         }
         false => (training.weights()?, step_name(generation, training.steps())),
     };
-    selfplay::update(
-        run,
-        &weights,
-        generation,
-        name,
-        Progress {
-            positions: training.positions(),
-            rejected,
-        },
-        training.fair_komi().clone(),
-    )
+    selfplay::update(run, &weights, generation, name, progress, training.fair_komi().clone())
 }
 
 /// The name of weights handed to self-play without being published as a model.
@@ -329,15 +330,15 @@ fn train(
         let may_step = training.may_step();
         shared.status().trainer_waits = !may_step;
         if may_step {
-            let losses = training.step(&ledger())?;
             shared.status().training.begin();
+            let losses = training.step(&ledger())?;
             losses.iter().for_each(|losses| shared.status().add_step(losses));
             if let Some(comparison) = training.validate_if_due()? {
                 take_validation(shared, &mut warnings, &comparison);
             }
             after_step(shared, training, to_gate)?;
-        } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
             shared.status().training.end();
+        } else if let Ok(shard) = shards.recv_timeout(TRAINER_NAP) {
             training.offer(vec![shard])?;
         }
         shared.status().note(training);
@@ -369,7 +370,7 @@ fn after_step(shared: &Shared<'_>, training: &mut Training, to_gate: &Sender<Can
         let komi = training.fair_komi().clone();
         let progress = Progress {
             positions: training.positions(),
-            rejected: shared.status().rejected,
+            ..shared.status().progress()
         };
         let update = selfplay::update(shared.run, &training.weights()?, generation, name, progress, komi)?;
         shared.set_model(update);
@@ -480,9 +481,9 @@ fn watch(shared: &Shared<'_>) -> anyhow::Result<bool> {
             let mut status = shared.status();
             status.measure(&counters, shared.generator.worker_times(), ledger);
             status.selfplay_waits = counters.positions >= shared.generator.lead().limit();
-            let spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
-            shared.run.watch.show(&status.view(shared.run, spent));
-            spent
+            status.spent = shared.run.config.budget.spent(&ledger, status.games, status.steps);
+            shared.run.watch.show(&status.view(shared.run));
+            status.spent
         };
         if recorded.elapsed() >= METRICS_EVERY {
             recorded = Instant::now();

@@ -30,6 +30,8 @@ pub(crate) struct Status {
     pub positions: u64,
     /// Candidates that the gate has rejected.
     pub rejected: u32,
+    /// The share of the budget that is spent, 0 to 1.
+    pub spent: f64,
     /// Training steps since the run began.
     pub steps: u64,
     /// The komi at which games are even.
@@ -64,12 +66,12 @@ pub(crate) struct Status {
     speed: Speed,
     /// What each worker of self-play has done with its time.
     workers: Vec<WorkerTimes>,
-    since: Mark,
-}
     /// When the trainer computes steps.
     pub training: Busy,
     /// When the gate plays.
     pub gating: Busy,
+    since: Mark,
+}
 
 /// Counters at the last event.
 struct Mark {
@@ -79,10 +81,10 @@ struct Mark {
     used: Used,
     operations: Operations,
     samples: u64,
-}
-
     /// Seconds that trainer and gate had worked.
     worked: [f64; 2],
+}
+
 #[derive(Default)]
 struct LossSums {
     steps: u64,
@@ -116,6 +118,7 @@ impl Status {
         Progress {
             positions: self.positions,
             rejected: self.rejected,
+            spent: self.spent,
         }
     }
 
@@ -127,6 +130,7 @@ impl Status {
             games: 0,
             positions: 0,
             rejected,
+            spent: 0.0,
             steps: 0,
             fair_komi: FairKomi::new(),
             gate: match generation {
@@ -157,20 +161,20 @@ impl Status {
                 used: Used::now(&[]),
             },
             workers: Vec::new(),
+            training: Busy::default(),
+            gating: Busy::default(),
             since: Mark {
                 at: now,
                 counters: CounterValues::default(),
                 gpus: gpus(),
-            training: Busy::default(),
-            gating: Busy::default(),
                 used: Used::now(&[]),
                 operations: Operations::default(),
                 samples: training.trained(),
+                worked: [0.0; 2],
             },
         };
         status.note(training);
         status
-                worked: [0.0; 2],
     }
 
     /// Updates the trainer's figures.
@@ -254,7 +258,7 @@ impl Status {
     }
 
     /// The contents of the screen.
-    pub(crate) fn view(&self, run: &Opened, spent: f64) -> View {
+    pub(crate) fn view(&self, run: &Opened) -> View {
         let sums = &self.recent;
         let length = match sums.games {
             0 => String::new(),
@@ -285,7 +289,7 @@ impl Status {
             0 => String::new(),
             positions => format!(", {} of reanalyzed games", thousands(positions)),
         };
-        let limited = run.config.budget.is_limited();
+        let (limited, spent) = (run.config.budget.is_limited(), self.spent);
         let left = self.ledger.elapsed_seconds * (1.0 / spent.max(1e-9) - 1.0);
         View {
             selfplay: format!(
@@ -320,11 +324,11 @@ impl Status {
             used: Used::now(&self.workers),
             operations: run.store.operations(),
             samples: self.samples,
+            worked: self.worked(),
         };
         let (gpus_now, operations_now) = (mark.gpus, mark.operations);
         let used_now = mark.used.clone();
         let before = std::mem::replace(&mut self.since, mark);
-            worked: self.worked(),
         let asked = operations_now.since(before.operations);
         let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
         let mut events = vec![Measured::Selfplay(
@@ -355,34 +359,34 @@ impl Status {
         events
     }
 
-    fn selfplay_event(&self, run: &Opened, before: &Mark, gpus_now: ServerStats, seconds: f64) -> Selfplay {
-        let (now, then) = (&self.counters, &before.counters);
-        let sums = &self.recent;
-        let games = sums.games.max(1) as f64;
     /// Seconds that trainer and gate have worked.
     fn worked(&self) -> [f64; 2] {
         [self.training, self.gating].map(|busy| busy.seconds())
     }
 
+    fn selfplay_event(&self, run: &Opened, before: &Mark, gpus_now: ServerStats, seconds: f64) -> Selfplay {
+        let (now, then) = (&self.counters, &before.counters);
+        let sums = &self.recent;
+        let games = sums.games.max(1) as f64;
         let finished = (sums.games - sums.unfinished).max(1) as f64;
         let asked = (now.evaluations - then.evaluations) + (now.cache_hits - then.cache_hits);
         let signs = self.health.signs();
         let board = run.config.sizes().ok().and_then(|sizes| sizes.first().copied());
         let [descend_share, predict_share, absorb_share] = shares_of_time(run, &now.since(*then), seconds);
+        let worked = |part: usize| (self.worked()[part] - before.worked[part]) / seconds;
+        let [training_share, gate_share] = [worked(0), worked(1)];
         Selfplay {
             mean_batch: now.since(*then).mean_batch(),
             mean_gpu_batch: gpus_now.mean_batch_since(before.gpus),
             descend_share,
-        let worked = |part: usize| (self.worked()[part] - before.worked[part]) / seconds;
-        let [training_share, gate_share] = [worked(0), worked(1)];
             predict_share,
             absorb_share,
+            training_share,
+            gate_share,
             games: self.games,
             positions: self.positions,
             evaluations: self.ledger.evaluations,
             games_per_second: sums.games as f64 / seconds,
-            training_share,
-            gate_share,
             evaluations_per_second: (now.evaluations - then.evaluations) as f64 / seconds,
             positions_per_second: (now.plies - then.plies) as f64 / seconds,
             mean_plies: sums.plies as f64 / games,

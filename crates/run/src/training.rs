@@ -481,6 +481,11 @@ impl Training {
         self.trainer.steps()
     }
 
+    /// The share of the budget that was spent at the last step, 0 before the first step since the start.
+    pub fn spent(&self) -> f64 {
+        self.trainer.budget_spent()
+    }
+
     /// Samples trained on since the run began.
     pub fn trained(&self) -> u64 {
         self.trainer.samples()

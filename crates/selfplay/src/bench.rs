@@ -176,6 +176,7 @@ fn model(id: &str, visits: u32, predictor: PredictorFactory) -> ModelUpdate {
         model_id: id.to_owned(),
         visits,
         positions: 0,
+        spent: 0.0,
         fair_komi: FairKomi::new(),
         predictor,
     }

@@ -54,6 +54,10 @@ pub struct SelfPlayConfig {
     /// order. Usual: empty, or 0 for the last third of a run. Less noise late makes values exact, since games are no
     /// longer lost by it, but nothing new is explored.
     pub later_noise: Vec<(u64, f32)>,
+    /// The share of the run's budget, 0 to 1, from which full searches have no noise, whatever the other settings say.
+    /// Usual: 1, which means never, or 0.65 on solved boards. Smaller makes values exact, but explores for less of the
+    /// run.
+    pub quiet_from: f64,
     /// Whether a search keeps what the previous one of its game found about the position, and only makes the missing
     /// visits. Usual: false. True saves evaluations, but kept visits follow the values of earlier searches.
     pub tree_reuse: bool,
@@ -214,6 +218,7 @@ impl Default for SelfPlayConfig {
             cheap_noise: 0.0,
             full_noise: 1.0,
             later_noise: Vec::new(),
+            quiet_from: 1.0,
             tree_reuse: false,
             policy_cut: 0.005,
             cache_mib: 16,
@@ -256,6 +261,7 @@ impl Settings {
         check_setting("selfplay.cheap_noise", config.cheap_noise, 0.0..=1.0)?;
         check_setting("selfplay.full_noise", config.full_noise, 0.0..=1.0)?;
         config.check_later_noise()?;
+        check_setting("selfplay.quiet_from", config.quiet_from, 0.0..=1.0)?;
         check_setting("selfplay.policy_cut", config.policy_cut, 0.0..=0.5)?;
         check_setting("selfplay.cache_mib", config.cache_mib, 0..=65_535)?;
         let opening = &config.opening;
@@ -290,8 +296,12 @@ impl SelfPlayConfig {
         Settings::new(self).map(drop)
     }
 
-    /// The size of the noise in full searches once the store has so many positions of self-play.
-    pub fn noise_at(&self, positions: u64) -> f32 {
+    /// The size of the noise in full searches once the store has so many positions of self-play, and this share of the
+    /// run's budget is spent.
+    pub fn noise_at(&self, positions: u64, spent: f64) -> f32 {
+        if self.quiet_from < 1.0 && spent >= self.quiet_from {
+            return 0.0;
+        }
         value_at(&self.later_noise, positions)
             .copied()
             .unwrap_or(self.full_noise)

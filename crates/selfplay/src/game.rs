@@ -83,6 +83,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) model_id: &'a str,
     pub(crate) visits: u32,
     pub(crate) positions: u64,
+    pub(crate) spent: f64,
     pub(crate) fair_komi: &'a crate::model::FairKomi,
 }
 
@@ -146,7 +147,7 @@ impl Game {
                 let config = &settings.config;
                 search.set_noise(match cheap {
                     true => config.cheap_noise,
-                    false => config.noise_at(terms.positions),
+                    false => config.noise_at(terms.positions, terms.spent),
                 });
                 let visits = self.visits(settings, run, terms.visits);
                 match config.tree_reuse {

@@ -349,6 +349,7 @@ fn terms(model: &ModelUpdate) -> Terms<'_> {
         model_id: &model.model_id,
         visits: model.visits,
         positions: model.positions,
+        spent: model.spent,
         fair_komi: &model.fair_komi,
     }
 }

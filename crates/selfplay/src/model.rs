@@ -29,6 +29,8 @@ pub struct ModelUpdate {
     pub visits: u32,
     /// Number of positions of self-play that the store has; decides which boards new games are played on.
     pub positions: u64,
+    /// The share of the run's budget that is spent, 0 to 1; with `positions`, decides how much noise searches have.
+    pub spent: f64,
     /// The estimated komi at which games from the empty board are even.
     pub fair_komi: FairKomi,
     /// Creates one predictor for each worker.
@@ -42,6 +44,7 @@ impl fmt::Debug for ModelUpdate {
             .field("model_id", &self.model_id)
             .field("visits", &self.visits)
             .field("positions", &self.positions)
+            .field("spent", &self.spent)
             .field("fair_komi", &self.fair_komi)
             .finish_non_exhaustive()
     }

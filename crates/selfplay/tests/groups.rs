@@ -335,6 +335,29 @@ fn later_noise_replaces_the_first() {
 }
 
 #[test]
+fn a_spent_share_of_the_budget_ends_all_noise() {
+    let moves = |quiet_from, spent| -> Vec<Vec<Move>> {
+        let mut config = config(&["4x4"]);
+        config.quiet_from = quiet_from;
+        config.later_noise = vec![(500, 0.25)];
+        let model = ModelUpdate {
+            positions: 1000,
+            spent,
+            ..scripted(5)
+        };
+        let (mut group, _) = group(&config, Some(8), model);
+        let games = play_out(&mut group, &mut ScriptedPredictor::new(5));
+        let moves = |game: &FinishedGame| game.record.plies.iter().map(|ply| ply.mv).collect();
+        games.iter().map(moves).collect()
+    };
+    let (noisy, quiet) = (moves(1.0, 0.9), moves(0.0, 0.0));
+    assert!(noisy != quiet);
+    assert_eq!(moves(0.65, 0.64), noisy);
+    assert_eq!(moves(0.65, 0.65), quiet);
+    assert_eq!(moves(1.0, 1.0), noisy, "1 means never");
+}
+
+#[test]
 fn games_begin_with_lines_of_a_book() {
     let size = Size::square(3).unwrap();
     let line = |text: &str| -> Vec<Move> {

@@ -137,6 +137,11 @@ impl Trainer {
         self.budget_spent = share;
     }
 
+    /// The share of the run's budget that was stated last, see [`Trainer::set_budget_spent`].
+    pub fn budget_spent(&self) -> f64 {
+        self.budget_spent
+    }
+
     /// Changes the learning rate after the warm-up, from the next step on.
     pub fn set_learning_rate(&mut self, rate: f64) {
         self.config.learning_rate = rate;

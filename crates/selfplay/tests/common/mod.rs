@@ -13,6 +13,7 @@ pub(crate) fn scripted(seed: u64) -> ModelUpdate {
         model_id: format!("scripted-{seed}"),
         visits: 8,
         positions: 0,
+        spent: 0.0,
         fair_komi: FairKomi::new(),
         predictor: Arc::new(move |_| Ok(Box::new(ScriptedPredictor::new(seed)) as Box<dyn Predictor>)),
     }
