@@ -177,11 +177,14 @@ fn a_model_plays_on_its_own_board_with_its_own_komi_and_rules() {
     };
     let (own, said) = play(&[]);
     assert_eq!(own, "3x3 8.5 aga");
-    assert!(said.contains("playing on 3x3 with komi 8.5 under aga"), "{said}");
+    assert!(
+        said.contains("playing as the model small was trained: --size 3x3 --komi 8.5 --rules aga"),
+        "{said}"
+    );
     let all = ["--size", "2", "--komi", "1", "--rules", "tromp_taylor"];
     let (asked, said) = play(&all);
     assert_eq!(asked, "2x2 1 tromp_taylor");
-    assert!(!said.contains("playing on"), "{said}");
+    assert!(!said.contains("playing as"), "{said}");
 
     let mut child = start(&["gtp", "--model", path]);
     let input = b"query_boardsize\nget_komi\nkata-get-rules\nshowboard\nquit\n";

@@ -478,7 +478,13 @@ fn a_copied_store_prints_where_it_is_now_and_what_changed() {
         assert!(!summary.contains(&birthplace), "{summary}");
     }
     let report = std::fs::read_to_string(place.path("report.html")).expect("a report");
-    assert!(!report.contains(&birthplace), "the report does not name its birthplace");
+    let (before, command) = report.split_once("last command</th>").expect("the command");
+    let (command, after) = command.split_once("</td>").expect("a cell");
+    assert!(command.contains("--store"), "{command}");
+    assert!(
+        !before.contains(&birthplace) && !after.contains(&birthplace),
+        "only the command names the birthplace"
+    );
     let other = Place::new();
     std::fs::rename(place.0.path().join("store"), other.0.path().join("store")).expect("moves");
     let output = other.command("run", &["budget.steps=40"]).output().expect("starts");
