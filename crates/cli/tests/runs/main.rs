@@ -5,5 +5,6 @@ mod common;
 mod crash;
 mod ends;
 mod fleet;
+mod golden;
 mod ranks;
 mod stages;
