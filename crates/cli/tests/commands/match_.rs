@@ -128,7 +128,7 @@ fn a_match_killed_at_any_moment_resumes_with_the_same_games() {
             "--komi",
             "9",
             "--games",
-            "1200",
+            "3600",
             "--json",
         ];
         let more = ["--concurrency", concurrency, "--out", &out];
@@ -173,7 +173,7 @@ fn a_match_killed_at_any_moment_resumes_with_the_same_games() {
         games(&folder.path().join("killed")),
         games(&folder.path().join("whole")),
     );
-    assert_eq!(whole.len(), 1200);
+    assert_eq!(whole.len(), 3600);
     assert!(killed == whole, "the same games, move by move");
 }
 
