@@ -19,8 +19,6 @@ mod replay;
 mod runs;
 mod setup;
 mod tables;
-#[cfg(test)]
-mod tests;
 mod text_table;
 mod usage;
 mod verdict;

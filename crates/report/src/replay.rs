@@ -205,3 +205,33 @@ pub(super) fn replays(games: &[(String, GameRecord)], budget: usize) -> (usize, 
     json.push(']');
     (shown, json)
 }
+
+#[cfg(test)]
+mod tests {
+    use tengen_rules::Size;
+
+    use super::*;
+
+    #[test]
+    fn turns_and_removed_stones_reproduce_every_position() {
+        let size = Size::new(5, 4).unwrap();
+        for seed in 0..20 {
+            let game = tengen_testing::random_game(size, seed, 200);
+            let replay = Replay::of(&game, "test").unwrap();
+            let replay = serde_json::to_value(&replay).unwrap();
+            let mut position = game.start().unwrap();
+            let mut points = vec![None; size.area()];
+            for (ply, turn) in replay["turns"].as_array().unwrap().iter().enumerate() {
+                if let Some(point) = turn["p"].as_u64() {
+                    points[point as usize] = Some(game.mover(ply));
+                }
+                for point in turn["x"].as_array().into_iter().flatten() {
+                    points[point.as_u64().unwrap() as usize] = None;
+                }
+                position.play(game.plies[ply].mv);
+                let expected: Vec<_> = size.points().map(|point| position.at(point)).collect();
+                assert_eq!(points, expected, "seed {seed}, ply {ply}");
+            }
+        }
+    }
+}

@@ -6,14 +6,13 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
+use tengen_report::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
+use tengen_report::notices::{self, Author, Notice, TrainerSays, WorkerSays};
+use tengen_report::{Refresh, write_report};
 use tengen_rng::SplitMix64;
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
 use tengen_testing::random_model;
-
-use super::{Refresh, write_report};
-use crate::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
-use crate::notices::{self, Author, Notice, TrainerSays, WorkerSays};
 
 /// Random numbers, good enough for games that only need to look like games.
 struct Dice(SplitMix64);
@@ -171,7 +170,7 @@ fn sample_store(folder: &Path, generations: u32) -> Store {
 }
 
 fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
-    let metrics = Metrics::open(folder).unwrap();
+    let metrics = Metrics::of(store, folder).unwrap();
     let mut dice = Dice(SplitMix64::new(7));
     let models = store.models().list().unwrap();
     for minute in 0..u64::from(generations) * 10 {
@@ -293,7 +292,7 @@ fn the_setup_and_the_verdict_are_on_the_page() {
     let store = sample_store(&folder.path().join("store"), 3);
     let without = page(&store, Refresh::Never);
     assert!(!without.contains("differs from") && !without.contains("id=\"verdict\""));
-    let metrics = Metrics::open(&folder.path().join("store")).unwrap();
+    let metrics = Metrics::of(&store, &folder.path().join("store")).unwrap();
     for command in ["tengen run a.toml", "tengen run a.toml --set 'budget.minutes=2'"] {
         let start = Start {
             version: "0.1.0 (commit 0123456789)".into(),
@@ -419,29 +418,6 @@ fn a_run_gives_a_self_contained_page() {
     assert_eq!(games[0]["white"], "g000002-</script>");
     let sgf = games[0]["sgf"].as_str().unwrap();
     assert!(sgf.starts_with("(;") && sgf.contains("SZ[7]"), "{sgf}");
-}
-
-#[test]
-fn turns_and_removed_stones_reproduce_every_position() {
-    let size = Size::new(5, 4).unwrap();
-    for seed in 0..20 {
-        let game = random_game(size, seed, GameKind::SelfPlay, 200, 0);
-        let replay = super::replay::Replay::of(&game, "test").unwrap();
-        let replay = serde_json::to_value(&replay).unwrap();
-        let mut position = game.start().unwrap();
-        let mut points = vec![None; size.area()];
-        for (ply, turn) in replay["turns"].as_array().unwrap().iter().enumerate() {
-            if let Some(point) = turn["p"].as_u64() {
-                points[point as usize] = Some(game.mover(ply));
-            }
-            for point in turn["x"].as_array().into_iter().flatten() {
-                points[point.as_u64().unwrap() as usize] = None;
-            }
-            position.play(game.plies[ply].mv);
-            let expected: Vec<_> = size.points().map(|point| position.at(point)).collect();
-            assert_eq!(points, expected, "seed {seed}, ply {ply}");
-        }
-    }
 }
 
 #[test]
