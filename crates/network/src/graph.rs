@@ -95,7 +95,7 @@ impl Graph {
         Functions::get().map(|_| ())
     }
 
-    /// Records what `work` asks of a GPU, without doing it. Its memory comes from the pool of `other`, if given: the two
+    /// Records what `work` asks of a GPU, without doing it. Its memory comes from the pool of `other`, if any: the two
     /// must never run at the same time. The calling thread has a stream of its own there.
     ///
     /// # Errors

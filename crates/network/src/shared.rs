@@ -18,8 +18,8 @@ use crate::usage;
 /// The servers of the GPUs that this process uses, by the GPU's number. They live until [`end_gpu_servers`].
 static SERVERS: Mutex<BTreeMap<usize, Arc<PredictionServer>>> = Mutex::new(BTreeMap::new());
 
-/// The networks on these servers. Whoever adds one of them again shares it, so that batches of the gate and of self-play
-/// are joined where they play with the same network.
+/// The networks on these servers. Whoever adds one of them again shares it, so that batches of the gate and of
+/// self-play are joined where they play with the same network.
 static SERVED: Mutex<Vec<Served>> = Mutex::new(Vec::new());
 
 /// A network on the server of a GPU.

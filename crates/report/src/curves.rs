@@ -184,7 +184,7 @@ impl<'a> Curves<'a> {
         };
         Plot {
             title: "Late losses",
-            caption: "The second half of the steps: each loss in percent of its mean there, so that small changes show.",
+            caption: "The second half of the steps: each loss in percent of its mean there, to show small changes.",
             x: Axis::new("optimizer steps"),
             y: Axis::new("% of the mean"),
             series: loss_curves(curve),
