@@ -28,6 +28,7 @@ pub use live::{LiveReport, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, short_model, thousands};
 pub use runs::{ComparedRun, compare_runs, write_comparison};
 pub use text_table::{Align, Table};
+pub use verdict::{FirstMove, Outcome};
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::metrics::{Event, Measured, Start};
-use crate::numbers::thousands;
+use crate::numbers::{counted, thousands};
 
 /// What the last start of the run says; `None` if the run was started by a version that did not say it.
 fn last_start(events: &[Event]) -> Option<(usize, &Start)> {
@@ -16,6 +16,19 @@ fn start(event: &Event) -> Option<&Start> {
     match &event.measured {
         Measured::Start(start) => Some(start),
         _ => None,
+    }
+}
+
+/// The cores, and what plays on them.
+fn processor(start: &Start) -> String {
+    let cores = counted(start.cores, "core");
+    match start.workers {
+        0 => format!("{cores}; self-play runs in processes of its own"),
+        workers => format!(
+            "{cores}; {} of self-play with {}",
+            counted(workers, "thread"),
+            counted(start.games_at_once, "game")
+        ),
     }
 }
 
@@ -33,15 +46,7 @@ pub(super) fn table(events: &[Event], facts: &[(&'static str, String)]) -> Marku
             ("program", start.version.clone()),
             ("network", format!("{}, trained in {}", start.network, start.trained_in)),
             ("device", start.device.clone()),
-            (
-                "processor",
-                format!(
-                    "{} cores; {} threads of self-play with {} games",
-                    start.cores,
-                    start.workers,
-                    thousands(start.games_at_once)
-                ),
-            ),
+            ("processor", processor(start)),
         ]);
         if starts > 1 {
             rows.push(("starts", thousands(starts as u64)));

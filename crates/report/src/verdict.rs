@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use maud::{Markup, html};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use tengen_store::{Store, unseal};
 
-use crate::numbers::{short_model, thousands};
+use crate::numbers::{counted, short_model, thousands};
 
 /// The part of a summary that the page shows.
 #[derive(Deserialize)]
@@ -19,29 +19,40 @@ pub(super) struct Verdict {
 }
 
 /// The champion's first move on the empty board.
-#[derive(Deserialize)]
-struct FirstMove {
-    komi: String,
-    visits: u32,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FirstMove {
+    /// Komi of the position.
+    pub komi: String,
+    /// Visits of the search.
+    pub visits: u32,
+    /// The move, such as `C3`.
     #[serde(rename = "move")]
-    mv: String,
+    pub mv: String,
     /// P(win) - P(loss) from Black's viewpoint, -1 to 1.
-    value: f32,
+    pub value: f32,
     /// Black's expected margin without komi, in points.
-    board_margin: f32,
+    pub board_margin: f32,
 }
 
 /// A match of the champion against a simple player.
-#[derive(Deserialize)]
-struct Outcome {
-    opponent: String,
-    /// `black` or `alternate`.
-    color: String,
-    komi: String,
-    games: u64,
-    wins: u64,
-    ties: u64,
-    losses: u64,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The simple player.
+    pub opponent: String,
+    /// The champion's color: `black` or `alternate`.
+    pub color: String,
+    /// Komi of all games.
+    pub komi: String,
+    /// Games played, with and without a result.
+    pub games: u64,
+    /// Games that the champion won.
+    pub wins: u64,
+    /// Games that nobody won.
+    pub ties: u64,
+    /// Games that the champion lost.
+    pub losses: u64,
+    /// Games in which the champion owned every point at the end.
+    pub full_board_wins: u64,
 }
 
 /// The newest summary of a store, if a run in it has ended.
@@ -86,6 +97,33 @@ impl Verdict {
 }
 
 impl Outcome {
+    /// The outcome in two lines for a terminal.
+    pub fn in_words(&self) -> String {
+        let Outcome {
+            opponent,
+            color,
+            komi,
+            games,
+            wins,
+            ties,
+            losses,
+            full_board_wins,
+        } = self;
+        let side = match color.as_str() {
+            "black" => "as Black",
+            _ => "with colors alternated",
+        };
+        let unfinished = match games.saturating_sub(wins + ties + losses) {
+            0 => String::new(),
+            open => format!(", {open} without a result"),
+        };
+        format!(
+            "  Against {opponent} {side} at komi {komi}:\n    {wins} won, {ties} tied, {losses} lost{unfinished} of \
+             {}; {full_board_wins} with the whole board",
+            counted(*games, "game")
+        )
+    }
+
     fn row(&self) -> Markup {
         let side = match self.color.as_str() {
             "black" => "Black",
@@ -102,5 +140,32 @@ impl Outcome {
                 td { (thousands(self.games)) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_without_a_result_are_named() {
+        let mut outcome = Outcome {
+            opponent: "random".to_owned(),
+            color: "black".to_owned(),
+            komi: "24.5".to_owned(),
+            games: 100,
+            wins: 94,
+            ties: 0,
+            losses: 0,
+            full_board_wins: 90,
+        };
+        let words = outcome.in_words();
+        assert!(
+            words.contains("94 won, 0 tied, 0 lost, 6 without a result of 100 games"),
+            "{words}"
+        );
+        outcome.losses = 6;
+        let words = outcome.in_words();
+        assert!(words.contains("94 won, 0 tied, 6 lost of 100 games"), "{words}");
     }
 }

@@ -27,6 +27,7 @@ mod random_games;
 mod ranks;
 pub mod selfplay;
 mod session;
+pub mod start;
 mod status;
 mod summary;
 mod training;

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use tengen_model::Weights;
 use tengen_reanalysis::{Reanalyzing, Terms};
-use tengen_report::metrics::{Event, Measured, Metrics, Start};
+use tengen_report::metrics::{Event, Measured, Metrics};
 use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
@@ -22,10 +22,11 @@ use crate::ledger::Clock;
 use crate::opened::Opened;
 use crate::publisher::{Publisher, searched_positions};
 use crate::selfplay;
+use crate::start;
 use crate::status::Status;
 use crate::training::Training;
 use crate::validation::{Comparison, Warnings};
-use tengen_config::{Changes, Ledger, Progress};
+use tengen_config::{Ledger, Progress};
 
 /// How often to draw the screen and check whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -60,9 +61,7 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     outbox.flush()?;
     let (mut training, before) = Training::resume(run)?;
     let on_gpu = run.options.device.resolve()?.is_cuda();
-    let budget = &run.config.budget;
-    let spent = budget.spent(&before, training.games(), training.steps());
-    if spent >= 1.0 {
+    if training.spent() >= 1.0 {
         return Ok(true);
     }
     training.say_changed_settings()?;
@@ -70,24 +69,25 @@ pub fn work(run: &Opened) -> anyhow::Result<bool> {
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
     let generation = run.store.models().list()?.last().map_or(0, |model| model.generation());
     let rejected = gating::rejected(run)?;
-    let status = Mutex::new(Status::resumed(&training, generation, rejected));
     let progress = Progress {
         positions: training.positions(),
         rejected,
-        spent,
+        spent: training.spent(),
     };
+    let status = Mutex::new(Status::resumed(&training, generation, progress));
     let start_with = first_update(run, &mut training, generation, progress)?;
     let reanalyzing = Reanalyzing::new(terms(run), &start_with, training.window());
     let generator = selfplay::start(run, start_with, training.lead())?;
     let title = format!(
         "{} in {}, {} so far",
         run.config.name,
-        from_here(Path::new(run.store.location())).display(),
+        start::from_here(Path::new(run.store.location())).display(),
         counted(training.positions(), "position")
     );
     run.watch.begin(&title);
-    let begun = start(run, &training)?;
-    run.watch.say(&in_words(&begun, &run.folder()?.join("report.html")));
+    let begun = start::of(run, &training, true)?;
+    run.watch
+        .say(&start::in_words(&begun, &run.folder()?.join("report.html")));
     let mut publisher = Publisher::new(outbox, &run.config.loop_config, &format!("p{}", std::process::id()));
     let shared = Shared {
         run,
@@ -218,45 +218,6 @@ fn terms(run: &Opened) -> Terms {
         seed: run.config.seed,
         precision: run.options.precision.to_string(),
     }
-}
-
-/// What this process begins or resumes the run with.
-fn start(run: &Opened, training: &Training) -> anyhow::Result<Start> {
-    let Changes { from, settings } = run.given.changes()?;
-    let games_of_group = u64::from(run.config.selfplay.games_per_group.unwrap_or(0));
-    Ok(Start {
-        version: run.program.version.clone(),
-        command: run.program.command.clone(),
-        network: training.network().name(),
-        device: run.device_in_words(),
-        trained_in: training.precision().to_string(),
-        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
-        workers: selfplay::threads(run) as u64,
-        games_at_once: games_of_group * selfplay::groups(run) as u64,
-        compared_with: from,
-        differences: settings,
-    })
-}
-
-/// The start of a run as one sentence, and where to watch it.
-fn in_words(start: &Start, report: &Path) -> String {
-    format!(
-        "device {}; {}, trained in {}; {} of {} games; report: {}",
-        start.device,
-        start.network,
-        start.trained_in,
-        counted(start.workers, "worker"),
-        start.games_at_once,
-        from_here(report).display()
-    )
-}
-
-/// A path in the current folder relative to it, which is shorter; any other as it is.
-fn from_here(path: &Path) -> &Path {
-    std::env::current_dir()
-        .ok()
-        .and_then(|here| path.strip_prefix(here).ok())
-        .unwrap_or(path)
 }
 
 /// The model that self-play starts with: the trainer's weights or the champion.

@@ -122,15 +122,14 @@ impl Status {
         }
     }
 
-    /// The status of a run that is about to start or resume with models up to a generation, of which the gate has
-    /// rejected so many.
-    pub(crate) fn resumed(training: &Training, generation: u32, rejected: u32) -> Status {
+    /// The status of a run that has come so far, with models up to a generation, and is about to start or resume.
+    pub(crate) fn resumed(training: &Training, generation: u32, progress: Progress) -> Status {
         let now = Instant::now();
         let mut status = Status {
             games: 0,
             positions: 0,
-            rejected,
-            spent: 0.0,
+            rejected: progress.rejected,
+            spent: progress.spent,
             steps: 0,
             fair_komi: FairKomi::new(),
             gate: match generation {

@@ -15,7 +15,7 @@ use tengen_model::{ModelId, Weights};
 use tengen_network::SharedNetwork;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
-use tengen_report::{counted, duration, elo, elo_interval};
+use tengen_report::{FirstMove, Outcome, counted, duration, elo, elo_interval};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig};
@@ -74,34 +74,6 @@ pub struct Rated {
     high: Option<f64>,
     evaluations: u64,
     cpu_seconds: f64,
-}
-
-/// The champion's first move on the empty board.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FirstMove {
-    komi: String,
-    visits: u32,
-    #[serde(rename = "move")]
-    mv: String,
-    /// P(win) - P(loss) from Black's viewpoint, -1 to 1.
-    value: f32,
-    /// Black's expected margin without komi, in points.
-    board_margin: f32,
-}
-
-/// A match of the champion against a simple player.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Outcome {
-    opponent: String,
-    /// `black` or `alternate`.
-    color: String,
-    komi: String,
-    games: usize,
-    wins: u64,
-    ties: u64,
-    losses: u64,
-    /// Games in which the champion owned every point at the end.
-    full_board_wins: usize,
 }
 
 impl Summary {
@@ -243,36 +215,6 @@ impl From<Rating> for Rated {
             evaluations,
             cpu_seconds,
         }
-    }
-}
-
-impl Outcome {
-    fn in_words(&self) -> String {
-        let Outcome {
-            opponent,
-            color,
-            komi,
-            games,
-            wins,
-            ties,
-            losses,
-            full_board_wins,
-        } = self;
-        let side = if color == "black" {
-            "as Black"
-        } else {
-            "with colors alternated"
-        };
-        let open = (*games as u64).saturating_sub(wins + ties + losses);
-        let unfinished = match open {
-            0 => String::new(),
-            open => format!(", {open} without a result"),
-        };
-        format!(
-            "  Against {opponent} {side} at komi {komi}:\n    {wins} won, {ties} tied, {losses} lost{unfinished} of \
-             {}; {full_board_wins} with the whole board",
-            counted(*games as u64, "game")
-        )
     }
 }
 
@@ -424,11 +366,11 @@ impl Subject<'_> {
             opponent: opponent.to_owned(),
             color: if color == AColor::Black { "black" } else { "alternate" }.to_owned(),
             komi: komi.to_string(),
-            games,
+            games: games as u64,
             wins: result.a_total.wins,
             ties: result.a_total.ties,
             losses: result.a_total.losses,
-            full_board_wins: result.a_full_board_wins,
+            full_board_wins: result.a_full_board_wins as u64,
         }))
     }
 }
@@ -448,28 +390,6 @@ mod tests {
             [games(7, 150.0), games(9, 150.0), games(9, 0.0), games(13, 150.0)],
             [40, 10, 4, 0]
         );
-    }
-
-    #[test]
-    fn games_without_a_result_are_named() {
-        let mut outcome = Outcome {
-            opponent: "random".to_owned(),
-            color: "black".to_owned(),
-            komi: "24.5".to_owned(),
-            games: 100,
-            wins: 94,
-            ties: 0,
-            losses: 0,
-            full_board_wins: 90,
-        };
-        let words = outcome.in_words();
-        assert!(
-            words.contains("94 won, 0 tied, 0 lost, 6 without a result of 100 games"),
-            "{words}"
-        );
-        outcome.losses = 6;
-        let words = outcome.in_words();
-        assert!(words.contains("94 won, 0 tied, 6 lost of 100 games"), "{words}");
     }
 
     #[test]

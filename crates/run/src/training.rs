@@ -140,6 +140,8 @@ impl Training {
         };
         training.loader.skip(&training.damaged);
         training.take_in(listing.shards)?;
+        let spent = config.budget.spent(&ledger, training.games, training.steps());
+        training.trainer.set_budget_spent(spent);
         if let Some(ranks) = training.ranks.clone() {
             let joined = training.trainer.join(Arc::clone(&ranks.group));
             joined.map_err(|error| ranks.explained(error, training.steps()))?;
@@ -481,7 +483,7 @@ impl Training {
         self.trainer.steps()
     }
 
-    /// The share of the budget that was spent at the last step, 0 before the first step since the start.
+    /// The share of the budget that was spent at the last step, or where the run was resumed.
     pub fn spent(&self) -> f64 {
         self.trainer.budget_spent()
     }

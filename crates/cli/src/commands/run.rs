@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tengen_evaluator::PlayerSpec;
-use tengen_run::{Program, RunConfig, Setup};
+use tengen_run::{RunConfig, Setup};
 use tengen_teach::Origin;
 
+use crate::commands::stage::this_program;
 use crate::commands::train::step_bar;
 use crate::device::DeviceArgs;
 use crate::interrupt::Interrupt;
@@ -69,10 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         dtype: args.device.dtype,
         scratch: args.scratch,
         closing_games: args.closing_games,
-        program: Program {
-            version: env!("TENGEN_VERSION").to_owned(),
-            command: this_command(),
-        },
+        program: this_program(),
         watch: Arc::new(Terminal::default()),
         stop: interrupt.flag(),
         ..Setup::default()
@@ -99,7 +97,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         None => {
-            crate::output::say(format!("Stopped. To resume: {}", this_command()));
+            crate::output::say(format!("Stopped. To resume: {}", this_program().command));
             interrupt.outcome()
         }
     }
@@ -126,12 +124,4 @@ fn end_with(parent: u32) -> anyhow::Result<()> {
     let is_alive = getppid().is_some_and(|id| u32::try_from(id.as_raw_nonzero().get()) == Ok(parent));
     anyhow::ensure!(is_alive, "the process {parent} that started this run has ended");
     Ok(())
-}
-
-/// The command line of this process, quoted for a shell.
-fn this_command() -> String {
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    shlex::try_join(words.iter().map(String::as_str)).expect("arguments contain no NUL")
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tengen_run::{LoopConfig, Opened, RunConfig, Setup};
+use tengen_run::{LoopConfig, Opened, Program, RunConfig, Setup};
 use tengen_store::StoreError;
 
 use crate::device::DeviceArgs;
@@ -56,6 +56,7 @@ impl StageArgs {
             devices: self.device.device,
             dtype: self.device.dtype,
             scratch: self.scratch.clone(),
+            program: this_program(),
             watch: Arc::new(Terminal::default()),
             stop: interrupt.flag(),
             ..Setup::default()
@@ -108,5 +109,16 @@ impl StageArgs {
             }
             std::thread::sleep(Duration::from_secs(2));
         }
+    }
+}
+
+/// This process: its version, and its command line, quoted for a shell.
+pub(crate) fn this_program() -> Program {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    Program {
+        version: env!("TENGEN_VERSION").to_owned(),
+        command: shlex::try_join(words.iter().map(String::as_str)).expect("arguments contain no NUL"),
     }
 }

@@ -101,6 +101,20 @@ impl Fleet {
         serde_json::from_slice(&notice).unwrap_or_default()
     }
 
+    /// What processes have said about their starts.
+    fn starts(&self) -> Vec<Value> {
+        let files = std::fs::read_dir(self.path("metrics")).expect("metrics");
+        let paths = files.map(|file| file.expect("an entry").path());
+        let lines = paths
+            .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+            .map(|path| std::fs::read_to_string(path).expect("text"))
+            .collect::<String>();
+        let events = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        events.filter(|event| event["event"] == "start").collect()
+    }
+
     fn step(&self) -> u64 {
         self.trainer()["says"]["step"].as_u64().unwrap_or(0)
     }
@@ -172,6 +186,15 @@ fn hold_the_reuse_ratio(workers: usize) {
     let positions: u64 = shards.iter().map(|shard| shard.positions()).sum();
     let ratio = (2500 * 64) as f64 / positions as f64;
     assert!((ratio / 2.0 - 1.0).abs() < 0.05, "{ratio}");
+
+    let starts = fleet.starts();
+    assert_eq!(starts.len(), 1, "the trainer says once what it began with");
+    let command = starts[0]["command"].as_str().expect("a command");
+    assert!(command.contains("train"), "{command}");
+    assert_eq!(
+        (&starts[0]["workers"], &starts[0]["network"]),
+        (&0.into(), &"b1c8".into())
+    );
 }
 
 #[test]

@@ -55,6 +55,13 @@ impl Follower {
         })
     }
 
+    /// Records what this process begins or resumes training with.
+    pub(super) fn record_start(&self, run: &Opened, training: &Training, elapsed: f64) -> anyhow::Result<()> {
+        let Some(metrics) = &self.metrics else { return Ok(()) };
+        let start = tengen_run::start::of(run, training, false)?;
+        metrics.record(&Event::now(elapsed, Measured::Start(start)))
+    }
+
     /// Exchanges news with the herald.
     pub(super) fn attend(&mut self, run: &Opened, training: &mut Training, costs: &Costs) -> anyhow::Result<()> {
         let Some(herald) = &self.herald else { return Ok(()) };

@@ -89,12 +89,14 @@ impl<'a> Trainer<'a> {
             }
             None => None,
         };
+        let follower = Follower::new(run, herald, generation)?;
+        follower.record_start(run, &training, before.elapsed_seconds)?;
         Ok(Trainer {
             run,
             goal,
             is_first,
             costs,
-            follower: Follower::new(run, herald, generation)?,
+            follower,
             plan: Plan::new(run, goal, first),
             training,
             began,

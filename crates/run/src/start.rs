@@ -1,0 +1,60 @@
+//! What does a process begin or resume a run with?
+
+use std::path::Path;
+
+use tengen_config::Changes;
+use tengen_report::counted;
+use tengen_report::metrics::Start;
+
+use crate::opened::Opened;
+use crate::selfplay;
+use crate::training::Training;
+
+/// What this process begins or resumes the run with; `plays` if it has threads of self-play.
+///
+/// # Errors
+/// If the run's configuration cannot be compared with a shipped one.
+pub fn of(run: &Opened, training: &Training, plays: bool) -> anyhow::Result<Start> {
+    let Changes { from, settings } = run.given.changes()?;
+    let (workers, games_at_once) = match plays {
+        true => {
+            let games_of_group = u64::from(run.config.selfplay.games_per_group.unwrap_or(0));
+            let groups = selfplay::groups(run) as u64;
+            (selfplay::threads(run) as u64, games_of_group * groups)
+        }
+        false => (0, 0),
+    };
+    Ok(Start {
+        version: run.program.version.clone(),
+        command: run.program.command.clone(),
+        network: training.network().name(),
+        device: run.device_in_words(),
+        trained_in: training.precision().to_string(),
+        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
+        workers,
+        games_at_once,
+        compared_with: from,
+        differences: settings,
+    })
+}
+
+/// The start of a run as one sentence, and where to watch it.
+pub(crate) fn in_words(start: &Start, report: &Path) -> String {
+    format!(
+        "device {}; {}, trained in {}; {} of {} games; report: {}",
+        start.device,
+        start.network,
+        start.trained_in,
+        counted(start.workers, "worker"),
+        start.games_at_once,
+        from_here(report).display()
+    )
+}
+
+/// A path in the current folder relative to it, which is shorter; any other as it is.
+pub(crate) fn from_here(path: &Path) -> &Path {
+    std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path)
+}
