@@ -6,4 +6,4 @@ mod training;
 mod tuning;
 
 pub use training::TrainingSpeed;
-pub use tuning::{Trial, Tuning, Wanted};
+pub use tuning::{Settings, Trial, Tuning, Wanted};

@@ -19,9 +19,9 @@ use crate::training::TrainingSpeed;
 /// games are fresher, and they need less memory.
 const AS_GOOD: f64 = 0.95;
 
-/// Settings of self-play that were tried.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Trial {
+/// Settings of self-play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Settings {
     /// Number format of the predictions.
     pub precision: Precision,
     /// `loop.workers`.
@@ -30,25 +30,39 @@ pub struct Trial {
     pub groups: usize,
     /// `selfplay.games_per_group`.
     pub games: u32,
+}
+
+/// Settings of self-play that were tried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// What was tried.
+    #[serde(flatten)]
+    pub settings: Settings,
     /// Evaluations of the network per second, all workers together.
     pub evaluations_per_second: f64,
     /// Positions played per second, in all searches.
     pub positions_per_second: f64,
 }
 
-impl Trial {
+impl Settings {
     /// Games at a time.
     fn in_flight(&self) -> u64 {
         (self.workers * self.groups) as u64 * u64::from(self.games)
     }
 
+    fn columns(&self) -> String {
+        format!(
+            "{:<6} {:>7} {:>6} {:>6}",
+            self.precision, self.workers, self.groups, self.games
+        )
+    }
+}
+
+impl Trial {
     fn row(&self) -> String {
         format!(
-            "{:<6} {:>7} {:>6} {:>6} {:>14} {:>14}",
-            self.precision,
-            self.workers,
-            self.groups,
-            self.games,
+            "{} {:>14} {:>14}",
+            self.settings.columns(),
             thousands(self.evaluations_per_second.round() as u64),
             thousands(self.positions_per_second.round() as u64),
         )
@@ -64,6 +78,8 @@ pub struct Tuning {
     workload: String,
     /// Everything that was tried, in the order in which it was.
     trials: Vec<Trial>,
+    /// Settings for which the GPU has too little memory.
+    too_large: Vec<Settings>,
     /// The settings to use.
     chosen: Trial,
     /// Training steps per second with nothing else running.
@@ -84,6 +100,7 @@ struct Bench<'a> {
     devices: Vec<DeviceChoice>,
     duration: Duration,
     trials: Vec<Trial>,
+    too_large: Vec<Settings>,
     progress: &'a dyn Fn(&str),
     stopped: &'a dyn Fn() -> bool,
 }
@@ -114,6 +131,7 @@ impl Tuning {
             devices: devices.to_vec(),
             duration: Duration::from_secs_f64(seconds / (plan.most_trials() + 1) as f64),
             trials: Vec::new(),
+            too_large: Vec::new(),
             progress,
             stopped,
         };
@@ -123,25 +141,26 @@ impl Tuning {
         let training = TrainingSpeed::measure(network, &config.training, device, size, bench.duration, config.seed)?;
         let samples = chosen.positions_per_second * config.loop_config.reuse;
         Ok(Tuning {
-            device: in_words(&bench.devices, chosen.precision),
+            device: in_words(&bench.devices, chosen.settings.precision),
             workload: format!("{} on {size}, {} visits", network.name(), config.selfplay.search.visits),
             trials: bench.trials,
+            too_large: bench.too_large,
             chosen,
             steps_per_second: training.steps_per_second(),
             steps_wanted: samples / config.training.batch as f64,
-            cache_mib: (chosen.workers * chosen.groups) as u64 * u64::from(config.selfplay.cache_mib),
+            cache_mib: (chosen.settings.workers * chosen.settings.groups) as u64 * u64::from(config.selfplay.cache_mib),
             on_gpu,
         })
     }
 
     /// The settings to use.
-    pub fn chosen(&self) -> &Trial {
-        &self.chosen
+    pub fn chosen(&self) -> &Settings {
+        &self.chosen.settings
     }
 
     /// The findings as lines of text, the settings as TOML.
     pub fn lines(&self) -> Vec<String> {
-        let chosen = &self.chosen;
+        let chosen = self.chosen();
         let head = format!(
             "{:<6} {:>7} {:>6} {:>6} {:>14} {:>14}",
             "dtype", "workers", "groups", "games", "evaluations/s", "positions/s"
@@ -153,6 +172,8 @@ impl Tuning {
             head,
         ];
         lines.extend(self.trials.iter().map(Trial::row));
+        let too_large = self.too_large.iter();
+        lines.extend(too_large.map(|settings| format!("{} too little GPU memory", settings.columns())));
         lines.extend([
             String::new(),
             "# The fastest settings; of those within 5% of them, the ones with the fewest games at a time, which are \
@@ -186,7 +207,7 @@ impl Tuning {
             return format!("{rates} It keeps up.");
         }
         // One core trains at `able`, while all cores play at the measured rate.
-        let cores = self.chosen.workers as f64;
+        let cores = self.chosen().workers as f64;
         let training = share / (share + cores) * 100.0;
         format!("{rates} About {training:.0}% of the processor time of a run is training.")
     }
@@ -200,35 +221,64 @@ impl Bench<'_> {
         if plan.compares_formats && usual != Precision::Fp32 {
             formats.push(Precision::Fp32);
         }
-        let (workers, groups) = (plan.workers[0], plan.groups[0]);
         let games = self.config.selfplay.games_per_group.unwrap_or(plan.games[0]);
-        let mut best = self.best(formats.into_iter().map(|precision| (precision, workers, groups, games)))?;
-        let format = best.precision;
-        best = self.best(plan.games.iter().map(|&games| (format, workers, groups, games)))?;
-        let games = best.games;
-        best = self.best(plan.groups.iter().map(|&groups| (format, workers, groups, games)))?;
-        let groups = best.groups;
-        self.best(plan.workers.iter().map(|&workers| (format, workers, groups, games)))
+        let first = Settings {
+            precision: usual,
+            workers: plan.workers[0],
+            groups: plan.groups[0],
+            games,
+        };
+        let best = self.best(formats.into_iter().map(|precision| Settings { precision, ..first }))?;
+        let best = self.best(plan.games.iter().map(|&games| Settings { games, ..best.settings }))?;
+        let best = self.best(plan.groups.iter().map(|&groups| Settings {
+            groups,
+            ..best.settings
+        }))?;
+        self.best(plan.workers.iter().map(|&workers| Settings {
+            workers,
+            ..best.settings
+        }))
     }
 
-    /// The best of some settings, of which those tried before are not tried again.
-    fn best(&mut self, settings: impl Iterator<Item = (Precision, usize, usize, u32)>) -> anyhow::Result<Trial> {
+    /// The best of some settings, of which those tried before are not tried again. Settings that need more memory than
+    /// a GPU has are noted and left out.
+    fn best(&mut self, settings: impl Iterator<Item = Settings>) -> anyhow::Result<Trial> {
         let mut found = Vec::new();
-        for (precision, workers, groups, games) in settings {
-            let same = |trial: &&Trial| {
-                (trial.precision, trial.workers, trial.groups, trial.games) == (precision, workers, groups, games)
-            };
-            let known = self.trials.iter().find(same).copied();
-            found.push(match known {
-                Some(trial) => trial,
-                None => self.measure(precision, workers, groups, games)?,
-            });
+        let mut refusal = None;
+        for settings in settings {
+            if self.too_large.contains(&settings) {
+                continue;
+            }
+            match self.trials.iter().find(|trial| trial.settings == settings) {
+                Some(trial) => found.push(*trial),
+                None => match self.measure(settings) {
+                    Ok(trial) => {
+                        self.trials.push(trial);
+                        found.push(trial);
+                    }
+                    Err(error) if is_out_of_memory(&error) => {
+                        self.too_large.push(settings);
+                        refusal = Some(error);
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
         }
-        fastest(&found).context("nothing was measured")
+        match (fastest(&found), refusal) {
+            (Some(trial), _) => Ok(trial),
+            (None, Some(error)) => Err(error.context("no setting fits in the memory of the GPU")),
+            (None, None) => Err(anyhow::anyhow!("nothing was measured")),
+        }
     }
 
-    fn measure(&mut self, precision: Precision, workers: usize, groups: usize, games: u32) -> anyhow::Result<Trial> {
+    fn measure(&self, settings: Settings) -> anyhow::Result<Trial> {
         anyhow::ensure!(!(self.stopped)(), "the measurement was stopped");
+        let Settings {
+            precision,
+            workers,
+            groups,
+            games,
+        } = settings;
         (self.progress)(&format!(
             "self-play in {precision}, {} of {} of {games} games",
             counted(workers as u64, "worker"),
@@ -253,16 +303,11 @@ impl Bench<'_> {
             seed: self.config.seed,
         };
         let report = bench_selfplay(&bench, &(Arc::new(factory) as _), || ())?;
-        let trial = Trial {
-            precision,
-            workers,
-            groups,
-            games,
+        Ok(Trial {
+            settings,
             evaluations_per_second: report.counts.evaluations as f64 / report.seconds,
             positions_per_second: report.counts.plies as f64 / report.seconds,
-        };
-        self.trials.push(trial);
-        Ok(trial)
+        })
     }
 }
 
@@ -349,6 +394,11 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Whether an error says that a GPU has too little memory. Threads of self-play pass libtorch's errors on as text.
+fn is_out_of_memory(error: &anyhow::Error) -> bool {
+    format!("{error:#}").contains("out of GPU memory")
+}
+
 /// Of the trials that are about as fast as the fastest one, that with the fewest games at a time.
 fn fastest(trials: &[Trial]) -> Option<Trial> {
     let most = trials
@@ -358,7 +408,7 @@ fn fastest(trials: &[Trial]) -> Option<Trial> {
     let good = trials
         .iter()
         .filter(|trial| trial.positions_per_second >= AS_GOOD * most);
-    good.min_by_key(|trial| trial.in_flight()).copied()
+    good.min_by_key(|trial| trial.settings.in_flight()).copied()
 }
 
 /// The largest board of a run.
@@ -376,10 +426,12 @@ mod tests {
 
     fn trial(games: u32, rate: f64) -> Trial {
         Trial {
-            precision: Precision::Bf16,
-            workers: 2,
-            groups: 1,
-            games,
+            settings: Settings {
+                precision: Precision::Bf16,
+                workers: 2,
+                groups: 1,
+                games,
+            },
             evaluations_per_second: 8.0 * rate,
             positions_per_second: rate,
         }
@@ -388,12 +440,21 @@ mod tests {
     #[test]
     fn fewer_games_win_unless_they_are_clearly_slower() {
         let trials = [trial(16, 800.0), trial(32, 960.0), trial(64, 1000.0), trial(128, 990.0)];
-        assert_eq!(fastest(&trials).map(|trial| trial.games), Some(32));
+        assert_eq!(fastest(&trials).map(|trial| trial.settings.games), Some(32));
         assert_eq!(
-            fastest(&[trial(16, 100.0), trial(64, 1000.0)]).map(|trial| trial.games),
+            fastest(&[trial(16, 100.0), trial(64, 1000.0)]).map(|trial| trial.settings.games),
             Some(64)
         );
         assert_eq!(fastest(&[]), None);
+    }
+
+    #[test]
+    fn errors_about_memory_are_told_from_others() {
+        let text = "CUDA out of memory. Tried to allocate 20.00 MiB";
+        let error = tengen_network::LibtorchError::OutOfMemory(text.to_owned());
+        let as_text = anyhow::anyhow!("the predictor failed: {error}");
+        assert!(is_out_of_memory(&as_text.context("self-play failed")));
+        assert!(!is_out_of_memory(&anyhow::anyhow!("no kernel image is available")));
     }
 
     #[test]
@@ -423,7 +484,7 @@ mod tests {
         let text = tuning.lines().join("\n");
         let toml = text.split_once("[inference]").expect("settings").1;
         assert!(
-            toml.contains(&format!("games_per_group = {}", tuning.chosen.games)),
+            toml.contains(&format!("games_per_group = {}", tuning.chosen().games)),
             "{text}"
         );
         assert!(tuning.steps_per_second > 0.0 && tuning.steps_wanted > 0.0);
