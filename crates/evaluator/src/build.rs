@@ -128,6 +128,8 @@ pub fn search_config(options: &PlayerOptions, visits: u32, method: SearchMethod,
         noise: options.noise.unwrap_or(noise),
         c_scale: options.c_scale.unwrap_or(usual.c_scale),
         lcb: options.lcb.unwrap_or(usual.lcb),
+        images: options.images.unwrap_or(usual.images),
+        root_images: options.root_images.unwrap_or(usual.root_images),
         margin_share: options.margin_share.unwrap_or(usual.margin_share),
         ..usual
     }

@@ -131,7 +131,9 @@ impl Predictor for ParallelPredictor {
         let mut result = self.first.predict(&self.inputs, &mut self.predictions);
         // Every answer is awaited, even after an error, so that none is taken for that of a later batch.
         for (number, other) in self.others.iter_mut().enumerate().take(parts - 1) {
-            let answer = other.finish().map_err(|error| error.after_rows(bounds(number + 1)));
+            let answer = other
+                .finish()
+                .map_err(|error| error.at_row(|row| bounds(number + 1) + row));
             result = result.and(answer);
         }
         result?;
@@ -140,7 +142,7 @@ impl Predictor for ParallelPredictor {
             let rows = bounds(number + 2) - bounds(number + 1);
             let job = other.spare.as_ref().ok_or_else(ended)?;
             let checked = job.predictions.check(rows, inputs.canvas());
-            checked.map_err(|error| error.after_rows(bounds(number + 1)))?;
+            checked.map_err(|error| error.at_row(|row| bounds(number + 1) + row))?;
         }
         self.join(inputs, parts - 1, out);
         Ok(())

@@ -52,6 +52,12 @@ pub struct SearchConfig {
     /// Whether every position is mapped to the smallest of its symmetric images before evaluation. Usual: true, so that
     /// symmetric positions share one evaluation and the network has to learn only one orientation.
     pub canonical: bool,
+    /// The number of mirror images of a position, including its own, over which each prediction is averaged, 1 to 8; on a
+    /// board that is not square at most 4. Usual: 1. Each costs an evaluation, and only networks trained on random
+    /// images know all of them.
+    pub images: u32,
+    /// The same for the root alone, where priors matter most; the larger of both counts. Usual: 1.
+    pub root_images: u32,
     /// Whether the result includes an ownership map: the mean of the network's maps over the root and every position
     /// evaluated in the search. Usual: false; true takes about twice the memory for every cached evaluation.
     pub ownership: bool,
@@ -72,6 +78,8 @@ impl Default for SearchConfig {
             margin_share: 0.3,
             noise: true,
             canonical: true,
+            images: 1,
+            root_images: 1,
             ownership: false,
         }
     }
@@ -102,6 +110,8 @@ impl SearchConfig {
         check_setting("fpu_reduction", self.fpu_reduction, 0.0..=1e6)?;
         check_setting("forced_playouts", self.forced_playouts, 0.0..=1e6)?;
         check_setting("lcb", self.lcb, 0.0..=1e6)?;
+        check_setting("images", self.images, 1..=8)?;
+        check_setting("root_images", self.root_images, 1..=8)?;
         check_setting("margin_share", self.margin_share, 0.0..=1.0)
     }
 }

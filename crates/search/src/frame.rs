@@ -12,9 +12,19 @@ pub(crate) struct Shown {
     /// Whether it sees the canonical image. A network that sees how positions came about sees each as it is: hardly any
     /// would share an image.
     pub(crate) canonical: bool,
+    /// How many mirror images it sees of each position, and its predictions for them are averaged.
+    pub(crate) images: u32,
 }
 
 impl Shown {
+    /// How the network sees the root if it sees this many images of it.
+    pub(crate) fn at_root(self, images: u32) -> Shown {
+        Shown {
+            images: self.images.max(images),
+            ..self
+        }
+    }
+
     fn canonical(self) -> bool {
         self.canonical && !self.plane_set.trail
     }
@@ -27,6 +37,8 @@ pub(crate) struct View {
     pub(crate) features: Features,
     /// The symmetry that maps the position to its image.
     pub(crate) symmetry: Symmetry,
+    /// The symmetries that map `features` to all images that the network sees; the first one is the identity.
+    pub(crate) images: &'static [Symmetry],
     /// The key of the position and its rule set in the evaluation cache.
     pub(crate) key: u128,
     /// The legal moves as board indices, in the order of the image, with the pass last.
@@ -43,6 +55,7 @@ impl View {
         let mut view = Self {
             features,
             symmetry: identity,
+            images: &[],
             key: 0,
             moves: Vec::new(),
             image_points: Vec::new(),
@@ -68,7 +81,9 @@ impl View {
             }
             self.symmetry = symmetry;
         }
-        self.key = self.features.key() ^ rules_salt(position.rules());
+        let all = Symmetry::all(position.size());
+        self.images = &all[..all.len().min(shown.images as usize)];
+        self.key = self.features.key() ^ rules_salt(position.rules()) ^ images_salt(self.images.len());
         self.list_moves(position);
     }
 
@@ -108,6 +123,14 @@ fn push_points_outside(words: &[u64; 6], area: usize, out: &mut Vec<u16>) {
     }
 }
 
+/// Distinguishes evaluations that are averages over different numbers of images; 0 for one image.
+fn images_salt(images: usize) -> u128 {
+    match images {
+        1 => 0,
+        several => u128::from(rng::fold(3, &[several as u64])) << 64 | u128::from(rng::fold(4, &[several as u64])),
+    }
+}
+
 /// Distinguishes evaluations under different rules; 0 for strict Tromp-Taylor.
 fn rules_salt(rules: Rules) -> u128 {
     if rules == Rules::tromp_taylor() {
@@ -143,6 +166,7 @@ mod tests {
             let shown = Shown {
                 plane_set: PlaneSet::default(),
                 canonical: true,
+                images: 1,
             };
             for _ in 0..60 {
                 let view = View::of(&position, Komi::from_half_points(1), shown);

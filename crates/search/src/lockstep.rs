@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 
 use tengen_encoding::{Features, InputBatch};
 use tengen_rules::Size;
@@ -114,8 +115,10 @@ impl Batch {
 #[derive(Debug, Default)]
 pub struct Round {
     batch: Batch,
-    /// Number of the search, row in the batch, request.
-    waiting: Vec<(usize, usize, Request)>,
+    /// Rows in the batch, of one request after another.
+    rows: Vec<usize>,
+    /// Number of the search, its rows among `rows`, request.
+    waiting: Vec<(usize, Range<usize>, Request)>,
 }
 
 impl Round {
@@ -127,6 +130,7 @@ impl Round {
     /// Starts a round for boards that fit on `canvas` and this predictor.
     pub fn begin<P: Predictor + ?Sized>(&mut self, canvas: Size, predictor: &P) {
         self.batch.begin(canvas, predictor);
+        self.rows.clear();
         self.waiting.clear();
     }
 
@@ -135,8 +139,9 @@ impl Round {
     /// # Panics
     /// If no round was started or the board does not fit on the canvas.
     pub fn ask(&mut self, number: usize, search: &Search, request: Request) {
-        let row = self.batch.add(request.key(), search.features(&request));
-        self.waiting.push((number, row, request));
+        let first = self.rows.len();
+        search.each_image(&request, |key, features| self.rows.push(self.batch.add(key, features)));
+        self.waiting.push((number, first..self.rows.len(), request));
     }
 
     /// Takes the positions out, to submit them to a predictor as a job with this ticket; `None` without requests.
@@ -158,14 +163,16 @@ impl Round {
         self.batch.put_back(job)?;
         let stats = LockstepStats {
             evaluations: self.batch.len() as u64,
-            cache_hits: (self.waiting.len() - self.batch.len()) as u64,
+            cache_hits: (self.rows.len() - self.batch.len()) as u64,
             batches: 1,
         };
-        for (number, row, request) in self.waiting.drain(..) {
+        for (number, rows, request) in self.waiting.drain(..) {
+            let rows = &self.rows[rows];
+            let predictions = rows.iter().map(|&row| self.batch.prediction(row));
             searches[number]
                 .as_mut()
-                .respond(request, self.batch.prediction(row), cache)
-                .map_err(|error| error.after_rows(row))?;
+                .respond(request, predictions, cache)
+                .map_err(|error| error.at_row(|image| rows[image]))?;
         }
         Ok(stats)
     }

@@ -289,12 +289,12 @@ pub enum PredictError {
 }
 
 impl PredictError {
-    /// The same error about a batch in which `count` positions come before those of this one.
-    pub fn after_rows(self, count: usize) -> PredictError {
+    /// The same error about a batch in which the position has another row.
+    pub fn at_row(self, row_of: impl Fn(usize) -> usize) -> PredictError {
         match self {
             PredictError::NotFinite { array, row } => PredictError::NotFinite {
                 array,
-                row: count + row,
+                row: row_of(row),
             },
             other => other,
         }

@@ -9,9 +9,9 @@ use tengen_encoding::{Features, PlaneSet};
 use tengen_rng::Rng;
 use tengen_rules::{Color, Ending, Judge, Komi, Margin, Outcome, Position};
 
-use crate::cache::{CachedPrediction, Evaluation, EvaluationCache};
+use crate::cache::{Evaluation, EvaluationCache};
 use crate::config::SearchConfig;
-use crate::frame::Shown;
+use crate::frame::{Shown, View};
 use crate::method::{Method, OpenMoves, RootMoves};
 use crate::ownership::RootOwnership;
 use crate::predictor::{PredictError, Prediction, Predictor};
@@ -63,6 +63,8 @@ pub struct Search {
     /// Those that wait beside it, if the search evaluates several leaves at once.
     leaves: Leaves,
     priors: Vec<f32>,
+    /// The priors by a further image.
+    image_priors: Vec<f32>,
     /// The predicted ownership of the awaited image, if the settings request it and the network predicts it.
     predicted_ownership: Vec<f32>,
     pub(crate) root_values: Values,
@@ -117,6 +119,7 @@ impl Search {
         let shown = Shown {
             plane_set: PlaneSet::default(),
             canonical: config.canonical,
+            images: config.images,
         };
         let mut search = Self {
             utility: Utility::new(position.size(), config.margin_share),
@@ -133,6 +136,7 @@ impl Search {
             rng: rng.clone(),
             tree: Tree::default(),
             priors: Vec::new(),
+            image_priors: Vec::new(),
             predicted_ownership: Vec::new(),
             root_values: Values {
                 value: 0.0,
@@ -290,56 +294,51 @@ impl Search {
         self.tree.node_count() == 0
     }
 
-    /// The features of the requested position, as input for the network.
-    pub fn features(&self, request: &Request) -> &Features {
+    /// Calls `add` with the features of every image of the requested position that the network should see, usually
+    /// one, and with a key that only equal features have.
+    pub fn each_image(&self, request: &Request, mut add: impl FnMut(u128, &Features)) {
         let descent = match request.place {
             None => &self.now,
             Some(place) => self.leaves.at(place),
         };
-        debug_assert_eq!(request.key, descent.view.key, "the request belongs to this search");
-        &descent.view.features
+        let View {
+            features, images, key, ..
+        } = &descent.view;
+        debug_assert_eq!(request.key, *key, "the request belongs to this search");
+        add(*key, features);
+        for (number, &symmetry) in images.iter().enumerate().skip(1) {
+            add(*key ^ number as u128, &features.transformed(symmetry));
+        }
     }
 
-    /// Takes the requested prediction, stores it in the cache and completes the visit.
+    /// Takes the requested predictions, one for each image in the order of [`each_image`](Self::each_image), stores
+    /// their average in the cache, and completes the visit.
+    ///
+    /// # Panics
+    /// If there are fewer predictions than images.
     ///
     /// # Errors
-    /// [`PredictError::NotFinite`] if the logits of the legal moves have no finite sum; the search can then only be
-    /// restarted.
-    pub fn respond(
+    /// [`PredictError::NotFinite`] with the number of the image if the logits of the legal moves have no finite sum; the
+    /// search can then only be restarted.
+    pub fn respond<'a>(
         &mut self,
         request: Request,
-        prediction: Prediction<'_>,
+        predictions: impl IntoIterator<Item = Prediction<'a>>,
         cache: &mut EvaluationCache,
     ) -> Result<(), PredictError> {
         if let Some(place) = request.place {
-            return self.respond_at(place, prediction, cache);
+            return self.respond_at(place, predictions, cache);
         }
         debug_assert_eq!(request.key, self.now.view.key, "the request belongs to this search");
-        let evaluation = self.read(prediction, cache)?;
+        let evaluation = self.read(predictions, cache)?;
         self.finish_evaluation(evaluation);
         Ok(())
-    }
-
-    /// Reads a prediction of the present descent and stores it in the cache.
-    fn read(&mut self, prediction: Prediction<'_>, cache: &mut EvaluationCache) -> Result<Evaluation, PredictError> {
-        self.read_priors(prediction)?;
-        self.read_ownership(prediction);
-        let kept = CachedPrediction {
-            evaluation: Evaluation {
-                value: prediction.win - prediction.loss,
-                margin: prediction.margin,
-            },
-            priors: &self.priors,
-            ownership: self.config.ownership.then_some(&self.predicted_ownership),
-        };
-        cache.insert(self.now.view.key, kept);
-        Ok(kept.evaluation)
     }
 
     /// Evaluates the root from the cache, or requests its prediction.
     fn open_root(&mut self, cache: &mut EvaluationCache) -> Option<Request> {
         let Descent { view, waiting, .. } = &mut self.now;
-        view.replace(&self.position, self.komi, self.shown);
+        view.replace(&self.position, self.komi, self.shown.at_root(self.config.root_images));
         *waiting = Waiting::Root;
         self.look_up(cache)
     }
@@ -463,7 +462,13 @@ impl Search {
                 self.tree.count_visit(ROOT, values, self.utility);
                 self.open_for_visits(values);
             }
-            Waiting::KeptRoot => self.open_for_visits(values),
+            Waiting::KeptRoot => {
+                // As a leaf, it had the priors of fewer images.
+                if view.images.len() > 1 {
+                    self.tree.evaluate_root(&view.moves, &self.priors, utility);
+                }
+                self.open_for_visits(values);
+            }
             Waiting::Nothing | Waiting::Placed { .. } => unreachable!("only a waiting search is answered"),
         }
     }

@@ -150,6 +150,15 @@ impl Tree {
         self.network_utility[node as usize] = network_utility;
     }
 
+    /// Replaces the priors of the root, whose edges may have changed places since it was evaluated as a leaf.
+    pub(crate) fn evaluate_root(&mut self, moves: &[u16], priors: &[f32], network_utility: f32) {
+        for edge in self.edges(ROOT) {
+            let place = moves.iter().position(|&mv| mv == self.mv[edge]);
+            self.prior[edge] = priors[place.expect("a position has the moves that it had as a leaf")];
+        }
+        self.network_utility[ROOT as usize] = network_utility;
+    }
+
     /// The number of nodes in the tree; 0 before the root is evaluated.
     pub(crate) fn node_count(&self) -> usize {
         self.visits.len()

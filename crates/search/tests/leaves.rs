@@ -134,7 +134,7 @@ fn answer(search: &mut Search, request: Request, cache: &mut EvaluationCache) {
         margin: 0.0,
         ownership: &[],
     };
-    search.respond(request, prediction, cache).expect("finite values");
+    search.respond(request, [prediction], cache).expect("finite values");
 }
 
 #[test]

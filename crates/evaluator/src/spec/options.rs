@@ -39,6 +39,10 @@ pub struct PlayerOptions {
     pub lcb: Option<f32>,
     /// Leaves that a search evaluates in one call of the network, 1 to 256.
     pub leaves: Option<usize>,
+    /// Mirror images over which each prediction is averaged, 1 to 8.
+    pub images: Option<u32>,
+    /// The same at the root alone, 1 to 8.
+    pub root_images: Option<u32>,
     /// The weight of the margin in the quantity that the search maximizes, 0 to 1.
     pub margin_share: Option<f32>,
     /// Seconds an engine may take for a move.
@@ -65,6 +69,8 @@ pub(super) const SEARCH_KEYS: &[&str] = &[
     "c_scale",
     "lcb",
     "leaves",
+    "images",
+    "root_images",
     "margin_share",
     "name",
 ];
@@ -151,6 +157,8 @@ impl PlayerOptions {
                     (1..=MOST_LEAVES).contains(n)
                 })?);
             }
+            "images" => self.images = Some(images(key, value)?),
+            "root_images" => self.root_images = Some(images(key, value)?),
             "margin_share" => {
                 self.margin_share = Some(number(key, value, "a number from 0 to 1", |s| (0.0..=1.0).contains(s))?);
             }
@@ -187,6 +195,8 @@ impl PlayerOptions {
             ("c_scale", text(&self.c_scale)),
             ("lcb", text(&self.lcb)),
             ("leaves", text(&self.leaves)),
+            ("images", text(&self.images)),
+            ("root_images", text(&self.root_images)),
             ("margin_share", text(&self.margin_share)),
             ("move_s", text(&self.move_s)),
             ("game_s", text(&self.game_s)),
@@ -209,6 +219,10 @@ fn number<T: FromStr>(
         expected,
     };
     value.parse().ok().filter(fits).ok_or_else(bad)
+}
+
+fn images(key: &str, value: &str) -> Result<u32, SpecError> {
+    number(key, value, "a whole number from 1 to 8", |n| (1..=8).contains(n))
 }
 
 fn seconds(key: &str, value: &str) -> Result<f64, SpecError> {

@@ -28,7 +28,8 @@ impl Search {
         self.begin(position, komi, visits, rng);
         self.done = self.tree.visits(ROOT) - 1;
         self.now.waiting = Waiting::KeptRoot;
-        self.now.view.replace(&self.position, self.komi, self.shown);
+        let shown = self.shown.at_root(self.config.root_images);
+        self.now.view.replace(&self.position, self.komi, shown);
         self.done
     }
 

@@ -211,15 +211,15 @@ impl Search {
         Waiting::Known { node, evaluation }
     }
 
-    /// Takes the prediction for the leaf at a place, and counts all if it was the last one that is awaited.
-    pub(super) fn respond_at(
+    /// Takes the predictions for the leaf at a place, and counts all if it was the last one that is awaited.
+    pub(super) fn respond_at<'a>(
         &mut self,
         place: usize,
-        prediction: Prediction<'_>,
+        predictions: impl IntoIterator<Item = Prediction<'a>>,
         cache: &mut EvaluationCache,
     ) -> Result<(), PredictError> {
         std::mem::swap(&mut self.now, &mut self.leaves.waiting[place]);
-        let evaluation = self.read(prediction, cache);
+        let evaluation = self.read(predictions, cache);
         if let (Ok(evaluation), Waiting::Placed { node }) = (&evaluation, self.now.waiting) {
             self.now.waiting = self.known(node, *evaluation);
         }
