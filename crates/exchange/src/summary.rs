@@ -53,7 +53,7 @@ impl fmt::Display for ModelSummary {
             f,
             "  operations  {small:.1} million on 9x9, {large:.1} million on 19x19"
         )?;
-        writeln!(f, "  weights     sha256 {}", info.weights_sha256)?;
+        writeln!(f, "  sha256      {}", info.weights_sha256)?;
         writeln!(f, "  rules       {}", info.rules.as_deref().unwrap_or("unknown"))?;
         let (from, cost) = (&info.provenance, &info.cost);
         writeln!(f, "  training    step {} of run {:?}", from.step, from.run_id)?;
@@ -73,7 +73,7 @@ impl fmt::Display for ModelSummary {
         )?;
         write!(
             f,
-            "  cost        {} games, {} positions, {} evaluations, {:.0} CPU seconds, {:.0} GPU seconds",
+            "  cost        {} games, {} positions, {} evaluations,\n              {:.0} CPU seconds, {:.0} GPU seconds",
             cost.games, cost.positions, cost.evaluations, cost.cpu_seconds, cost.gpu_seconds
         )
     }
