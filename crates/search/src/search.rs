@@ -75,7 +75,7 @@ pub struct Search {
 #[derive(Debug)]
 #[must_use]
 pub enum Step {
-    /// The network's prediction of one position; see [`Search::features`] and [`Search::respond`].
+    /// The network's prediction of one position; see [`Search::each_image`] and [`Search::respond`].
     Evaluate(Request),
     /// Nothing: all visits have been made and [`Search::result`] is final.
     Finished,
