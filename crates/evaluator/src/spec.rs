@@ -33,8 +33,9 @@ pub use options::{MOST_LEAVES, PlayerOptions};
 /// [`SearchMethod`](tengen_search::SearchMethod)), `candidates`, `noise` (on or off), `temperature`,
 /// `temperature_plies`, `time` (seconds per move, with an anytime method such as puct), `resign` (0 to 1; the player
 /// resigns when its value stays at or below minus this), `c_scale`, `lcb`, `leaves` (evaluated in one call of the
-/// network), `images` and `root_images` (mirror images over which predictions are averaged), and `margin_share`. For `mcts`: `playouts` (random games per move). For GTP engines: `move_s`, `game_s`,
-/// `start_s` (seconds), and `engines` (parallel processes). For all players: `name`.
+/// network), `images` and `root_images` (mirror images over which predictions are averaged), and `margin_share`. For
+/// `mcts`: `playouts` (random games per move). For GTP engines: `move_s`, `game_s`, `start_s` (seconds), and `engines`
+/// (parallel processes). For all players: `name`.
 ///
 /// Everything after `gtp:` is the command line, commas included. To add options, quote the command line:
 /// `gtp:"gnugo --mode gtp --level 10",engines=2`. Inside double quotes, `\"` and `\\` stand for `"` and `\`.

@@ -52,8 +52,8 @@ pub struct SearchConfig {
     /// Whether every position is mapped to the smallest of its symmetric images before evaluation. Usual: true, so that
     /// symmetric positions share one evaluation and the network has to learn only one orientation.
     pub canonical: bool,
-    /// The number of mirror images of a position, including its own, over which each prediction is averaged, 1 to 8; on a
-    /// board that is not square at most 4. Usual: 1. Each costs an evaluation, and only networks trained on random
+    /// The number of mirror images of a position, including its own, over which each prediction is averaged, 1 to 8; on
+    /// a board that is not square at most 4. Usual: 1. Each costs an evaluation, and only networks trained on random
     /// images know all of them.
     pub images: u32,
     /// The same for the root alone, where priors matter most; the larger of both counts. Usual: 1.

@@ -318,8 +318,8 @@ impl Search {
     /// If there are fewer predictions than images.
     ///
     /// # Errors
-    /// [`PredictError::NotFinite`] with the number of the image if the logits of the legal moves have no finite sum; the
-    /// search can then only be restarted.
+    /// [`PredictError::NotFinite`] with the number of the image if the logits of the legal moves have no finite sum;
+    /// the search can then only be restarted.
     pub fn respond<'a>(
         &mut self,
         request: Request,
