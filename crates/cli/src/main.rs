@@ -10,6 +10,7 @@ mod device;
 mod interrupt;
 mod match_args;
 mod output;
+mod plain;
 mod players;
 mod progress;
 #[cfg(feature = "torch")]

@@ -12,6 +12,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use serde::Serialize;
 
+use crate::plain::lines;
+
 static BARS: OnceLock<MultiProgress> = OnceLock::new();
 
 /// The terminal's settings before [`hide_control_characters`].
@@ -28,20 +30,28 @@ pub(crate) fn bars() -> &'static MultiProgress {
     })
 }
 
-/// A progress bar among the shared ones. Text of any length belongs into `{wide_msg}`, which is cut to the width of the
+/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs into `{wide_msg}`, which is cut to the width of the
 /// terminal: a line that wraps cannot be redrawn.
 pub(crate) fn bar(length: u64, template: &str) -> ProgressBar {
     add(ProgressBar::new(length), template)
 }
 
-/// A line of text with a spinner among the shared progress bars.
+/// A line of text with a spinner among the shared progress bars, or [lines] where they are hidden.
 pub(crate) fn spinner(template: &str) -> ProgressBar {
     add(ProgressBar::new_spinner(), template)
 }
 
 fn add(bar: ProgressBar, template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bars().add(bar.with_style(style.progress_chars("=> ")))
+    let bar = bar.with_style(style.progress_chars("=> "));
+    if interactive() {
+        return bars().add(bar);
+    }
+    bar.set_draw_target(match QUIET.load(Ordering::Relaxed) {
+        true => ProgressDrawTarget::hidden(),
+        false => lines(),
+    });
+    bar
 }
 
 /// Whether progress bars are visible: stderr is a terminal, and `TERM` is neither `dumb` nor unset.

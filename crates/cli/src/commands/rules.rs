@@ -2,7 +2,6 @@
 
 mod count;
 mod counting;
-mod progress;
 mod score;
 pub(crate) mod show;
 mod solve;
@@ -30,4 +29,9 @@ pub(crate) fn run(command: Rules) -> anyhow::Result<()> {
         Rules::Solve(args) => solve::run(args),
         Rules::Verify(args) => verify::run(args),
     }
+}
+
+/// A count of any size with separators.
+fn thousands(count: u128) -> String {
+    crate::output::thousands(u64::try_from(count).unwrap_or(u64::MAX))
 }

@@ -9,12 +9,10 @@ use tengen_evaluator::{ConfidenceSequence, EloEstimate, GameScore, MatchConfig, 
 
 use crate::output;
 
-/// How often to print a line when stderr is not a terminal.
-const EVERY: Duration = Duration::from_secs(30);
 /// How often to update the text next to the progress bar.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A progress bar with the running score, or occasional lines when stderr is not a terminal.
+/// A progress bar with the running score.
 pub(super) struct Progress {
     bar: ProgressBar,
     tally: Tally,
@@ -36,18 +34,9 @@ impl Progress {
     pub(super) fn show(&mut self, game: &GameScore) {
         self.tally.add(game);
         self.bar.inc(1);
-        let pause = if output::interactive() { REDRAW } else { EVERY };
-        if self.last.elapsed() < pause {
-            return;
-        }
-        self.last = Instant::now();
-        match output::interactive() {
-            true => self.bar.set_message(self.tally.text()),
-            false => output::say(format!(
-                "{}: {}",
-                output::counted(self.bar.position(), "game"),
-                self.tally.text()
-            )),
+        if self.last.elapsed() >= REDRAW {
+            self.last = Instant::now();
+            self.bar.set_message(self.tally.text());
         }
     }
 

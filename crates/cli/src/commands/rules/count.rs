@@ -7,7 +7,6 @@ use serde_json::json;
 use tengen_counts::count_games_watched;
 use tengen_rules::{Position, Rules, Size};
 
-use super::progress::{Heartbeat, bar, thousands};
 use crate::interrupt::Interrupt;
 use crate::{arguments, output};
 
@@ -107,13 +106,10 @@ pub(crate) fn games(args: Games) -> anyhow::Result<()> {
     }
     let rules = args.rules.to_string();
     let interrupt = Interrupt::listen("Stopping…")?;
-    let bar = bar(0, "{spinner} {msg}  {elapsed}");
-    let mut heartbeat = Heartbeat::new();
+    let bar = output::spinner("{spinner} {msg}  {elapsed}");
     let counts = count_games_watched(args.size, args.rules, usize::MAX, &mut |games| {
-        let so_far = || format!("{} games so far", thousands(games));
-        bar.set_message(so_far());
+        bar.set_message(format!("{} games so far", super::thousands(games)));
         bar.tick();
-        heartbeat.beat(so_far);
         match interrupt.requested() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use tengen_rules::{Color, GameEnd, Komi, LIFE_NODES, Life, PointSet, Position, Scoring, format_point, parse_point};
 
-use super::progress::bar;
 use crate::output;
 
 /// How to count a board on which the rules alone do not say which stones are dead.
@@ -137,7 +136,7 @@ impl CountArgs {
     /// The stones of the independently alive chains and those of undecided ones.
     fn search(&self, position: &Position) -> (PointSet, PointSet) {
         let mut left = stones(position);
-        let bar = bar(left.len() as u64, "life of stones [{bar:24}] {pos}/{len}  {elapsed}");
+        let bar = output::bar(left.len() as u64, "life of stones [{bar:24}] {pos}/{len}  {elapsed}");
         bar.enable_steady_tick(std::time::Duration::from_millis(200));
         let (mut alive, mut undecided) = (PointSet::new(), PointSet::new());
         while let Some(point) = left.iter().next() {

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use tengen_facts::{CheckOptions, CheckProgress, OracleReport, TOO_MANY_GAMES, check_oracle_file_watched};
 
-use super::progress::{Heartbeat, bar, thousands};
 use crate::interrupt::Interrupt;
 use crate::output;
 
@@ -69,21 +68,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 
 /// Checks one file with a progress bar.
 fn check(path: &Path, all_games: bool, interrupt: &Interrupt) -> anyhow::Result<OracleReport> {
-    let bar = bar(0, "{prefix} [{bar:24}] {percent:>3}%  {elapsed}{wide_msg}");
+    let bar = output::bar(0, "{prefix} [{bar:24}] {percent:>3}%  {elapsed}{wide_msg}");
     bar.set_prefix(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-    let mut heartbeat = Heartbeat::new();
     let report = check_oracle_file_watched(path, CheckOptions { all_games }, &mut |progress| {
         bar.set_length(progress.all as u64);
         bar.set_position(progress.done as u64);
         bar.set_message(counting(progress));
-        heartbeat.beat(|| {
-            let CheckProgress { done, all, .. } = progress;
-            format!(
-                "{}: {done} of {all} entries checked{}",
-                path.display(),
-                counting(progress)
-            )
-        });
         match interrupt.requested() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -98,8 +88,8 @@ fn counting(progress: &CheckProgress) -> String {
     progress.counting.map_or(String::new(), |(size, games, expected)| {
         format!(
             "; counting the games of {size}: {} of {}",
-            thousands(games),
-            thousands(expected)
+            super::thousands(games),
+            super::thousands(expected)
         )
     })
 }
