@@ -1,0 +1,231 @@
+//! Curves of strength, from the newest ratings of models and anchors.
+
+use std::collections::BTreeMap;
+
+use super::Curves;
+use crate::metrics::{Anchor, Event, Measured, Rating};
+use crate::plot::{Axis, Plot, Series, Shape, Tone};
+
+impl Curves<'_> {
+    /// Elo over evaluations and over CPU time.
+    pub(crate) fn strength(&self) -> Vec<Plot> {
+        let over = |title, caption, label, cost: fn(&Rating) -> f64| {
+            let point = |rating: &Rating| {
+                let (low, high) = match (rating.low.is_finite(), rating.high.is_finite()) {
+                    (true, true) => (rating.low, rating.high),
+                    (true, false) => (rating.low, f64::INFINITY),
+                    (false, true) => (f64::NEG_INFINITY, rating.high),
+                    (false, false) => (rating.elo, rating.elo),
+                };
+                (cost(rating), rating.elo, low, high)
+            };
+            let points: Vec<_> = self.ratings.iter().map(point).collect();
+            let mut series = vec![Series::banded("Elo with 95% interval", Tone::Blue, &points)];
+            let last = points.last().map_or(0.0, |point| point.0);
+            let tones = [Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
+            series.extend(
+                self.anchors
+                    .iter()
+                    .zip(tones.into_iter().cycle())
+                    .map(|(anchor, tone)| {
+                        let name = format!("{} ({})", anchor.name, known(anchor));
+                        Series::new(
+                            name,
+                            tone,
+                            Shape::Reference,
+                            vec![(0.0, anchor.elo), (last, anchor.elo)],
+                        )
+                    }),
+            );
+            Plot {
+                title,
+                caption,
+                x: Axis::showing(label, &[0.0]),
+                y: Axis::new("Elo"),
+                series,
+            }
+        };
+        vec![
+            over(
+                "Strength over evaluations",
+                "Each dot is a model, rated by matches against other models of this run and, where thin lines show \
+                 their strength, against other players. A bar that reaches the edge of the plot is unbounded on that \
+                 side: no game was lost, or none won, on the way to the players that fix the scale.",
+                "network evaluations",
+                |rating| rating.evaluations as f64,
+            ),
+            over(
+                "Strength over CPU time",
+                "The same models over their total cost: self-play, training and the gate.",
+                "CPU seconds",
+                |rating| rating.cpu_seconds,
+            ),
+        ]
+    }
+}
+
+/// An anchor's Elo as far as its games tell.
+fn known(anchor: &Anchor) -> String {
+    match (anchor.low.is_finite(), anchor.high.is_finite()) {
+        _ if anchor.pinned => format!("{:.0}", anchor.elo),
+        (true, true) => format!("{:.0}", anchor.elo),
+        (true, false) => format!("{:.0} or more", anchor.low),
+        (false, true) => format!("{:.0} or less", anchor.high),
+        (false, false) => "unknown".to_owned(),
+    }
+}
+
+/// Milliseconds within which one rating writes all of its events.
+const ONE_RATING_MS: i64 = 60_000;
+
+/// The anchors of the newest rating, weakest first.
+pub(super) fn newest_anchors(events: &[Event]) -> Vec<Anchor> {
+    let all = events.iter().filter_map(|event| match &event.measured {
+        Measured::Anchor(anchor) => Some((event.time_ms, anchor)),
+        _ => None,
+    });
+    let last = all.clone().map(|(time_ms, _)| time_ms).max().unwrap_or(0);
+    let newest: BTreeMap<&str, &Anchor> = all
+        .filter(|(time_ms, _)| last - time_ms < ONE_RATING_MS)
+        .map(|(_, anchor)| (anchor.name.as_str(), anchor))
+        .collect();
+    let mut anchors: Vec<_> = newest.into_values().cloned().collect();
+    anchors.sort_by(|a, b| a.elo.total_cmp(&b.elo));
+    anchors
+}
+
+/// The newest rating of each model, ordered by the model's cost. If some ratings are on a scale fixed by players
+/// outside the run, only those count. Otherwise, a model without a rating counts with the strength it was published
+/// with.
+pub(crate) fn newest_ratings(events: &[Event]) -> Vec<Rating> {
+    let is_anchored = |event: &Event| matches!(&event.measured, Measured::Rating(rating) if rating.anchored);
+    let anchored = events.iter().any(is_anchored);
+    let mut newest: BTreeMap<&str, Rating> = BTreeMap::new();
+    for event in events.iter().filter(|event| !anchored || is_anchored(event)) {
+        match &event.measured {
+            Measured::Model(model) => {
+                let Some(elo) = model.elo else { continue };
+                newest.entry(&model.model_id).or_insert(Rating {
+                    model_id: model.model_id.clone(),
+                    elo,
+                    low: f64::NAN,
+                    high: f64::NAN,
+                    evaluations: model.evaluations,
+                    cpu_seconds: model.cpu_seconds,
+                    anchored: false,
+                });
+            }
+            Measured::Rating(rating) => {
+                newest.insert(&rating.model_id, rating.clone());
+            }
+            _ => {}
+        }
+    }
+    let mut ratings: Vec<_> = newest.into_values().collect();
+    ratings.sort_by(|a, b| {
+        a.evaluations
+            .cmp(&b.evaluations)
+            .then_with(|| a.model_id.cmp(&b.model_id))
+    });
+    ratings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::events;
+    use super::*;
+    use crate::metrics::Model;
+
+    #[test]
+    fn the_newest_rating_of_each_model_counts() {
+        let rating = |model_id: &str, elo, evaluations| {
+            Measured::Rating(Rating {
+                model_id: model_id.into(),
+                elo,
+                evaluations,
+                ..Rating::default()
+            })
+        };
+        let model = |model_id: &str, elo, evaluations| {
+            Measured::Model(Model {
+                model_id: model_id.into(),
+                elo,
+                evaluations,
+                ..Model::default()
+            })
+        };
+        let events = events(vec![
+            model("b", Some(1.0), 20),
+            rating("b", 5.0, 20),
+            rating("a", 0.0, 10),
+            rating("b", 7.0, 20),
+            model("c", Some(9.0), 30),
+            model("d", None, 40),
+        ]);
+        let found: Vec<_> = newest_ratings(&events)
+            .into_iter()
+            .map(|rating| (rating.model_id, rating.elo))
+            .collect();
+        assert_eq!(found, [("a".into(), 0.0), ("b".into(), 7.0), ("c".into(), 9.0)]);
+    }
+
+    #[test]
+    fn ratings_of_different_scales_are_not_mixed() {
+        let rating = |model_id: &str, elo, anchored| {
+            Measured::Rating(Rating {
+                model_id: model_id.into(),
+                elo,
+                anchored,
+                ..Rating::default()
+            })
+        };
+        let anchor = |name: &str, elo| {
+            Measured::Anchor(Anchor {
+                name: name.into(),
+                elo,
+                pinned: true,
+                ..Anchor::default()
+            })
+        };
+        let events = events(vec![
+            rating("a", 0.0, false),
+            anchor("strong", 1900.0),
+            rating("a", 1500.0, true),
+            anchor("strong", 1946.0),
+            anchor("random", -300.0),
+            rating("a", 3.0, false),
+            rating("b", 900.0, false),
+        ]);
+        let curves = Curves::of(&events);
+        let found: Vec<_> = curves
+            .ratings()
+            .iter()
+            .map(|rating| (rating.model_id.as_str(), rating.elo))
+            .collect();
+        assert_eq!(found, [("a", 1500.0)]);
+        let page = curves.strength()[0].figure().into_string();
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        assert!(at("random (-300)") < at("strong (1946)"), "{page}");
+
+        // A later rating with other players; one of them has lost every game.
+        let mut later = events;
+        let lost = Measured::Anchor(Anchor {
+            name: "weak".into(),
+            elo: 800.0,
+            // As read from a file.
+            low: f64::NAN,
+            high: 1204.6,
+            pinned: false,
+        });
+        let time_ms = later.last().unwrap().time_ms + 2 * ONE_RATING_MS;
+        later.push(Event {
+            time_ms,
+            ..Event::now(10.0, lost)
+        });
+        let page = Curves::of(&later).strength()[0].figure().into_string();
+        assert!(
+            page.contains("weak (1205 or less)") && !page.contains("strong"),
+            "{page}"
+        );
+    }
+}
