@@ -1,5 +1,5 @@
-//! Stores of released format versions can still be read, played with, and trained on. Each folder `store-VERSION` in
-//! `tests/data` is a run of some steps on 3x3 as that version left it.
+//! Stores of released versions can still be read, played with, and trained on. Each folder `store-VERSION` in
+//! `tests/data` is a run of some steps on 3x3 as that version of the program, or of the store's format, left it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
