@@ -1,5 +1,7 @@
 //! Values that several commands take from the command line, each with one parser and one clear error message.
 
+use std::ops::Range;
+
 use tengen_evaluator::{MOST_LEAVES, PlayerSpec, SpecError};
 use tengen_rules::{Rules, Size};
 
@@ -59,6 +61,17 @@ pub(crate) fn size(text: &str) -> Result<Size, String> {
         .map_err(|error| format!("{error}; write a board as 9 or 7x5, with each side from 1 to 19"))
 }
 
+/// Numbers of turns: `50..75` is 50 to 74.
+pub(crate) fn plies(text: &str) -> Result<Range<usize>, String> {
+    let parts = text.split_once("..").map(|(from, to)| (from.parse(), to.parse()));
+    match parts {
+        Some((Ok(from), Ok(to))) if from < to => Ok(from..to),
+        _ => Err(format!(
+            "expected two numbers of turns, the second larger, such as 50..75, found {text}"
+        )),
+    }
+}
+
 /// A player in one line of text, such as `store:data/runs/demo,visits=64`.
 pub(crate) fn player(text: &str) -> Result<Box<PlayerSpec>, SpecError> {
     text.parse().map(Box::new)
@@ -90,6 +103,14 @@ mod tests {
         assert_eq!(counts("1, 8,64"), Ok(vec![1, 8, 64]));
         for wrong in ["", "1,,2", "0", "1,x", "99999999999"] {
             assert!(counts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn parses_numbers_of_turns() {
+        assert_eq!(plies("50..75"), Ok(50..75));
+        for wrong in ["", "50", "75..50", "5..5", "-1..5", "a..b", "1..2..3"] {
+            assert!(plies(wrong).is_err(), "{wrong}");
         }
     }
 

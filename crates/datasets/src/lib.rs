@@ -12,5 +12,5 @@ pub use dataset::{
     PositionFilter, Sampled, SolveOptions, SolveProgress, SolveSample, Split, SplitShares, What, export, export_kept,
     sample, solve_dataset,
 };
-pub use labelled::{LabelledError, LabelledPositions, read_labelled};
+pub use labelled::{LabelledError, LabelledPositions, read_labelled, read_results};
 pub use store_stats::{StoreStats, shards_of, stats};

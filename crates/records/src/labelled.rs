@@ -19,6 +19,17 @@ pub struct LabelledPosition {
 }
 
 impl LabelledPosition {
+    /// The position without any label.
+    pub fn unlabelled(position: Position, komi: Komi) -> LabelledPosition {
+        LabelledPosition {
+            position,
+            komi,
+            policy: None,
+            result: None,
+            margin: None,
+        }
+    }
+
     /// The position with what a score after komi, positive for Black, says about the side to move: margin and result.
     #[must_use]
     pub fn with_score(mut self, score: f32) -> LabelledPosition {

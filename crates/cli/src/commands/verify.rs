@@ -3,6 +3,7 @@
 mod positions;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -15,6 +16,7 @@ use crate::device::DeviceArgs;
 use crate::players::Loader;
 use crate::progress::Step;
 use crate::{arguments, output};
+use positions::Source;
 
 /// Check a model against what is known about a small board, or about positions
 ///
@@ -29,13 +31,16 @@ use crate::{arguments, output};
 /// TE on the right moves. The answers of the network alone and of the search are compared with the labels: the share of
 /// right moves, the divergence of the policy, the Brier score of the value, and the error of the score, each with half
 /// of its 95% interval. Solved positions are asked with the komi at which the side to move just wins and with the one
-/// at which it just loses.
+/// at which it just loses. With --results, they are positions of SGF games, labelled with the scores of their games:
+/// how well does the model judge the games of a match?
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tengen verify --model store:data/runs/demo --board 5x5
   tengen verify --model data/runs/demo/models/g000012-0123456789ab,visits=16 \\
       --board 5x5 --games 20 --json
   tengen verify --model store:data/runs/demo --positions data/positions
+  tengen verify --model store:data/runs/demo --positions match/games.sgf \\
+      --results --plies 50..75
 
 --model takes a PLAYER as in `tengen match`; without ,visits=N it searches
 64 visits per move.")]
@@ -49,6 +54,12 @@ pub(crate) struct Args {
     /// Ask about the positions of these files instead of a board
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["board", "games"])]
     positions: Vec<PathBuf>,
+    /// Label the positions of SGF games with the score that two passes ended them with
+    #[arg(long, requires = "positions")]
+    results: bool,
+    /// With --results, only the positions before which so many turns were taken, the last number not included
+    #[arg(long, value_name = "FROM..TO", requires = "results", value_parser = arguments::plies)]
+    plies: Option<Range<usize>>,
     /// Games against each player without a network
     #[arg(long, default_value_t = 100, value_parser = arguments::count, value_name = "N")]
     games: u32,
@@ -77,7 +88,12 @@ enum Board {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let loader = Loader::new(&args.device, tengen_rules::Rules::tromp_taylor())?;
     if !args.positions.is_empty() {
-        return positions::run(&args.positions, &args.model, &loader, args.seed, args.json);
+        let results = args.results.then(|| args.plies.unwrap_or(0..usize::MAX));
+        let source = Source {
+            files: &args.positions,
+            results,
+        };
+        return positions::run(&source, &args.model, &loader, args.seed, args.json);
     }
     let players = |spec: &PlayerSpec| loader.player(spec);
     let check = match args.board {

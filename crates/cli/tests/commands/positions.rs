@@ -36,6 +36,36 @@ fn a_network_is_also_asked_without_its_search() {
 }
 
 #[test]
+fn games_are_labelled_with_what_they_count_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("games.sgf");
+    std::fs::write(&file, "(;SZ[3];B[bb];W[];B[])(;SZ[3]RE[B+R];B[bb])").unwrap();
+    let file = file.to_str().unwrap();
+    let ask = |more: &[&str]| {
+        let arguments = ["verify", "--model", "uniform,visits=8", "--positions", file];
+        tengen(&[&arguments[..], more].concat())
+    };
+    let answer = ask(&["--results", "--plies", "0..2", "--json"]).json();
+    assert_eq!(
+        (&answer["positions"], &answer["without_result"]),
+        (&2.into(), &1.into())
+    );
+    let answer = ask(&["--results"]);
+    assert!(
+        answer.stdout.starts_with("uniform on 3 positions of"),
+        "{}",
+        answer.stdout
+    );
+    assert!(
+        answer.stderr.contains("left out: 1 game that two passes do not end"),
+        "{}",
+        answer.stderr
+    );
+    ask(&["--plies", "0..2"]).refuses(2, "--results");
+    ask(&["--results", "--plies", "2..0"]).refuses(2, "50..75");
+}
+
+#[test]
 fn usage_errors_and_bad_files_are_one_sentence() {
     let verify = |file: &str, more: &[&str]| {
         let arguments = [&["verify", "--model", "uniform", "--positions", file], more].concat();

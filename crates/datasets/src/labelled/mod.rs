@@ -3,6 +3,7 @@
 mod sgf;
 mod tables;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tengen_records::LabelledPosition;
@@ -14,6 +15,8 @@ pub struct LabelledPositions {
     pub positions: Vec<LabelledPosition>,
     /// Positions that were left out because superko bans moves there for reasons that the file does not tell.
     pub without_history: usize,
+    /// Games that [`read_results`] left out because two passes do not end them.
+    pub without_result: usize,
 }
 
 /// Why labelled positions cannot be read.
@@ -58,6 +61,38 @@ pub fn read_labelled(path: &Path) -> Result<LabelledPositions, LabelledError> {
         });
     }
     Ok(found)
+}
+
+/// Labels positions of the games of an SGF file, those before which so many turns were taken, with the score after komi
+/// to which the final position of their game counts under Tromp-Taylor rules. What the file states as result does not
+/// matter, and games that two passes do not end are left out.
+///
+/// # Errors
+/// [`LabelledError`] says what was expected if the file cannot be read, is of another kind, or has no such position.
+pub fn read_results(file: &Path, plies: &Range<usize>) -> Result<LabelledPositions, LabelledError> {
+    let failed = |reason: String| LabelledError {
+        path: file.to_owned(),
+        reason,
+    };
+    if file
+        .extension()
+        .is_none_or(|extension| !extension.eq_ignore_ascii_case("sgf"))
+    {
+        return Err(failed("results are read from SGF files".to_owned()));
+    }
+    let mut found = LabelledPositions::default();
+    sgf::read_results(file, plies, &mut found).map_err(failed)?;
+    match (found.positions.is_empty(), found.without_result) {
+        (false, _) => Ok(found),
+        (true, 0) => Err(failed(format!(
+            "no game has a position after {} to {} turns",
+            plies.start,
+            plies.end - 1
+        ))),
+        (true, games) => Err(failed(format!(
+            "no position in games that two passes end; {games} end otherwise"
+        ))),
+    }
 }
 
 /// The file itself, or the parts of a dataset in the order of their names.

@@ -1,5 +1,6 @@
 //! Labels in SGF: what a node's standard properties say about its position.
 
+use std::ops::Range;
 use std::path::Path;
 
 use tengen_records::LabelledPosition;
@@ -8,19 +9,57 @@ use tengen_sgf::{SgfGame, SgfNode, SgfPoint, SgfText, SgfTree, SgfTrees};
 
 use super::{LabelledPositions, shared_among};
 
-/// Reads every game of a file.
+/// Reads the labels of every game of a file.
 pub(super) fn read(file: &Path, found: &mut LabelledPositions) -> Result<(), String> {
+    each_game(file, &mut |tree| {
+        found.positions.extend(read_game(tree)?);
+        Ok(())
+    })
+}
+
+/// Labels the positions at these plies of every game of a file with the result to which the game counts.
+pub(super) fn read_results(file: &Path, plies: &Range<usize>, found: &mut LabelledPositions) -> Result<(), String> {
+    each_game(file, &mut |tree| {
+        match played_out(tree, plies)? {
+            Some(labelled) => found.positions.extend(labelled),
+            None => found.without_result += 1,
+        }
+        Ok(())
+    })
+}
+
+fn each_game(file: &Path, read: &mut dyn FnMut(&SgfTree) -> Result<(), String>) -> Result<(), String> {
     let bytes = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
     let text = SgfText::decode(&bytes).text;
     for (number, tree) in SgfTrees::new(&text).enumerate() {
-        let read = tree
-            .map_err(|error| error.to_string())
-            .and_then(|tree| read_game(&tree));
-        found
-            .positions
-            .extend(read.map_err(|reason| format!("game {}: {reason}", number + 1))?);
+        tree.map_err(|error| error.to_string())
+            .and_then(|tree| read(&tree))
+            .map_err(|reason| format!("game {}: {reason}", number + 1))?;
     }
     Ok(())
+}
+
+/// The positions at these plies of a game with its counted score; `None` if two passes do not end it.
+fn played_out(tree: &SgfTree, plies: &Range<usize>) -> Result<Option<Vec<LabelledPosition>>, String> {
+    let game = SgfGame::of_tree(tree).map_err(|error| error.to_string())?;
+    let komi = game.komi.unwrap_or(Komi::ZERO);
+    let mut position = start(&game)?;
+    let mut passed = Vec::new();
+    for &(color, mv) in &game.moves {
+        if color != position.to_move() {
+            return Err(format!("two turns of {color} in a row"));
+        }
+        if plies.contains(&position.ply()) {
+            passed.push(position.clone());
+        }
+        position.try_play(mv).map_err(|error| error.to_string())?;
+    }
+    if !position.is_over() {
+        return Ok(None);
+    }
+    let score = position.board_margin() as f32 - komi.points();
+    let label = |position| LabelledPosition::unlabelled(position, komi).with_score(score);
+    Ok(Some(passed.into_iter().map(label).collect()))
 }
 
 /// The labelled positions on the main line of a game.
@@ -75,11 +114,8 @@ fn labels(node: SgfNode<'_>, position: &Position, komi: Komi) -> Result<Option<L
         right.push(mv.index(size));
     }
     let mut labelled = LabelledPosition {
-        position: position.clone(),
-        komi,
         policy: shared_among(&right, size.area() + 1),
-        result: None,
-        margin: None,
+        ..LabelledPosition::unlabelled(position.clone(), komi)
     };
     if let Some(value) = node.get("V").and_then(|property| property.first()) {
         let score: f32 = value

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tengen_datasets::{FileFormat, SolveOptions, SolveSample, What, read_labelled, solve_dataset};
+use tengen_datasets::{FileFormat, SolveOptions, SolveSample, What, read_labelled, read_results, solve_dataset};
 use tengen_records::LabelledPosition;
 use tengen_rules::{Color, Komi, Move, Position, Rules, Size, solve_margin};
 use tengen_testing::random_games;
@@ -48,6 +48,34 @@ fn sgf_labels_count_for_the_side_to_move() {
     );
     assert_eq!((tied.position.ply(), tied.result, tied.margin), (2, Some(0.5), None));
     assert!(tied.policy.is_none());
+}
+
+#[test]
+fn results_are_what_games_count_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("games.sgf");
+    // Black's stone takes the whole board, whatever RE says. The second game stops without two passes.
+    let text = "(;SZ[3]KM[2]RE[W+5];B[bb];W[];B[])(;SZ[3]KM[2]RE[B+5];B[bb];W[aa])";
+    fs::write(&file, text).unwrap();
+    let read = read_results(&file, &(0..10)).unwrap();
+    assert_eq!((read.positions.len(), read.without_result), (3, 1));
+    let margins: Vec<_> = read.positions.iter().map(|label| label.margin).collect();
+    assert_eq!(margins, [Some(7.0), Some(-7.0), Some(7.0)]);
+    assert_eq!(read.positions[1].result, Some(0.0), "White is to move and loses");
+
+    let read = read_results(&file, &(1..2)).unwrap();
+    assert_eq!(read.positions.len(), 1);
+    assert_eq!(read.positions[0].position.ply(), 1);
+    let refused = |path: &std::path::Path, plies| read_results(path, &plies).unwrap_err().to_string();
+    let error = refused(&file, 10..20);
+    assert!(error.contains("no position in games that two passes end; 1"), "{error}");
+    fs::write(&file, "(;SZ[3];B[bb];W[];B[])").unwrap();
+    let error = refused(&file, 10..20);
+    assert!(error.contains("no game has a position after 10 to 19 turns"), "{error}");
+    fs::write(&file, "(;SZ[3];B[bb];W[bb])").unwrap();
+    assert!(refused(&file, 0..9).contains("game 1: "));
+    let error = refused(&folder.path().join("games.parquet"), 0..9);
+    assert!(error.contains("results are read from SGF files"), "{error}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `tengen verify --positions`: compares a player with positions whose answers are known.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use tengen_datasets::read_labelled;
+use tengen_datasets::{read_labelled, read_results};
 use tengen_evaluator::{PlayerKind, PlayerOptions, PlayerSpec};
 use tengen_matches::{Agreement, with_search, without_search};
 use tengen_records::LabelledPosition;
@@ -13,12 +14,22 @@ use tengen_search::Predictor;
 use crate::output;
 use crate::players::Loader;
 
+/// Where the positions and their labels are.
+pub(super) struct Source<'a> {
+    pub(super) files: &'a [PathBuf],
+    /// Not labels but results of games are asked for, at these plies.
+    pub(super) results: Option<Range<usize>>,
+}
+
 /// Asks the player about the positions of each file and prints how close its answers are.
-pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: u64, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(source: &Source, model: &PlayerSpec, loader: &Loader, seed: u64, json: bool) -> anyhow::Result<()> {
     let mut network = network(model, loader)?;
     let mut player = loader.player(model)?;
-    for file in files {
-        let read = read_labelled(file)?;
+    for file in source.files {
+        let read = match &source.results {
+            Some(plies) => read_results(file, plies)?,
+            None => read_labelled(file)?,
+        };
         let labels = &read.positions;
         let raw = raw(network.as_mut(), labels)?;
         let bar = bar(labels.len(), "searching");
@@ -30,6 +41,7 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
                 "player": player.name(),
                 "positions": labels.len(),
                 "without_history": read.without_history,
+                "without_result": read.without_result,
                 "without_search": raw,
                 "with_search": searched,
             }))?;
@@ -41,6 +53,10 @@ pub(super) fn run(files: &[PathBuf], model: &PlayerSpec, loader: &Loader, seed: 
                     "left out: {} positions with moves banned by superko for reasons that the file does not tell",
                     read.without_history
                 ));
+            }
+            if read.without_result > 0 {
+                let games = output::counted(read.without_result as u64, "game");
+                output::say(format!("left out: {games} that two passes do not end"));
             }
             print_agreement("without search", raw.as_ref());
             print_agreement("with search", Some(&searched));
