@@ -150,7 +150,12 @@ fn a_match_only_resumes_with_the_same_model() {
     let whole = play();
     assert!(whole.code == 0 && whole.stdout.contains(&first), "{}", whole.stderr);
     let second = crown(1);
-    assert_eq!(play().stdout, whole.stdout, "a match that is complete needs no players");
+    let again = play();
+    assert_eq!(
+        again.stdout, whole.stdout,
+        "a match that is complete needs no players: {}",
+        again.stderr
+    );
     std::fs::remove_file(format!("{out}/result.json")).unwrap();
     std::fs::remove_dir_all(format!("{out}/games")).unwrap();
     let refused = play();
