@@ -30,8 +30,8 @@ pub(crate) fn bars() -> &'static MultiProgress {
     })
 }
 
-/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs into `{wide_msg}`, which is cut to the width of the
-/// terminal: a line that wraps cannot be redrawn.
+/// A progress bar among the shared ones, or [lines] where they are hidden. Text of any length belongs into
+/// `{wide_msg}`, which is cut to the width of the terminal: a line that wraps cannot be redrawn.
 pub(crate) fn bar(length: u64, template: &str) -> ProgressBar {
     add(ProgressBar::new(length), template)
 }

@@ -11,8 +11,8 @@ use crate::output::say;
 /// The least time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Where a bar prints its line after ten seconds, and then ever more rarely: after another twentieth of the time that it
-/// has been there, but never within ten seconds of the line before. What is done sooner prints nothing.
+/// Where a bar prints its line after ten seconds, and then ever more rarely: after another twentieth of the time that
+/// it has been there, but never within ten seconds of the line before. What is done sooner prints nothing.
 pub(crate) fn lines() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Lines::new()), 1)
 }

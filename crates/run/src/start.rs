@@ -38,13 +38,16 @@ pub fn of(run: &Opened, training: &Training, plays: bool) -> anyhow::Result<Star
     })
 }
 
-/// The start of a run as one sentence, and where to watch it.
+/// The start of a run as one sentence, and where to watch it, in 80 columns if the processor has a short name.
 pub(crate) fn in_words(start: &Start, report: &Path) -> String {
+    let trained = match start.device.ends_with(&start.trained_in) {
+        true => String::new(),
+        false => format!(", trained in {}", start.trained_in),
+    };
     format!(
-        "device {}; {}, trained in {}; {} of {} games; report: {}",
-        start.device,
+        "{} on {}{trained}; {} of {} games; {}",
         start.network,
-        start.trained_in,
+        start.device,
         counted(start.workers, "worker"),
         start.games_at_once,
         from_here(report).display()
@@ -57,4 +60,28 @@ pub(crate) fn from_here(path: &Path) -> &Path {
         .ok()
         .and_then(|here| path.strip_prefix(here).ok())
         .unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_fits_a_line_and_tells_formats_that_differ() {
+        let mut start = Start {
+            network: "b4c32".into(),
+            device: "cpu AMD EPYC · bf16".into(),
+            trained_in: "bf16".into(),
+            workers: 2,
+            games_at_once: 64,
+            ..Start::default()
+        };
+        let line = in_words(&start, Path::new("data/runs/9x9/report.html"));
+        let expected = "b4c32 on cpu AMD EPYC · bf16; 2 workers of 64 games; data/runs/9x9/report.html";
+        assert_eq!(line, expected);
+        assert!(line.chars().count() <= 80);
+        start.trained_in = "fp32".into();
+        let line = in_words(&start, Path::new("report.html"));
+        assert!(line.contains(" · bf16, trained in fp32; "), "{line}");
+    }
 }
