@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Ask about the positions of these files instead of a board
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["board", "games"])]
     positions: Vec<PathBuf>,
-    /// Label the positions of SGF games with the score that two passes ended them with
+    /// Label the positions of SGF games that were played out with the score to which each game counts
     #[arg(long, requires = "positions")]
     results: bool,
     /// With --results, only the positions before which so many turns were taken, the last number not included

@@ -15,7 +15,7 @@ pub struct LabelledPositions {
     pub positions: Vec<LabelledPosition>,
     /// Positions that were left out because superko bans moves there for reasons that the file does not tell.
     pub without_history: usize,
-    /// Games that [`read_results`] left out because two passes do not end them.
+    /// Games that [`read_results`] left out because they were not played out.
     pub without_result: usize,
 }
 
@@ -64,8 +64,9 @@ pub fn read_labelled(path: &Path) -> Result<LabelledPositions, LabelledError> {
 }
 
 /// Labels positions of the games of an SGF file, those before which so many turns were taken, with the score after komi
-/// to which the final position of their game counts under Tromp-Taylor rules. What the file states as result does not
-/// matter, and games that two passes do not end are left out.
+/// to which the final position of their game counts under Tromp-Taylor rules. Games that two passes do not end, and
+/// those whose file states another winner, were not played out and are left out. If the file states another score of
+/// the same winner, only the result counts.
 ///
 /// # Errors
 /// [`LabelledError`] says what was expected if the file cannot be read, is of another kind, or has no such position.
@@ -90,7 +91,7 @@ pub fn read_results(file: &Path, plies: &Range<usize>) -> Result<LabelledPositio
             plies.end - 1
         ))),
         (true, games) => Err(failed(format!(
-            "no position in games that two passes end; {games} end otherwise"
+            "no position in games that were played out; {games} were not"
         ))),
     }
 }

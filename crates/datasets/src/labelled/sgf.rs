@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tengen_records::LabelledPosition;
+use tengen_records::{LabelledPosition, SgfResult};
 use tengen_rules::{Color, Komi, Move, Position, Rules, Setup, Size};
 use tengen_sgf::{SgfGame, SgfNode, SgfPoint, SgfText, SgfTree, SgfTrees};
 
@@ -39,7 +39,8 @@ fn each_game(file: &Path, read: &mut dyn FnMut(&SgfTree) -> Result<(), String>) 
     Ok(())
 }
 
-/// The positions at these plies of a game with its counted score; `None` if two passes do not end it.
+/// The positions at these plies of a game with its counted score. `None` if two passes do not end it, or if the file
+/// states another winner: then its players took dead stones off in their minds, and the count is not their result.
 fn played_out(tree: &SgfTree, plies: &Range<usize>) -> Result<Option<Vec<LabelledPosition>>, String> {
     let game = SgfGame::of_tree(tree).map_err(|error| error.to_string())?;
     let komi = game.komi.unwrap_or(Komi::ZERO);
@@ -58,7 +59,24 @@ fn played_out(tree: &SgfTree, plies: &Range<usize>) -> Result<Option<Vec<Labelle
         return Ok(None);
     }
     let score = position.board_margin() as f32 - komi.points();
-    let label = |position| LabelledPosition::unlabelled(position, komi).with_score(score);
+    let stated = game.result.as_deref().map_or(SgfResult::Unknown, SgfResult::parse);
+    let is_same_score = match stated {
+        SgfResult::Count { hundredths } => hundredths as f32 == 100.0 * score,
+        SgfResult::Void | SgfResult::Unknown => true,
+        _ => false,
+    };
+    let winner = [(Color::Black, score > 0.0), (Color::White, score < 0.0)];
+    let winner = winner.into_iter().find_map(|(color, won)| won.then_some(color));
+    if !is_same_score && (winner.is_none() || stated.winner() != winner) {
+        return Ok(None);
+    }
+    let label = |position| {
+        let labelled = LabelledPosition::unlabelled(position, komi).with_score(score);
+        LabelledPosition {
+            margin: labelled.margin.filter(|_| is_same_score),
+            ..labelled
+        }
+    };
     Ok(Some(passed.into_iter().map(label).collect()))
 }
 

@@ -54,11 +54,13 @@ fn sgf_labels_count_for_the_side_to_move() {
 fn results_are_what_games_count_to() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("games.sgf");
-    // Black's stone takes the whole board, whatever RE says. The second game stops without two passes.
-    let text = "(;SZ[3]KM[2]RE[W+5];B[bb];W[];B[])(;SZ[3]KM[2]RE[B+5];B[bb];W[aa])";
+    // Black's stone takes the whole board. The second game stops without two passes, and the players of the third saw
+    // the board in another way than the rules do.
+    let text = "(;SZ[3]KM[2]RE[B+7];B[bb];W[];B[])(;SZ[3]KM[2]RE[B+5];B[bb];W[aa])
+        (;SZ[3]KM[2]RE[W+5];B[bb];W[];B[])";
     fs::write(&file, text).unwrap();
     let read = read_results(&file, &(0..10)).unwrap();
-    assert_eq!((read.positions.len(), read.without_result), (3, 1));
+    assert_eq!((read.positions.len(), read.without_result), (3, 2));
     let margins: Vec<_> = read.positions.iter().map(|label| label.margin).collect();
     assert_eq!(margins, [Some(7.0), Some(-7.0), Some(7.0)]);
     assert_eq!(read.positions[1].result, Some(0.0), "White is to move and loses");
@@ -68,7 +70,23 @@ fn results_are_what_games_count_to() {
     assert_eq!(read.positions[0].position.ply(), 1);
     let refused = |path: &std::path::Path, plies| read_results(path, &plies).unwrap_err().to_string();
     let error = refused(&file, 10..20);
-    assert!(error.contains("no position in games that two passes end; 1"), "{error}");
+    assert!(
+        error.contains("no position in games that were played out; 2"),
+        "{error}"
+    );
+    for (stated, margin) in [
+        ("RE[B+3]", None),
+        ("RE[B+R]", None),
+        ("RE[?]", Some(9.0)),
+        ("", Some(9.0)),
+    ] {
+        fs::write(&file, format!("(;SZ[3]{stated};B[bb];W[];B[])")).unwrap();
+        let first = &read_results(&file, &(0..1)).unwrap().positions[0];
+        assert_eq!((first.result, first.margin), (Some(1.0), margin), "{stated}");
+    }
+    // A stated winner of a tie.
+    fs::write(&file, "(;SZ[3]RE[B+1];B[];W[])").unwrap();
+    assert!(refused(&file, 0..1).contains("1 were not"));
     fs::write(&file, "(;SZ[3];B[bb];W[];B[])").unwrap();
     let error = refused(&file, 10..20);
     assert!(error.contains("no game has a position after 10 to 19 turns"), "{error}");

@@ -56,7 +56,9 @@ pub(super) fn run(source: &Source, model: &PlayerSpec, loader: &Loader, seed: u6
             }
             if read.without_result > 0 {
                 let games = output::counted(read.without_result as u64, "game");
-                output::say(format!("left out: {games} that two passes do not end"));
+                output::say(format!(
+                    "left out: {games} that two passes do not end, or whose file states another winner"
+                ));
             }
             print_agreement("without search", raw.as_ref());
             print_agreement("with search", Some(&searched));
