@@ -82,8 +82,8 @@ pub struct Tuning {
     too_large: Vec<Settings>,
     /// The settings to use.
     chosen: Trial,
-    /// Training steps per second with nothing else running.
-    steps_per_second: f64,
+    /// Training steps per second with nothing else running; `None` if the GPU has too little memory for them.
+    steps_per_second: Option<f64>,
     /// Training steps that each second of self-play asks for (`loop.reuse`).
     steps_wanted: f64,
     /// MiB of memory that the evaluation caches take when they are full.
@@ -138,7 +138,12 @@ impl Tuning {
         let chosen = bench.search(&plan)?;
         progress("training");
         let (network, device) = (&config.network, bench.devices[0]);
-        let training = TrainingSpeed::measure(network, &config.training, device, size, bench.duration, config.seed)?;
+        let steps_per_second =
+            match TrainingSpeed::measure(network, &config.training, device, size, bench.duration, config.seed) {
+                Ok(training) => Some(training.steps_per_second()),
+                Err(error) if is_out_of_memory(&error) => None,
+                Err(error) => return Err(error),
+            };
         let samples = chosen.positions_per_second * config.loop_config.reuse;
         Ok(Tuning {
             device: in_words(&bench.devices, chosen.settings.precision),
@@ -146,7 +151,7 @@ impl Tuning {
             trials: bench.trials,
             too_large: bench.too_large,
             chosen,
-            steps_per_second: training.steps_per_second(),
+            steps_per_second,
             steps_wanted: samples / config.training.batch as f64,
             cache_mib: (chosen.settings.workers * chosen.settings.groups) as u64 * u64::from(config.selfplay.cache_mib),
             on_gpu,
@@ -196,7 +201,13 @@ impl Tuning {
 
     /// Whether the trainer keeps up with self-play.
     pub fn about_training(&self) -> String {
-        let (able, wanted) = (self.steps_per_second, self.steps_wanted);
+        let wanted = self.steps_wanted;
+        let Some(able) = self.steps_per_second else {
+            return format!(
+                "Training needs more memory than the GPU has left; this self-play asks for {wanted:.1} steps/s \
+                 (loop.reuse). Lower training.batch, or use a smaller network."
+            );
+        };
         let rates =
             format!("Training makes {able:.1} steps/s alone; this self-play asks for {wanted:.1} (loop.reuse).");
         let share = wanted / able;
@@ -487,7 +498,7 @@ mod tests {
             toml.contains(&format!("games_per_group = {}", tuning.chosen().games)),
             "{text}"
         );
-        assert!(tuning.steps_per_second > 0.0 && tuning.steps_wanted > 0.0);
+        assert!(tuning.steps_per_second.is_some_and(|steps| steps > 0.0) && tuning.steps_wanted > 0.0);
     }
 
     #[test]
