@@ -7,12 +7,13 @@ use axum::response::{IntoResponse, Response};
 use crate::problem::Problem;
 
 /// Name, content type, and content of every file.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("report.css", CSS, tengen_report::STYLE),
     ("serve.css", CSS, include_str!("web/serve.css")),
     ("live.js", SCRIPT, include_str!("web/live.js")),
     ("board.js", SCRIPT, include_str!("web/board.js")),
     ("replay.js", SCRIPT, include_str!("web/replay.js")),
+    ("view.js", SCRIPT, include_str!("web/view.js")),
     ("play.js", SCRIPT, include_str!("web/play.js")),
     ("analysis.js", SCRIPT, include_str!("web/analysis.js")),
     ("icon.svg", "image/svg+xml", include_str!("web/icon.svg")),

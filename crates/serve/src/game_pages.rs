@@ -12,8 +12,10 @@ use maud::{Markup, html};
 use tengen_records::{GameKind, GameRecord, UNKNOWN_TIME};
 use tengen_sgf::write_sgf;
 
+use crate::champion::{Champion, champion_of};
 use crate::game_list::{self, Found, GamesPage, Listed};
 use crate::layout::{Place, page};
+use crate::play::{MOST_VISITS, USUAL_VISITS};
 use crate::problem::{Problem, blocking};
 use crate::replay::{Replay, result_in_words};
 use crate::server::Shared;
@@ -168,7 +170,7 @@ fn address(slug: &str, shard: &str, number: u64) -> String {
 }
 
 /// Finds a game without holding up other requests.
-async fn find(shared: &Shared, slug: &str, shard: String, number: &str) -> Result<Arc<Found>, Problem> {
+pub(crate) async fn find(shared: &Shared, slug: &str, shard: String, number: &str) -> Result<Arc<Found>, Problem> {
     let wrong = || Problem::bad(format!("expected the number of a game, such as 1, found {number:?}"));
     let number: usize = number.parse().map_err(|_| wrong())?;
     let (shared, slug) = (shared.clone(), slug.to_owned());
@@ -186,6 +188,7 @@ pub(crate) async fn game(
 ) -> Result<Html<String>, Problem> {
     let run = shared.runs.find(&slug)?;
     let found = find(&shared, &slug, shard, &number).await?;
+    let champion = champion_of(&shared, &slug).await?;
     let game = found.game.record();
     let base = address(&slug, &found.game.shard, found.game.number as u64);
     let content = html! {
@@ -212,15 +215,15 @@ pub(crate) async fn game(
             a href=(format!("{base}/record.sgf")) download { "SGF" } ", "
             a href=(format!("{base}/record.json")) { "JSON" }
         }
-        (viewer(&format!("{base}/record.json")))
+        (viewer(&base, champion.as_ref()))
     };
     Ok(page(&shared.runs, Place::Games(run), "game", &["replay.js"], content))
 }
 
 /// The board; `replay.js` fills it with the game at this address.
-fn viewer(source: &str) -> Markup {
+fn viewer(base: &str, champion: Option<&Champion>) -> Markup {
     html! {
-        div.card.viewer #viewer data-source=(source) {
+        div.card.viewer #viewer data-source=(format!("{base}/record.json")) data-analysis=(format!("/api{base}/analysis")) {
             div.board-box { svg #board role="img" aria-label="board" tabindex="0" {} }
             div {
                 p #turn role="status" { "Loading the game…" }
@@ -234,11 +237,12 @@ fn viewer(source: &str) -> Markup {
                 }
                 input #slider type="range" min="0" value="0" aria-label="turn";
                 fieldset.overlays {
-                    legend { "Show on the board" }
+                    legend { "From the record" }
                     label { input #show-policy type="checkbox" checked; " policy target" }
                     label { input #show-ownership type="checkbox"; " final ownership" }
                     label { input #show-numbers type="checkbox"; " turn numbers" }
                 }
+                @if let Some(champion) = champion { (view_of(champion)) }
                 dl.figures #figures {}
                 svg #values viewBox="0 0 400 120" role="img" aria-label="value and margin over the game" {}
                 p.soft.legend {
@@ -247,6 +251,23 @@ fn viewer(source: &str) -> Markup {
                 }
                 p.soft { "Keys: arrows, Page Up, Page Down, Home, End." }
             }
+        }
+    }
+}
+
+/// What the champion thinks of the position shown, if asked.
+fn view_of(champion: &Champion) -> Markup {
+    html! {
+        fieldset.overlays #view {
+            legend { "View of the champion, " (short(&champion.model.to_string())) }
+            label { input #view-moves type="checkbox"; " candidate moves" }
+            label { input #view-policy type="checkbox"; " policy" }
+            label { input #view-ownership type="checkbox"; " ownership" }
+            label { "Visits "
+                input #view-visits type="number" min="1" max=(MOST_VISITS) value=(USUAL_VISITS);
+            }
+            p.soft #view-state role="status" hidden {}
+            dl.figures #view-figures {}
         }
     }
 }

@@ -8,6 +8,8 @@
 
 mod analyst;
 mod assets;
+mod champion;
+mod game_analysis;
 mod game_list;
 mod game_pages;
 mod guard;

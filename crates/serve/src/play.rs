@@ -10,8 +10,21 @@ use crate::analyst::Analysis;
 use crate::problem::Problem;
 use crate::replay::{color_name, points};
 
-/// The most visits that a game may ask for.
+/// The most visits that a search may be asked for.
 pub(crate) const MOST_VISITS: u32 = 10_000;
+
+/// Visits of the model's searches unless the person chooses others.
+pub(crate) const USUAL_VISITS: u32 = 100;
+
+/// Checks the visits of a request.
+pub(crate) fn check_visits(visits: u32) -> Result<(), Problem> {
+    match (1..=MOST_VISITS).contains(&visits) {
+        true => Ok(()),
+        false => Err(Problem::bad(format!(
+            "expected 1 to {MOST_VISITS} visits, found {visits}"
+        ))),
+    }
+}
 
 /// What a game is played with.
 #[derive(Clone, Debug)]

@@ -6,75 +6,21 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Html, Response};
 use maud::{Markup, html};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use tengen_matches::{Asked, TrainedOn};
-use tengen_model::ModelId;
+use tengen_matches::Asked;
 use tengen_rules::{Color, Komi, Size};
 use tengen_sgf::write_sgf;
-use tengen_store::Store;
 
+use crate::champion::{Champion, champion_of};
 use crate::game_pages::sgf_file;
 use crate::layout::{Place, page};
-use crate::play::{Game, MOST_VISITS, Shown, Terms};
-use crate::problem::{Problem, blocking};
+use crate::play::{Game, MOST_VISITS, Shown, Terms, USUAL_VISITS, check_visits};
+use crate::problem::{Problem, answer, read};
 use crate::runs::Run;
 use crate::server::Shared;
 use crate::thinker::Question;
-
-/// Visits of the model's searches unless the person chooses others.
-const USUAL_VISITS: u32 = 100;
-
-/// The champion of a run and what it was trained on.
-struct Champion {
-    model: ModelId,
-    training: TrainedOn,
-    /// The boards it was trained on, smallest first; 9x9 if that is not known.
-    boards: Vec<Size>,
-}
-
-impl Champion {
-    /// The champion as of now; `None` if the run has none yet. Reads files.
-    fn of(store: &Store) -> Result<Option<Champion>, Problem> {
-        let Some((_, promotion)) = store.models().champion()? else {
-            return Ok(None);
-        };
-        let model = promotion.model_id;
-        let (info, run) = (store.models().info(&model)?, store.run_info()?);
-        let named = run
-            .iter()
-            .flat_map(|run| &run.sizes)
-            .chain(info.fair_komi_half_points.keys());
-        let mut boards: Vec<Size> = named.filter_map(|name| name.parse().ok()).collect();
-        let training = TrainedOn::of(&model.to_string(), &info, run.as_ref());
-        if boards.is_empty() {
-            boards.push(training.conditions(Asked::default()).size);
-        }
-        boards.sort_by_key(|size| (size.area(), size.width()));
-        boards.dedup();
-        Ok(Some(Champion {
-            model,
-            training,
-            boards,
-        }))
-    }
-
-    /// The komi at which the model considers a board even, or the usual one.
-    fn komi(&self, size: Size) -> Komi {
-        let asked = Asked {
-            size: Some(size),
-            ..Asked::default()
-        };
-        self.training.conditions(asked).komi
-    }
-}
-
-async fn champion_of(shared: &Shared, slug: &str) -> Result<Option<Champion>, Problem> {
-    let store = shared.runs.find(slug)?.store.clone();
-    blocking(move || Champion::of(&store)).await
-}
 
 /// `/runs/{run}/board`.
 pub(crate) async fn board(State(shared): State<Shared>, Path(slug): Path<String>) -> Result<Html<String>, Problem> {
@@ -208,14 +154,7 @@ fn terms(slug: &str, champion: &Champion, start: &Start) -> Result<Terms, Proble
         .size
         .parse()
         .map_err(|error| Problem::bad(format!("the board: {error}")))?;
-    if !champion.boards.contains(&size) {
-        let boards: Vec<_> = champion.boards.iter().map(Size::to_string).collect();
-        return Err(Problem::refused(format!(
-            "{} was trained on {}, not on {size}",
-            champion.model,
-            boards.join(", ")
-        )));
-    }
+    champion.check_board(size)?;
     let komi: Komi = start
         .komi
         .parse()
@@ -226,12 +165,7 @@ fn terms(slug: &str, champion: &Champion, start: &Start) -> Result<Terms, Proble
             size.area()
         )));
     }
-    if !(1..=MOST_VISITS).contains(&start.visits) {
-        let found = start.visits;
-        return Err(Problem::bad(format!(
-            "expected 1 to {MOST_VISITS} visits, found {found}"
-        )));
-    }
+    check_visits(start.visits)?;
     let asked = Asked {
         size: Some(size),
         komi: Some(komi),
@@ -368,18 +302,4 @@ fn question(
 pub(crate) async fn sgf(State(shared): State<Shared>, Path(name): Path<String>) -> Result<Response, Problem> {
     let record = shared.games.with(&name, |game| Ok(game.record()))?;
     Ok(sgf_file(&write_sgf(&record), &record.game_id))
-}
-
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| Problem::bad(format!("the request cannot be read: {error}")))
-}
-
-fn answer(value: &impl Serialize) -> Result<Json<Value>, Problem> {
-    let value = serde_json::to_value(value);
-    value.map(Json).map_err(|error| {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            format!("the answer has no form: {error}"),
-        )
-    })
 }

@@ -1,7 +1,11 @@
 //! What went wrong, as a sentence with an HTTP status.
 
+use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use tengen_store::StoreError;
 
@@ -79,4 +83,20 @@ pub(crate) async fn blocking<T: Send + 'static>(
             format!("this is a bug in Tengen: a request failed unexpectedly: {error}"),
         )),
     }
+}
+
+/// The JSON body of a request.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::bad(format!("the request cannot be read: {error}")))
+}
+
+/// A value as the JSON body of an answer.
+pub(crate) fn answer(value: &impl Serialize) -> Result<Json<Value>, Problem> {
+    let value = serde_json::to_value(value);
+    value.map(Json).map_err(|error| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("the answer has no form: {error}"),
+        )
+    })
 }

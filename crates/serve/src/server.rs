@@ -19,7 +19,7 @@ use crate::guard::{Guard, guard};
 use crate::open_games::OpenGames;
 use crate::runs::Runs;
 use crate::thinker::{LoadAnalyst, Thinker};
-use crate::{assets, game_pages, play_pages, report_pages};
+use crate::{assets, game_analysis, game_pages, play_pages, report_pages};
 
 /// The port unless another is asked for.
 pub const DEFAULT_PORT: u16 = 8181;
@@ -174,6 +174,10 @@ pub(crate) fn app(shared: Shared, loopback: bool) -> Router {
         .route("/runs/{run}/games/{shard}/{number}", get(game_pages::game))
         .route("/runs/{run}/games/{shard}/{number}/record.sgf", get(game_pages::sgf))
         .route("/runs/{run}/games/{shard}/{number}/record.json", get(game_pages::json))
+        .route(
+            "/api/runs/{run}/games/{shard}/{number}/analysis",
+            post(game_analysis::analysis),
+        )
         .route("/runs/{run}/board", get(play_pages::board))
         .route("/api/runs/{run}/champion", get(play_pages::champion))
         .route("/api/runs/{run}/play", post(play_pages::start))

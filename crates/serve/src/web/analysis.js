@@ -1,7 +1,35 @@
-// Shows what the model thinks of a position: figures, a table of moves, and marks for the board.
+// Asks what a model thinks of a position, and shows it: figures, a table of moves, and marks for the board.
 import { fillFigures, percent, signed } from "./board.js";
 
 const MOST_MOVES = 8;
+
+// The server's answer to a request; its sentence as an error if it has none. A request may be given up by a signal.
+export async function ask(path, body, signal) {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  let response;
+  try {
+    response = await fetch(path, { ...options, signal });
+  } catch {
+    throw new Error("the server does not answer");
+  }
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+// The points of a move's continuation on this board.
+export function lineOf(move, { width, height }) {
+  const letters = "ABCDEFGHJKLMNOPQRST";
+  const index = (text) => {
+    if (text === "pass") return width * height;
+    return (height - Number(text.slice(1))) * width + letters.indexOf(text[0]);
+  };
+  return move.pv.slice(0, 8).map(index);
+}
 
 // Figures for Black, whoever is to move.
 export function figuresOf(analysis) {

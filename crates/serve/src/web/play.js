@@ -1,6 +1,6 @@
 // Plays against a model. The server knows the rules: it says which moves are legal and when the game is over.
 import { Board, fillFigures, pointName } from "./board.js";
-import { clear, figuresOf, fillMoves, marksOf } from "./analysis.js";
+import { ask, clear, figuresOf, fillMoves, lineOf, marksOf } from "./analysis.js";
 
 const $ = (id) => document.getElementById(id);
 const run = $("play").dataset.run;
@@ -13,23 +13,6 @@ let cursor = null;
 let preview = null;
 let busy = false;
 
-async function ask(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  };
-  let response;
-  try {
-    response = await fetch(path, options);
-  } catch {
-    throw new Error("the server does not answer");
-  }
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
-}
-
 function problem(text) {
   $("problem").hidden = !text;
   $("problem").textContent = text ? `${text[0].toUpperCase()}${text.slice(1)}.` : "";
@@ -41,23 +24,13 @@ const asked = () => ({
   ownership: $("show-ownership").checked,
 });
 
-// Points of a continuation, each shown once.
-function lineOf(move) {
-  const width = state.width, letters = "ABCDEFGHJKLMNOPQRST";
-  const index = (text) => {
-    if (text === "pass") return board.area;
-    return (state.height - Number(text.slice(1))) * width + letters.indexOf(text[0]);
-  };
-  return move.pv.slice(0, 8).map(index);
-}
-
 function draw() {
   if (!state) return;
   const marks = { last: state.last, cursor };
   if (state.your_turn) marks.banned = state.banned;
   if (analysis) Object.assign(marks, marksOf(analysis, asked()));
   if (preview && analysis) {
-    marks.line = lineOf(preview);
+    marks.line = lineOf(preview, state);
     marks.lineColor = analysis.color;
   }
   if (state.result && state.result.owners)

@@ -1,11 +1,13 @@
 // Clicks through a stored game. Every turn says which point it fills and which points it empties.
 import { Board, fillFigures, percent, pointName, signed } from "./board.js";
+import { View } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const board = new Board($("board"));
 let game = null;
 let shown = 0;
+const view = $("view") ? new View($("viewer").dataset.analysis, () => draw()) : null;
 
 const sideOf = (turn) => (turn.color === "black" ? 1 : -1);
 const colorName = (color) => color[0].toUpperCase() + color.slice(1);
@@ -99,8 +101,8 @@ function drawValues() {
   add(chart, "line", { class: "now", x1: x(shown), x2: x(shown), y1: 8, y2: 112 });
 }
 
-function show(count) {
-  shown = Math.max(0, Math.min(game.turns.length, count));
+function draw() {
+  if (!game) return;
   const { stones, numbers } = stonesAfter(shown);
   const last = game.turns[shown - 1];
   board.draw(stones, {
@@ -108,7 +110,14 @@ function show(count) {
     numbers: $("show-numbers").checked ? numbers : undefined,
     policy: $("show-policy").checked ? policyAt(game.turns[shown]) : null,
     owners: $("show-ownership").checked && game.ownership.length > 0 ? game.ownership : null,
+    ...(view ? view.marks() : {}),
   });
+}
+
+function show(count) {
+  shown = Math.max(0, Math.min(game.turns.length, count));
+  if (view) view.goTo(shown);
+  draw();
   drawValues();
   $("turn").textContent = words();
   fillFigures($("figures"), figures());
@@ -130,7 +139,7 @@ function start() {
     last: () => game.turns.length,
   };
   for (const id in steps) $(id).addEventListener("click", () => show(steps[id]()));
-  for (const id of ["show-policy", "show-ownership", "show-numbers"]) $(id).addEventListener("change", () => show(shown));
+  for (const id of ["show-policy", "show-ownership", "show-numbers"]) $(id).addEventListener("change", draw);
   $("slider").addEventListener("input", () => show(Number($("slider").value)));
   $("values").addEventListener("click", (event) => {
     const box = $("values").getBoundingClientRect();
@@ -141,7 +150,7 @@ function start() {
   };
   document.addEventListener("keydown", (event) => {
     if (!keys[event.key] || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
-    if (event.target.closest("input[type=range]")) return;
+    if (event.target.closest("input[type=range], input[type=number]")) return;
     event.preventDefault();
     show(steps[keys[event.key]]());
   });

@@ -64,6 +64,7 @@ fn pages_load_and_may_load_nothing_from_elsewhere() {
         "replay.js",
         "play.js",
         "analysis.js",
+        "view.js",
         "icon.svg",
     ] {
         assert_eq!(server.get(&format!("/assets/{file}")).status, 200, "{file}");
@@ -227,6 +228,46 @@ fn a_game_is_played_to_its_end() {
 }
 
 #[test]
+fn the_champion_looks_at_stored_games() {
+    let fixture = Fixture::new();
+    let server = Running::over(&[fixture.location()]);
+    let game = newest(&server);
+    let record = server.get(&format!("{game}/record.json")).ok();
+    let turns = record["turns"].as_array().unwrap();
+    let address = format!("/api{game}/analysis");
+    assert!(server.get(&game).body.contains(&format!("data-analysis=\"{address}\"")));
+    for (count, turn) in turns.iter().enumerate().take(3) {
+        let analysis = server.post(&address, &json!({ "turns": count, "visits": 12 })).ok();
+        assert_eq!(
+            (&analysis["revision"], &analysis["color"], &analysis["visits"]),
+            (&json!(count), &turn["color"], &json!(12)),
+            "{analysis}"
+        );
+        // Points that have a stone have no probability.
+        let filled: Vec<_> = turns[..count]
+            .iter()
+            .map(|turn| turn["move"].as_u64().unwrap())
+            .collect();
+        let policy = analysis["policy"].as_array().unwrap();
+        assert_eq!(policy.len(), 10);
+        assert!(
+            filled
+                .iter()
+                .filter(|&&point| point < 9)
+                .all(|&point| policy[point as usize] == json!(0.0)),
+            "{filled:?} {policy:?}"
+        );
+    }
+    let end = turns.len();
+    let ask = |turns: usize, visits: u32| server.post(&address, &json!({ "turns": turns, "visits": visits }));
+    ask(end + 1, 10).refused(400, &format!("expected 0 to {end} turns"));
+    ask(end, 10).refused(409, "the game is over");
+    ask(0, 0).refused(400, "1 to 10000 visits");
+    let id = fixture.promote(2, 2).to_string();
+    assert!(server.get(&game).body.contains(id.split('-').next().unwrap()));
+}
+
+#[test]
 fn the_next_game_uses_the_new_champion() {
     let fixture = Fixture::new();
     let server = Running::over(&[fixture.location()]);
@@ -244,6 +285,11 @@ fn a_run_without_a_champion_offers_no_game() {
     let fixture = Fixture::without_champion();
     let server = Running::over(&[fixture.location()]);
     assert!(server.get("/runs/three/board").body.contains("no champion yet"));
+    let game = newest(&server);
+    assert!(!server.get(&game).body.contains("View of the champion"));
+    server
+        .post(&format!("/api{game}/analysis"), &json!({ "turns": 0, "visits": 30 }))
+        .refused(409, "no champion yet");
     let request = json!({ "size": "3x3", "komi": "4.5", "color": "black", "visits": 30 });
     server
         .post("/api/runs/three/play", &request)
