@@ -21,4 +21,4 @@ pub use error::ExportError;
 pub use onnx::{OPSET, metadata, onnx};
 pub use operators::{Constant, Operators, Step, Values, operators};
 pub use pytorch::pytorch_files;
-pub use summary::{ModelSummary, one_line};
+pub use summary::ModelSummary;

@@ -1,12 +1,14 @@
 //! `tengen model`: what models are, how they differ, pruning, and exports for other programs.
 
+mod words;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::json;
 
 use tengen_evaluator::PlayerSpec;
-use tengen_exchange::{ModelDiff, ModelSummary, one_line, onnx, pytorch_files};
+use tengen_exchange::{ModelDiff, ModelSummary, onnx, pytorch_files};
 use tengen_model::Model;
 use tengen_store::{Create, Store};
 
@@ -105,9 +107,13 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Info { model, json } => {
             let (name, model) = read(&model)?;
-            show(&ModelSummary::of(&name, &model), json)
+            let summary = ModelSummary::of(&name, &model);
+            show(&summary, words::about(&summary), json)
         }
-        Command::Diff { first, second, json } => show(&ModelDiff::of(&read(&first)?.1, &read(&second)?.1), json),
+        Command::Diff { first, second, json } => {
+            let diff = ModelDiff::of(&read(&first)?.1, &read(&second)?.1);
+            show(&diff, diff.to_string(), json)
+        }
         Command::List { store, json } => list(&Store::open(&store, Create::Never)?, json),
         Command::Prune { store, keep, yes, json } => prune(&Store::open(&store, Create::Never)?, keep, yes, json),
         Command::Export { model, format, out } => export(&model, format, &out),
@@ -120,11 +126,12 @@ fn read(spec: &PlayerSpec) -> anyhow::Result<(String, Model)> {
     read_model(&source).map(|(name, model, _)| (name, model))
 }
 
-fn show(what: &(impl serde::Serialize + std::fmt::Display), as_json: bool) -> anyhow::Result<()> {
+/// Prints something as JSON or as words.
+fn show(what: &impl serde::Serialize, words: String, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return output::json(what);
     }
-    output::result(what.to_string());
+    output::result(words);
     Ok(())
 }
 
@@ -163,7 +170,7 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<()> {
         let (info, is_champion) = (store.models().info(&id)?, Some(&id) == champion.as_ref());
         if !as_json {
             let mark = if is_champion { "*" } else { " " };
-            output::result(format!("{mark} {}", one_line(&id.to_string(), &info)));
+            output::result(format!("{mark} {}", words::one_line(&id.to_string(), &info)));
         }
         rows.push(json!({"id": id.to_string(), "champion": is_champion, "info": info}));
     }
