@@ -222,8 +222,9 @@ pub(crate) async fn game(
 
 /// The board; `replay.js` fills it with the game at this address.
 fn viewer(base: &str, champion: Option<&Champion>) -> Markup {
+    let (source, analysis) = (format!("{base}/record.json"), format!("/api{base}/analysis"));
     html! {
-        div.card.viewer #viewer data-source=(format!("{base}/record.json")) data-analysis=(format!("/api{base}/analysis")) {
+        div.card.viewer #viewer data-source=(source) data-analysis=(analysis) {
             div.board-box { svg #board role="img" aria-label="board" tabindex="0" {} }
             div {
                 p #turn role="status" { "Loading the game…" }
