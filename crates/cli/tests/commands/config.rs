@@ -27,7 +27,7 @@ fn show_prints_a_whole_config_file() {
     let shown = tengen(&["config", "show", &shipped("9x9.toml"), "--set", "budget.minutes=3"]).stdout;
     assert!(shown.starts_with("name = \"9x9\"\nseed = 1\n"), "{shown}");
     for line in [
-        "blocks = 4",
+        "blocks = 2",
         "decided_value = 0.95",
         "minutes = 3.0",
         "later_visits = [[3000000, 32], [12000000, 64]]",
@@ -40,7 +40,7 @@ fn show_prints_a_whole_config_file() {
     let json = tengen(&["config", "show", file.to_str().unwrap(), "--json"]).json();
     assert_eq!(
         (&json["network"]["blocks"], &json["budget"]["minutes"]),
-        (&4.into(), &3.0.into())
+        (&2.into(), &3.0.into())
     );
     assert_eq!(json["selfplay"]["decided_value"], 0.95);
 }
