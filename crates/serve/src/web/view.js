@@ -29,8 +29,10 @@ export class View {
   }
 
   marks() {
-    const analysis = this.found.get(this.key);
-    return analysis ? marksOf(analysis, this.asked()) : {};
+    const [analysis, asked] = [this.found.get(this.key), this.asked()];
+    if (!analysis) return {};
+    // Candidate moves and the policy of the record would cover each other.
+    return { ...(asked.moves ? { policy: null } : {}), ...marksOf(analysis, asked) };
   }
 
   // Shows the view of the position after so many turns.
