@@ -154,7 +154,8 @@ async function clickFreePoint(page, width, height, turn) {
     const [x, y] = [16 + 20 * column + 10, 16 + 20 * row + 10];
     const at = `[cx="${x}"][cy="${y}"]`;
     const stones = page.locator(`#board circle.black${at}, #board circle.white${at}`);
-    if ((await stones.count()) > 0) continue;
+    const banned = page.locator(`#board path.banned[d^="M${x - 3} ${y - 3}l"]`);
+    if ((await stones.count()) + (await banned.count()) > 0) continue;
     await page.mouse.click(left + x * scale, top + y * scale);
     return true;
   }
