@@ -44,7 +44,7 @@ pub struct LoopConfig {
     /// A shard is published when it is this many seconds old. Use a few seconds on small boards, where fresh games
     /// matter most.
     pub shard_seconds: f64,
-    /// A shard is also published when it has this many positions.
+    /// A shard is also published when it has this many positions, or a quarter of `lead_positions`.
     pub shard_positions: u64,
     /// MiB of finished games that may wait on this machine's disk while the store is unreachable; 0 disables waiting.
     /// Self-play pauses when this space is full and the trainer is too far behind.

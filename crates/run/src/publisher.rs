@@ -9,6 +9,10 @@ use tengen_store::{Collection, GameTotals, SealedShard, ShardInfo};
 use crate::outbox::Outbox;
 use tengen_config::LoopConfig;
 
+/// The share of `loop.lead_positions` that finished games may hold before they are published. Otherwise fast self-play
+/// would use up its lead with games that the trainer has not seen, and both would wait for the shard to come of age.
+const SHARE_OF_LEAD: u64 = 4;
+
 /// Gathers games and publishes them as shards when there are enough or they are old enough.
 pub struct Publisher {
     outbox: Outbox,
@@ -33,7 +37,9 @@ impl Publisher {
             worker: worker.to_owned(),
             sequence: 0,
             max_age: Duration::from_secs_f64(config.shard_seconds),
-            max_positions: config.shard_positions,
+            max_positions: config
+                .shard_positions
+                .min(config.lead_positions.div_ceil(SHARE_OF_LEAD)),
             waiting: BTreeMap::new(),
             positions: 0,
             since: Instant::now(),

@@ -134,6 +134,24 @@ fn a_run_that_is_told_to_stop_ends_cleanly_and_resumes() {
     assert!(tengen_run::run(&config, &location, &setup).unwrap().is_some());
 }
 
+/// Self-play publishes before its lead is used up, however old shards may grow: otherwise self-play and the trainer
+/// would wait for each other until then.
+#[test]
+fn nobody_waits_for_a_shard_to_come_of_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        ..Setup::default()
+    };
+    // Without games that the trainer can see, the run would end after its minutes.
+    let config = config(&["budget.steps=100", "budget.minutes=2", "loop.shard_seconds=10000"]);
+    tengen_run::run(&config, &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let (step, _) = store.checkpoints().latest().unwrap().unwrap();
+    assert!(step >= 100, "{step}");
+}
+
 /// The network grows in the middle of a run, and a later start goes on with the larger one.
 #[test]
 fn the_network_grows_during_a_run_and_stays_large() {
