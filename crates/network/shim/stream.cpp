@@ -44,6 +44,16 @@ int tengen_finish_stream(int64_t device_index) {
   return succeeds([&] { wait_for_stream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))); });
 }
 
+// CUDA's handle of the stream on which the calling thread works; null, which is the common stream, on failure.
+void *tengen_stream_handle(int64_t device_index) {
+  void *handle = nullptr;
+  succeeds([&] {
+    const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+    handle = cuda.getStream(c10::Device(c10::DeviceType::CUDA, c10::DeviceIndex(device_index))).native_handle();
+  });
+  return handle;
+}
+
 // A place in the work that the calling thread has asked of a GPU so far. Null on failure.
 c10::Event *tengen_moment(int64_t device_index) {
   c10::Event *made = nullptr;

@@ -10,9 +10,9 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use serde::Serialize;
 use tch::Device;
 
+use tengen_gpu::Gpu;
 use tengen_model::Devices;
 
-use crate::gpu::{self, Gpu};
 use crate::graph::Graph;
 use crate::libtorch;
 use crate::stream::{self, Work};
@@ -65,7 +65,7 @@ fn cuda(number: usize) -> Result<Device, DeviceError> {
         found if number < found => {
             static PREPARED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
             if PREPARED.lock().unwrap_or_else(PoisonError::into_inner).insert(number) {
-                gpu::sleep_while_waiting(number);
+                tengen_gpu::sleep_while_waiting(number);
             }
             Ok(Device::Cuda(number))
         }
@@ -224,7 +224,7 @@ impl LibtorchInfo {
             gpu_names: (0..gpus as usize)
                 .filter_map(|number| Some(Gpu::look(number)?.to_string()))
                 .collect(),
-            driver_cuda: gpu::driver_cuda(),
+            driver_cuda: tengen_gpu::driver_cuda(),
             graphs_problem: match &problem {
                 Some(_) => Some("there is no GPU".to_owned()),
                 None => Graph::available().err().map(str::to_owned),

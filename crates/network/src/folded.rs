@@ -10,6 +10,7 @@ use tengen_rules::Size;
 
 use crate::fused::{FusedError, PackedConv};
 use crate::inputs::{Channels, sides};
+use crate::kernels;
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::one_kernel;
 
@@ -146,7 +147,13 @@ impl Convolution for FoldedConv {
                     // The sum that this kernel needs counts nothing; the input is at hand.
                     return Ok(one_kernel::add_relu(x, weight, bias, x, 0.0));
                 }
-                let mut out = one_kernel::conv(x, weight, bias);
+                if *one_kernel && kernels::adds_bias(x) {
+                    let out = one_kernel::conv(x, weight, None);
+                    if let Some(sum) = kernels::add_bias(&out, bias, after) {
+                        return Ok(sum);
+                    }
+                }
+                let mut out = one_kernel::conv(x, weight, Some(bias));
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
@@ -161,7 +168,7 @@ impl Convolution for FoldedConv {
                 one_kernel,
             } => Ok(match one_kernel {
                 true => one_kernel::add_relu(x, weight, bias, &sum, 1.0),
-                false => (one_kernel::conv(x, weight, bias) + sum).relu_(),
+                false => (one_kernel::conv(x, weight, Some(bias)) + sum).relu_(),
             }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
         }

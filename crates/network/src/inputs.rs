@@ -7,6 +7,7 @@ use tengen_encoding::InputBatch;
 use tengen_rules::Size;
 
 use crate::catching::LibtorchError;
+use crate::kernels;
 use crate::precision::Precision;
 use crate::stream::copy_into;
 
@@ -187,6 +188,19 @@ impl PackedInputs {
         let (height, width) = sides(batch.canvas());
         let (samples, area, device) = (batch.len() as i64, height * width, self.words.device());
         let bit_planes = batch.plane_set().bit_planes() as i64;
+        let numbers = [&self.globals, &self.komi].map(Tensor::shallow_clone);
+        let areas = self.sides.as_ref().map(|sides| column(sides, 0) * column(sides, 1));
+        let areas = areas.map(|areas| areas.to_kind(Kind::Float));
+        let added = channels.added_to(bit_planes + 1);
+        if let Some(planes) = kernels::unpack(
+            &self.words,
+            self.sides.as_ref(),
+            batch.canvas(),
+            precision.kind(),
+            added,
+        ) {
+            return NetworkInputs::with_planes(batch, planes, numbers, areas);
+        }
         let shifts = Tensor::arange(64, (Kind::Int64, device));
         let bits = self.words.bitwise_right_shift(&shifts).bitwise_and(1);
         let bits = bits.flatten(2, 3).narrow(2, 0, area).to_kind(precision.kind());
@@ -195,7 +209,6 @@ impl PackedInputs {
             None => Tensor::ones([samples, area], (Kind::Float, device)),
         };
         let mask = mask.to_kind(precision.kind()).unsqueeze(1);
-        let added = channels.added_to(bit_planes + 1);
         let mut parts = vec![bits, mask];
         if added > 0 {
             parts.push(Tensor::zeros([samples, added, area], (precision.kind(), device)));
@@ -204,9 +217,6 @@ impl PackedInputs {
         let planes = channels_last
             .view([samples, height, width, bit_planes + 1 + added])
             .permute([0, 3, 1, 2]);
-        let numbers = [&self.globals, &self.komi].map(Tensor::shallow_clone);
-        let areas = self.sides.as_ref().map(|sides| column(sides, 0) * column(sides, 1));
-        let areas = areas.map(|areas| areas.to_kind(Kind::Float));
         NetworkInputs::with_planes(batch, planes, numbers, areas)
     }
 }

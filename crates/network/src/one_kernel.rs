@@ -33,14 +33,14 @@ pub(crate) fn add_relu(x: &Tensor, weight: &Tensor, bias: &Tensor, sum: &Tensor,
     step_by_step(x, weight, bias, sum, factor)
 }
 
-/// conv(x) + bias, with the same arguments as [`add_relu`].
-pub(crate) fn conv(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Tensor {
+/// conv(x) + bias, with the same arguments as [`add_relu`], or without a bias.
+pub(crate) fn conv(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let padding = weight.size()[2] / 2;
-    x.conv2d(weight, Some(bias), [1, 1], [padding, padding], [1, 1], 1)
+    x.conv2d(weight, bias, [1, 1], [padding, padding], [1, 1], 1)
 }
 
 fn step_by_step(x: &Tensor, weight: &Tensor, bias: &Tensor, sum: &Tensor, factor: f64) -> Tensor {
-    let out = conv(x, weight, bias);
+    let out = conv(x, weight, Some(bias));
     // Zero times a finite number adds nothing.
     let mut out = if factor == 0.0 { out } else { out + sum * factor };
     out.relu_()
@@ -135,7 +135,7 @@ mod tests {
         let forgets_the_sum: Way = |x, weight, bias, sum, _| Ok(step_by_step(x, weight, bias, sum, 0.0));
         let forgets_the_bias: Way =
             |x, weight, bias, sum, factor| Ok(step_by_step(x, weight, &bias.zeros_like(), sum, factor));
-        let forgets_relu: Way = |x, weight, bias, sum, factor| Ok(conv(x, weight, bias) + sum * factor);
+        let forgets_relu: Way = |x, weight, bias, sum, factor| Ok(conv(x, weight, Some(bias)) + sum * factor);
         let not_a_number: Way =
             |x, weight, bias, sum, factor| Ok(step_by_step(x, weight, bias, sum, factor) * f64::NAN);
         let fails: Way = |_, _, _, _, _| Err(TchError::Torch("no engine".to_owned()));
@@ -168,7 +168,7 @@ mod tests {
             .view([8, 8, 3, 3]);
         let bias = Tensor::arange(8, (Kind::Float, Device::Cpu)) * 0.1 - 0.3;
         let found = add_relu(&x, &weight, &bias, &x, 0.0);
-        assert_eq!(found, conv(&x, &weight, &bias).relu());
-        assert_eq!(found, (conv(&x, &weight, &bias) + &x * 0.0).relu());
+        assert_eq!(found, conv(&x, &weight, Some(&bias)).relu());
+        assert_eq!(found, (conv(&x, &weight, Some(&bias)) + &x * 0.0).relu());
     }
 }

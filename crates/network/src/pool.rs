@@ -6,6 +6,7 @@ use tengen_rules::Size;
 
 use crate::fused::pooled;
 use crate::inputs::{Boards, sides};
+use crate::kernels;
 
 /// The board side for which the second pooled number of a channel is zero.
 const USUAL_SIDE: f64 = 14.0;
@@ -14,7 +15,7 @@ const USUAL_SIDE: f64 = 14.0;
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
 /// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format.
-/// Otherwise, using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than
+/// A GPU uses our own kernel where it can. Otherwise, using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than
 /// `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole board by `amax`: its `max_pool2d` is made
 /// for small windows.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
@@ -23,6 +24,12 @@ pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     if boards.mask.is_none() && in_one_pass && activations.is_inference() {
         return pooled(activations, sided(area)).unwrap_or_else(|error| panic!("{error}"));
     }
+    kernels::pool(activations, boards).unwrap_or_else(|| pooled_by_libtorch(activations, boards))
+}
+
+/// The same with libtorch's operations.
+pub(crate) fn pooled_by_libtorch(activations: &Tensor, boards: &Boards) -> Tensor {
+    let area = boards.area() as f64;
     let maximum = match activations.device().is_cuda() && activations.is_inference() {
         true => reduced(activations),
         false => windowed(activations, boards.canvas),

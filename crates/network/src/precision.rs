@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tch::Device;
 
+use tengen_gpu::Gpu;
 use tengen_model::{NetworkConfig, PrecisionChoice, Weights};
 use tengen_rules::Size;
 use tengen_search::{Predictions, Predictor, random_inputs};
 
 use crate::device::{DeviceChoice, DeviceError};
-use crate::gpu::Gpu;
 use crate::libtorch;
 use crate::predictor::{PredictorOptions, TorchPredictor};
 

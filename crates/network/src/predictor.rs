@@ -13,6 +13,7 @@ use crate::folded::{FoldedLayers, Method, fold, overwrite};
 use crate::fused::{FusedError, InferenceGuard};
 use crate::fused_heads::FusedHeads;
 use crate::inputs::{Channels, NetworkInputs};
+use crate::kernels;
 use crate::one_kernel;
 use crate::outputs::{joined, read_each, read_joined};
 use crate::precision::Precision;
@@ -98,6 +99,9 @@ impl TorchPredictor {
             Engine::Fused if can_fuse => Method::Fused(usual_canvas),
             Engine::Fused => return Err(PredictorError::NoFusedEngine),
         };
+        if method == Method::OneKernel {
+            kernels::prepare(device, options.precision.kind());
+        }
         let layers = folded(weights, device, options.precision, method)?;
         let name = weights.config().name();
         let heads = FusedHeads::new(weights);

@@ -10,6 +10,7 @@ use tengen_rules::{Komi, Move, Position, Size};
 use crate::catching::catching;
 use crate::device::DeviceChoice;
 use crate::inputs::{NetworkInputs, on_device};
+use crate::kernels;
 use crate::one_kernel;
 use crate::precision::Precision;
 use crate::stream::read_back;
@@ -72,8 +73,11 @@ pub fn self_test(device: DeviceChoice) -> Vec<SelfTest> {
         attempt(&|| planes(&positions(PlaneSet::default(), &["9x9"]), device)),
         0.0,
     );
-    let kernels = Precision::ALL.map(|precision| one_kernel(device, precision));
-    [copies, unpacked].into_iter().chain(kernels).collect()
+    let kernels = Precision::ALL.map(|precision| [one_kernel(device, precision), own_kernels(device, precision)]);
+    [copies, unpacked]
+        .into_iter()
+        .chain(kernels.into_iter().flatten())
+        .collect()
 }
 
 /// Whether convolutions with addition and ReLU in one kernel compute the same as step by step, if there are any.
@@ -85,6 +89,19 @@ fn one_kernel(device: Device, precision: Precision) -> SelfTest {
             name,
             passed: true,
             found: "not available, so computed step by step".to_owned(),
+        },
+    }
+}
+
+/// Whether our own kernels compute the same as libtorch's operations, if there are any.
+fn own_kernels(device: Device, precision: Precision) -> SelfTest {
+    let name = format!("our own kernels for biases, pooling, and planes, {precision}");
+    match kernels::compared(device, precision.kind()) {
+        Some((difference, bound)) => SelfTest::of(name, Ok(difference), bound),
+        None => SelfTest {
+            name,
+            passed: true,
+            found: "not available, so computed by libtorch".to_owned(),
         },
     }
 }

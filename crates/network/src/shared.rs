@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tch::Device;
 
 use tengen_model::Weights;
-use tengen_search::{PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats, WeakNetwork};
+use tengen_search::{
+    ParallelPredictor, PredictError, PredictionServer, Predictor, ServedNetwork, ServerSetup, ServerStats, WeakNetwork,
+};
 
 use crate::device::DeviceChoice;
 use crate::katago::KatagoPredictor;
@@ -125,6 +127,35 @@ impl SharedNetwork {
             Place::Gpu(served) => Box::new(served.client()),
         })
     }
+}
+
+/// The fewest positions that are worth a thread. A position's prediction does not depend on the others in its batch, so
+/// that the number of threads does not change it.
+const FEWEST: usize = 1;
+
+/// The most threads for one batch. Each has its own copy of the weights, and batches are small.
+const MOST_THREADS: usize = 16;
+
+/// A predictor with this network and name that uses all cores that the process may use, up to 16, or the GPU.
+///
+/// # Errors
+/// As [`KatagoPredictor::new`](KatagoPredictor::new) and [`SharedNetwork::new`].
+pub fn on_all_cores(
+    name: &str,
+    network: impl Into<AnyNetwork>,
+    options: PredictorOptions,
+) -> Result<Box<dyn Predictor>, PredictorError> {
+    let network = network.into();
+    let cores = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MOST_THREADS);
+    if options.device.resolve()? != Device::Cpu || cores == 1 {
+        return SharedNetwork::new(name, network, options)?.predictor();
+    }
+    let first = network.predictor(name, options)?;
+    let others = (1..cores).map(|_| network.predictor(name, options));
+    let others = others.collect::<Result<_, PredictorError>>()?;
+    Ok(Box::new(ParallelPredictor::new(first, others, FEWEST)))
 }
 
 fn served(

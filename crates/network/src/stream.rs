@@ -17,6 +17,7 @@ unsafe extern "C" {
     fn tengen_read_back(tensor: *const c_void) -> *mut c_void;
     fn tengen_copy_back(tensor: *const c_void) -> *mut c_void;
     fn tengen_moment(device: i64) -> *mut c_void;
+    fn tengen_stream_handle(device: i64) -> *mut c_void;
     fn tengen_moment_free(moment: *mut c_void);
     fn tengen_moment_wait(moment: *const c_void) -> c_int;
     fn tengen_moment_since(earlier: *const c_void, later: *const c_void) -> f64;
@@ -57,6 +58,13 @@ pub(crate) fn finish(device: Device) -> Result<(), FusedError> {
         0 => Err(last_error()),
         _ => Ok(()),
     }
+}
+
+/// The stream of a GPU on which the calling thread works; `None` on the CPU.
+pub(crate) fn current(device: Device) -> Option<tengen_gpu::Stream> {
+    let Device::Cuda(index) = device else { return None };
+    // SAFETY: no pointers are passed, and libtorch's CUDA part is loaded once there is a CUDA device.
+    Some(tengen_gpu::Stream(unsafe { tengen_stream_handle(index as i64) }))
 }
 
 /// Copies a tensor in pinned memory into one of a GPU, of the same shape, without waiting.

@@ -14,6 +14,7 @@ use tengen_model::{Block, Layers, Nested, Residual};
 use crate::attention::attention;
 use crate::heads::{Outputs, last_layers};
 use crate::inputs::{Boards, NetworkInputs};
+use crate::kernels;
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::pool::pool;
 
@@ -55,8 +56,9 @@ fn stem<C: Convolution>(
 ) -> Result<Tensor, C::Error> {
     let globals = layers.globals.apply(&inputs.globals);
     let mut planes = layers.stem.apply(&inputs.planes, pass, After::Nothing)?;
-    let globals = per_channel(&globals, planes.kind());
-    Ok(masked(planes.g_add_(&globals).relu_(), pass.boards))
+    let sum = kernels::add_bias(&planes, &globals, After::Relu);
+    let sum = sum.unwrap_or_else(|| planes.g_add_(&per_channel(&globals, planes.kind())).relu_());
+    Ok(masked(sum, pass.boards))
 }
 
 /// A residual block: two convolutions, and in some blocks a bias from the pooled output of the first one.
@@ -67,7 +69,11 @@ fn residual<C: Convolution>(
 ) -> Result<Tensor, C::Error> {
     let y = masked(block.first.apply(&x, pass, After::Relu)?, pass.boards);
     let skip = match &block.pool {
-        Some(linear) => &x + per_channel(&linear.apply(&pool(&y, pass.boards)), x.kind()),
+        Some(linear) => {
+            let bias = linear.apply(&pool(&y, pass.boards));
+            let sum = kernels::add_bias(&x, &bias, After::Nothing);
+            sum.unwrap_or_else(|| &x + per_channel(&bias, x.kind()))
+        }
         None => x,
     };
     Ok(masked(block.second.add_relu(&y, skip, pass)?, pass.boards))

@@ -4,21 +4,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use ndarray::s;
-use tch::Device;
 
 use tengen_encoding::InputBatch;
 use tengen_rules::Size;
-use tengen_search::{PredictError, Predictions, Predictor};
 
-use crate::predictor::{PredictorError, PredictorOptions};
-use crate::shared::{AnyNetwork, SharedNetwork};
-
-/// The fewest positions that are worth a thread. A position's prediction does not depend on the others in its batch, so
-/// that the number of threads does not change it.
-const FEWEST: usize = 1;
-
-/// The most threads for one batch. Each has its own copy of the weights, and batches are small.
-const MOST_THREADS: usize = 16;
+use crate::predictor::{PredictError, Predictions, Predictor};
 
 /// Several predictors with the same network, each on a thread of its own, which share the positions of every batch.
 ///
@@ -30,28 +20,6 @@ pub struct ParallelPredictor {
     fewest: usize,
     inputs: InputBatch,
     predictions: Predictions,
-}
-
-/// A predictor with this network and name that uses all cores that the process may use, up to 16, or the GPU.
-///
-/// # Errors
-/// As [`KatagoPredictor::new`](crate::KatagoPredictor::new) and [`SharedNetwork::new`].
-pub fn on_all_cores(
-    name: &str,
-    network: impl Into<AnyNetwork>,
-    options: PredictorOptions,
-) -> Result<Box<dyn Predictor>, PredictorError> {
-    let network = network.into();
-    let cores = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MOST_THREADS);
-    if options.device.resolve()? != Device::Cpu || cores == 1 {
-        return SharedNetwork::new(name, network, options)?.predictor();
-    }
-    let first = network.predictor(name, options)?;
-    let others = (1..cores).map(|_| network.predictor(name, options));
-    let others = others.collect::<Result<_, PredictorError>>()?;
-    Ok(Box::new(ParallelPredictor::new(first, others, FEWEST)))
 }
 
 /// A predictor on another thread.
@@ -220,11 +188,10 @@ fn ended() -> PredictError {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::ScriptedPredictor;
     use tengen_encoding::Features;
     use tengen_rules::{Komi, Position};
-    use tengen_search::ScriptedPredictor;
-
-    use super::*;
 
     /// Different positions on boards of two sizes.
     fn batch(count: usize) -> InputBatch {
