@@ -1,7 +1,8 @@
-//! What do our own kernels for GPUs compute on tensors? The same as libtorch's operations, with fewer passes over memory.
+//! What do our own kernels for GPUs compute on tensors? The same as libtorch's operations, with fewer passes over
+//! memory.
 //!
-//! Each function returns `None` where there is no kernel: on the CPU, with gradients, for shapes that do not suit it, and
-//! on a GPU where it was found to compute anything else. Then libtorch's operations are used.
+//! Each function returns `None` where there is no kernel: on the CPU, with gradients, for shapes that do not suit it,
+//! and on a GPU where it was found to compute anything else. Then libtorch's operations are used.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -19,8 +20,8 @@ use crate::layers::After;
 use crate::pool::pooled_by_libtorch;
 use crate::stream::{self, read_back};
 
-/// The largest difference from libtorch's operations, as a share of the largest value, with which kernels are used: more
-/// than rounding and less than any mistake.
+/// The largest difference from libtorch's operations, as a share of the largest value, with which kernels are used:
+/// more than rounding and less than any mistake.
 const MOST_DIFFERENCE: f64 = 0.02;
 
 /// x + bias, and then a ReLU if `after` says so; x, `[B, C, H, W]`, is overwritten. The bias is `[B, C]` in fp32, or
@@ -74,8 +75,8 @@ fn pool_with(kernels: &Kernels, x: &Tensor, boards: &Boards) -> Option<Tensor> {
     done.ok().map(|()| out)
 }
 
-/// `[B, P + 1 + added, H, W]` in channels-last memory from the bits of `P` planes, `[B, P, W, 1]`, and from the height and
-/// width of each board, `[B, 2]`, if some are smaller than the canvas.
+/// `[B, P + 1 + added, H, W]` in channels-last memory from the bits of `P` planes, `[B, P, W, 1]`, and from the height
+/// and width of each board, `[B, 2]`, if some are smaller than the canvas.
 pub(crate) fn unpack(words: &Tensor, boards: Option<&Tensor>, canvas: Size, kind: Kind, added: i64) -> Option<Tensor> {
     unpack_with(&*usable(words.device(), kind)?, words, boards, canvas, kind, added)
 }
@@ -158,8 +159,8 @@ fn on(device: Device, kind: Kind) -> Option<Arc<Kernels>> {
     Kernels::on(gpu, format)
 }
 
-/// The largest difference of all kernels from libtorch's operations, as a share of the largest value, and the bound with
-/// which they are used; the difference is infinite if one fails. `None` where there are no kernels.
+/// The largest difference of all kernels from libtorch's operations, as a share of the largest value, and the bound
+/// with which they are used; the difference is infinite if one fails. `None` where there are no kernels.
 pub(crate) fn compared(device: Device, kind: Kind) -> Option<(f64, f64)> {
     let kernels = on(device, kind)?;
     let compare = || differences(&kernels, device, kind).unwrap_or(f64::INFINITY);

@@ -15,9 +15,9 @@ const USUAL_SIDE: f64 = 14.0;
 /// maximum. Activations are nonnegative and zero off the board, so only the mean depends on the board's area.
 ///
 /// For prediction on the CPU, boards that fill the canvas are pooled in one pass, except in fp16, a GPU's format.
-/// A GPU uses our own kernel where it can. Otherwise, using `max_pool2d` for the maximum, and a sum that is divided afterwards, has much cheaper gradients than
-/// `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole board by `amax`: its `max_pool2d` is made
-/// for small windows.
+/// A GPU uses our own kernel where it can. Otherwise, using `max_pool2d` for the maximum, and a sum that is divided
+/// afterwards, has much cheaper gradients than `amax` and `mean`. Without gradients, a GPU finds the maximum of a whole
+/// board by `amax`: its `max_pool2d` is made for small windows.
 pub(crate) fn pool(activations: &Tensor, boards: &Boards) -> Tensor {
     let area = boards.area() as f64;
     let in_one_pass = activations.device() == Device::Cpu && activations.kind() != Kind::Half;
