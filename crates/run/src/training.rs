@@ -11,12 +11,12 @@ use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
 use tengen_report::metrics;
 use tengen_rng as rng;
-use tengen_rules::Komi;
 use tengen_samples::{Loader, ReadShard, SampleSource, Window};
 use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
+use crate::fair_komi::{describe_fair_komi, fair_komi};
 use crate::opened::{Opened, publish_model};
 use crate::random_games::{RANDOM_SAMPLES, random_games};
 use crate::ranks::Ranks;
@@ -30,6 +30,9 @@ const LEDGER_FILE: &str = "ledger.json";
 
 /// The checkpoint file with the configuration that the run had last. Checkpoints of earlier versions lack it.
 const CONFIG_FILE: &str = "config.toml";
+
+/// Steps after which the network is asked again for the fair komi.
+const FAIR_KOMI_STEPS: u64 = 100;
 
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
@@ -62,7 +65,8 @@ pub struct Training {
     games: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
-    fair_komi: FairKomi,
+    /// Which komi the network considers fair, and at which step it was asked.
+    fair_komi: (u64, FairKomi),
     parent: Option<String>,
     checkpointed: Instant,
     /// Whether the warning about an oversized window was printed.
@@ -131,7 +135,7 @@ impl Training {
             positions: listing.pruned.positions,
             games: listing.pruned.games,
             damaged: listing.damaged,
-            fair_komi: FairKomi::new(),
+            fair_komi: (0, FairKomi::new()),
             parent: store.models().list()?.pop().map(|model| model.to_string()),
             checkpointed: Instant::now(),
             warned: false,
@@ -211,17 +215,14 @@ impl Training {
         self.games += shards.iter().map(ShardInfo::games).sum::<u64>();
         self.shards.extend(shards);
         self.window = Window::select_of(self.positions, &self.shards, self.config.window);
-        let (fair_komi, watch) = (&mut self.fair_komi, &self.watch);
+        let watch = &self.watch;
         let (all, mut done) = (self.window.positions.saturating_sub(self.source.positions()), 0);
         let show = |done| {
             if all >= MANY_POSITIONS {
                 watch.reading(done, all)
             }
         };
-        let see = |shard: &ShardInfo, games: &[GameRecord]| {
-            for game in games {
-                fair_komi.observe(game, FairKomi::USUAL_RATE);
-            }
+        let see = |shard: &ShardInfo, _: &[GameRecord]| {
             done += shard.positions();
             show(done.min(all.saturating_sub(1)));
         };
@@ -518,9 +519,9 @@ impl Training {
         self.refreshed.as_ref().map_or(0, Refreshed::positions)
     }
 
-    /// The komi at which games are even, estimated from the games seen.
+    /// The komi at which games are even, according to the averaged weights of the last steps; 0 before the first step.
     pub fn fair_komi(&self) -> &FairKomi {
-        &self.fair_komi
+        &self.fair_komi.1
     }
 
     /// The averaged weights, which self-play and models use, after all steps are done.
@@ -529,12 +530,23 @@ impl Training {
     /// If one of the steps diverged or a GPU failed.
     pub fn weights(&mut self) -> anyhow::Result<Weights> {
         self.wait()?;
-        Ok(self.trainer.ema_weights())
+        let weights = self.trainer.ema_weights();
+        let asked = self.fair_komi.0;
+        if asked == 0 && self.steps() > 0 || self.steps() >= asked + FAIR_KOMI_STEPS {
+            self.ask_for_fair_komi(&weights)?;
+        }
+        Ok(weights)
+    }
+
+    fn ask_for_fair_komi(&mut self, weights: &Weights) -> anyhow::Result<()> {
+        self.fair_komi = (self.steps(), fair_komi(weights, &self.config)?);
+        Ok(())
     }
 
     /// Publishes the averaged weights as the model of a generation.
     pub fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
         let weights = self.weights()?;
+        self.ask_for_fair_komi(&weights)?;
         let mut model = Model::new(weights.clone());
         model.info.provenance = Provenance {
             run_id: self.run_id.clone(),
@@ -549,10 +561,7 @@ impl Training {
             gpu_seconds: ledger.gpu_seconds,
         };
         model.info.rules = Some(self.config.rules.to_string());
-        for size in self.config.sizes()? {
-            let half_points = (self.fair_komi.of(size) * 2.0).round() as i16;
-            model.info.set_fair_komi(size, Komi::from_half_points(half_points));
-        }
+        describe_fair_komi(&mut model.info, self.fair_komi(), &self.config)?;
         let id = publish_model(&self.store, generation, &model)?;
         self.parent = Some(id.to_string());
         Ok((id, weights))

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use tengen_run::{Ledger, Opened, RunConfig, Setup, Training};
+use tengen_rules::Size;
+use tengen_run::{Ledger, Opened, RunConfig, Setup, Training, fair_komi};
+use tengen_selfplay::FairKomi;
 use tengen_store::{Collection, ShardInfo, Store};
 use tengen_testing::random_games;
 
@@ -85,7 +87,6 @@ fn offered_games_teach_what_games_taken_in_teach() {
         admit(&mut following, positions(&shards[..=number]));
         assert_eq!(following.games(), waiting.games());
         assert_eq!(following.window_positions(), waiting.window_positions());
-        assert_eq!(following.fair_komi(), waiting.fair_komi());
         assert_eq!(step(&mut following), step(&mut waiting));
     }
     assert!(
@@ -97,6 +98,32 @@ fn offered_games_teach_what_games_taken_in_teach() {
     let (mut again, _) = Training::resume(&run).unwrap();
     assert_eq!(step(&mut resumed), step(&mut again));
     assert_eq!(resumed.window_positions(), waiting.window_positions());
+}
+
+#[test]
+fn fair_komi_is_what_the_newest_weights_expect() {
+    let folder = TempDir::new().unwrap();
+    let run = open(&folder);
+    let size = Size::square(3).unwrap();
+    let (mut training, _) = Training::resume(&run).unwrap();
+    training.weights().unwrap();
+    assert_eq!(training.fair_komi(), &FairKomi::new(), "before the first step");
+    training.take_in(publish(&run.store, 12)).unwrap();
+    for _ in 0..20 {
+        step(&mut training);
+    }
+    let (id, weights) = training.publish(1, &Ledger::default()).unwrap();
+    let expected = fair_komi(&weights, &run.config).unwrap();
+    assert_ne!(expected.of(size), 0.0);
+    assert_eq!(training.fair_komi(), &expected);
+    let published = run.store.models().load(&id).unwrap().info.fair_komi(size);
+    let difference = f64::from(published.unwrap().points()) - expected.of(size);
+    assert!(difference.abs() <= 0.25, "{published:?} is {expected:?} in half points");
+    // A run that goes on asks its weights again instead of the games of its window.
+    training.last_checkpoint(&Ledger::default()).unwrap();
+    let (mut resumed, _) = Training::resume(&run).unwrap();
+    resumed.weights().unwrap();
+    assert_eq!(resumed.fair_komi(), &expected);
 }
 
 #[test]

@@ -9,9 +9,10 @@ use tengen_search::{PredictError, UniformPredictor};
 
 use crate::config::{BoardShare, SelfPlayConfig};
 use crate::counters::{CounterValues, Counters};
+use crate::fair_komi::FairKomi;
 use crate::game::{Clock, RunIdentity};
 use crate::group::{Group, GroupSetup};
-use crate::model::{FairKomi, ModelUpdate, PredictorFactory};
+use crate::model::{ModelUpdate, PredictorFactory};
 use crate::rotation::Rotation;
 
 /// The settings of a benchmark.

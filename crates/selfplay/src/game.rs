@@ -84,7 +84,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) visits: u32,
     pub(crate) positions: u64,
     pub(crate) spent: f64,
-    pub(crate) fair_komi: &'a crate::model::FairKomi,
+    pub(crate) fair_komi: &'a crate::fair_komi::FairKomi,
 }
 
 /// A game in flight without its search: everything needed to resume it.

@@ -1,14 +1,11 @@
 //! The network that self-play uses, and the settings that come with it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use tengen_records::GameRecord;
-use tengen_rules::Size;
 use tengen_search::{PredictError, Predictor};
+
+use crate::fair_komi::FairKomi;
 
 /// Creates the predictor of one worker; called in the worker's own thread with the worker's number.
 ///
@@ -47,70 +44,5 @@ impl fmt::Debug for ModelUpdate {
             .field("spent", &self.spent)
             .field("fair_komi", &self.fair_komi)
             .finish_non_exhaustive()
-    }
-}
-
-/// The fair komi of each board, in points: a running mean of the margins (without komi) of games from the empty board.
-///
-/// Games with random opening plies are excluded, since they would pull it away from the value of the empty board.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "BTreeMap<String, f64>", into = "BTreeMap<String, f64>")]
-pub struct FairKomi {
-    boards: BTreeMap<Size, f64>,
-}
-
-impl FairKomi {
-    /// The usual weight of a new game in the running mean, as used for 5x5 and 7x7.
-    pub const USUAL_RATE: f64 = 0.01;
-
-    /// A fair komi of 0 on every board.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The fair komi of a board in points, that is, Black's expected margin; 0 if unknown.
-    pub fn of(&self, size: Size) -> f64 {
-        self.boards.get(&size).copied().unwrap_or(0.0)
-    }
-
-    /// Sets the fair komi of a board, in points.
-    pub fn set(&mut self, size: Size, points: f64) {
-        self.boards.insert(size, points);
-    }
-
-    /// Moves the mean of a board toward the margin of a game by `rate` times the difference. Returns false for games
-    /// that do not count: unfinished ones and those with opening plies.
-    pub fn observe(&mut self, game: &GameRecord, rate: f64) -> bool {
-        let (Some(score), 0) = (game.score_half_points, game.opening_plies) else {
-            return false;
-        };
-        let margin = f64::from(score + i32::from(game.komi.half_points())) / 2.0;
-        let before = self.of(game.size);
-        self.set(game.size, before + rate * (margin - before));
-        true
-    }
-}
-
-impl From<FairKomi> for BTreeMap<String, f64> {
-    fn from(fair: FairKomi) -> Self {
-        fair.boards
-            .into_iter()
-            .map(|(size, points)| (size.to_string(), points))
-            .collect()
-    }
-}
-
-impl TryFrom<BTreeMap<String, f64>> for FairKomi {
-    type Error = String;
-
-    fn try_from(boards: BTreeMap<String, f64>) -> Result<Self, String> {
-        let parse = |(size, points): (String, f64)| match size.parse::<Size>() {
-            Ok(size) if points.is_finite() => Ok((size, points)),
-            Ok(_) => Err(format!("the fair komi of {size} is not a number")),
-            Err(error) => Err(format!("`{size}` is not a board: {error}")),
-        };
-        Ok(Self {
-            boards: boards.into_iter().map(parse).collect::<Result<_, String>>()?,
-        })
     }
 }

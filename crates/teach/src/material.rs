@@ -6,7 +6,6 @@ use serde::Serialize;
 use tengen_rng::fold;
 use tengen_run::{RunConfig, Watch};
 use tengen_samples::{Census, GamesFrom, Mixture, SampleSource, Teaching, Window, WindowConfig};
-use tengen_selfplay::FairKomi;
 use tengen_store::{Create, ShardInfo, Store, sha256_hex};
 
 /// From this number of positions on, reading them takes long enough to show progress.
@@ -27,8 +26,6 @@ pub struct Material {
     pub mixture: Mixture,
     /// What each part of the mixture holds, in order.
     pub sources: Vec<Source>,
-    /// The komi at which the games are even, estimated from those that were scored.
-    pub fair_komi: FairKomi,
     /// Names the games: it changes when a store has other games.
     pub id: String,
 }
@@ -75,10 +72,9 @@ impl Material {
         reach: Reach,
         watch: &dyn Watch,
     ) -> anyhow::Result<Material> {
-        let mut fair_komi = FairKomi::new();
         let (mut parts, mut sources, mut paths) = (Vec::new(), Vec::new(), String::new());
         for (number, games) in from.iter().enumerate() {
-            let read = read(config, games, reach, &mut fair_komi, watch);
+            let read = read(config, games, reach, watch);
             let (source, shards) = read.with_context(|| format!("train.from[{number}]"))?;
             shards.iter().for_each(|shard| paths += &format!("{}\n", shard.path));
             paths += &toml::to_string(games)?;
@@ -100,7 +96,6 @@ impl Material {
         Ok(Material {
             mixture,
             sources,
-            fair_komi,
             id: sha256_hex(paths.as_bytes())[..12].to_owned(),
         })
     }
@@ -116,7 +111,6 @@ fn read(
     config: &RunConfig,
     games: &GamesFrom,
     reach: Reach,
-    fair_komi: &mut FairKomi,
     watch: &dyn Watch,
 ) -> anyhow::Result<(SampleSource, Vec<ShardInfo>)> {
     let store = Store::open(&games.store, Create::Never)?;
@@ -147,10 +141,7 @@ fn read(
             rules: config.rules,
         });
     let mut done = 0;
-    let load = source.load_window(&store, &window, |shard, games| {
-        games.iter().for_each(|game| {
-            fair_komi.observe(game, FairKomi::USUAL_RATE);
-        });
+    let load = source.load_window(&store, &window, |shard, _| {
         done += shard.positions();
         if window.positions >= MANY_POSITIONS {
             watch.reading(done, window.positions);

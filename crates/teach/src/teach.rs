@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use tengen_model::{CostLedger, Model, Provenance};
 use tengen_network::DeviceChoice;
-use tengen_rules::Komi;
-use tengen_run::{Clock, Ledger, RunConfig, Setup};
+use tengen_run::{Clock, Ledger, RunConfig, Setup, describe_fair_komi, fair_komi};
 use tengen_trainer::{Losses, Trainer, TrainerError};
 
 use crate::judge::{HeldOut, Of, judge, judge_by};
@@ -230,10 +229,8 @@ impl<'a> Lessons<'a> {
             ..origin
         };
         model.info.rules = Some(self.config.rules.to_string());
-        for size in self.config.sizes()? {
-            let half_points = (self.material.fair_komi.of(size) * 2.0).round() as i16;
-            model.info.set_fair_komi(size, Komi::from_half_points(half_points));
-        }
+        let fair = fair_komi(&model.weights, self.config)?;
+        describe_fair_komi(&mut model.info, &fair, self.config)?;
         Ok(model)
     }
 }
