@@ -1,18 +1,24 @@
 //! Which komi does a network consider fair on the boards of a run?
 
 use tengen_config::RunConfig;
-use tengen_model::{ModelInfo, Weights};
-use tengen_network::{PredictorOptions, TorchPredictor};
+use tengen_model::ModelInfo;
 use tengen_rules::Komi;
 use tengen_selfplay::FairKomi;
+use tengen_trainer::Trainer;
 
-/// Asks the network with these weights, on the CPU.
+/// Asks the averaged weights of a network in training, whose steps are done.
 ///
 /// # Errors
-/// If libtorch cannot run the network.
-pub fn fair_komi(weights: &Weights, config: &RunConfig) -> anyhow::Result<FairKomi> {
-    let mut predictor = TorchPredictor::new(weights, PredictorOptions::default())?;
-    Ok(FairKomi::according_to(&mut predictor, &config.sizes()?, config.rules)?)
+/// If its device fails.
+pub fn fair_komi(trainer: &Trainer, config: &RunConfig) -> anyhow::Result<FairKomi> {
+    let plane_set = trainer.network().plane_set();
+    let chances = |questions: &[_]| trainer.chances(questions);
+    Ok(FairKomi::according_to(
+        &config.sizes()?,
+        config.rules,
+        plane_set,
+        chances,
+    )?)
 }
 
 /// Writes the fair komi of the run's boards into the description of a model.

@@ -31,8 +31,8 @@ const LEDGER_FILE: &str = "ledger.json";
 /// The checkpoint file with the configuration that the run had last. Checkpoints of earlier versions lack it.
 const CONFIG_FILE: &str = "config.toml";
 
-/// Steps after which the network is asked again for the fair komi.
-const FAIR_KOMI_STEPS: u64 = 100;
+/// The most steps after which the network is asked again for the fair komi.
+const FAIR_KOMI_STEPS: u64 = 500;
 
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
@@ -65,8 +65,10 @@ pub struct Training {
     games: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
-    /// Which komi the network considers fair, and at which step it was asked.
-    fair_komi: (u64, FairKomi),
+    /// Which komi the network considers fair.
+    fair_komi: FairKomi,
+    /// The step after which it is asked again.
+    ask_again_at: u64,
     parent: Option<String>,
     checkpointed: Instant,
     /// Whether the warning about an oversized window was printed.
@@ -135,7 +137,8 @@ impl Training {
             positions: listing.pruned.positions,
             games: listing.pruned.games,
             damaged: listing.damaged,
-            fair_komi: (0, FairKomi::new()),
+            fair_komi: FairKomi::new(),
+            ask_again_at: 1,
             parent: store.models().list()?.pop().map(|model| model.to_string()),
             checkpointed: Instant::now(),
             warned: false,
@@ -521,7 +524,7 @@ impl Training {
 
     /// The komi at which games are even, according to the averaged weights of the last steps; 0 before the first step.
     pub fn fair_komi(&self) -> &FairKomi {
-        &self.fair_komi.1
+        &self.fair_komi
     }
 
     /// The averaged weights, which self-play and models use, after all steps are done.
@@ -530,23 +533,22 @@ impl Training {
     /// If one of the steps diverged or a GPU failed.
     pub fn weights(&mut self) -> anyhow::Result<Weights> {
         self.wait()?;
-        let weights = self.trainer.ema_weights();
-        let asked = self.fair_komi.0;
-        if asked == 0 && self.steps() > 0 || self.steps() >= asked + FAIR_KOMI_STEPS {
-            self.ask_for_fair_komi(&weights)?;
+        if self.steps() >= self.ask_again_at {
+            self.ask_for_fair_komi()?;
         }
-        Ok(weights)
+        Ok(self.trainer.ema_weights())
     }
 
-    fn ask_for_fair_komi(&mut self, weights: &Weights) -> anyhow::Result<()> {
-        self.fair_komi = (self.steps(), fair_komi(weights, &self.config)?);
+    fn ask_for_fair_komi(&mut self) -> anyhow::Result<()> {
+        self.fair_komi = fair_komi(&self.trainer, &self.config)?;
+        self.ask_again_at = self.steps() + (self.steps() / 4).clamp(1, FAIR_KOMI_STEPS);
         Ok(())
     }
 
     /// Publishes the averaged weights as the model of a generation.
     pub fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
         let weights = self.weights()?;
-        self.ask_for_fair_komi(&weights)?;
+        self.ask_for_fair_komi()?;
         let mut model = Model::new(weights.clone());
         model.info.provenance = Provenance {
             run_id: self.run_id.clone(),

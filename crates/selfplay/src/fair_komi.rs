@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use tengen_encoding::Features;
-use tengen_rules::{Position, Rules, Size};
-use tengen_search::{PredictError, Predictions, Predictor};
+use tengen_encoding::{Features, InputBatch, PlaneSet};
+use tengen_rules::{Komi, Position, Rules, Size};
 
-use crate::setup::rounded;
-
-/// How often a network is asked about each board. Trained networks change their answer by less than half a point after
-/// the second time.
-const QUESTIONS: usize = 4;
+/// How far from even a chance counts in part: by half of the inverse of this.
+const STEEPNESS: f64 = 8.0;
 
 /// The fair komi of each board, in points: Black's margin, before komi, that a network expects of the empty board.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,30 +33,48 @@ impl FairKomi {
         self.boards.insert(size, points);
     }
 
-    /// What a network considers fair on empty boards of these sizes.
+    /// Asks a network: `chances` gives, for each batch of positions, the side to move's chance of winning, with half of
+    /// the chance of a tie, as the values of each position.
     ///
     /// # Errors
-    /// If the network cannot be run or says something impossible.
-    pub fn according_to(predictor: &mut dyn Predictor, sizes: &[Size], rules: Rules) -> Result<Self, PredictError> {
+    /// Those of `chances`.
+    pub fn according_to<E>(
+        sizes: &[Size],
+        rules: Rules,
+        plane_set: PlaneSet,
+        chances: impl FnOnce(&[InputBatch]) -> Result<Vec<Vec<f32>>, E>,
+    ) -> Result<Self, E> {
+        let questions: Vec<InputBatch> = sizes.iter().map(|&size| empty_boards(size, rules, plane_set)).collect();
         let mut fair = Self::new();
-        let mut out = Predictions::default();
-        for &size in sizes {
-            let position = Position::with_rules(size, rules);
-            let mut inputs = predictor.new_batch(size);
-            // What the network expects depends a little on the komi, so it is asked again at the komi it has named.
-            for _ in 0..QUESTIONS {
-                let komi = rounded(size, fair.of(size));
-                inputs.clear();
-                inputs.push(&Features::seen_with(inputs.plane_set(), &position, komi));
-                predictor.predict(&inputs, &mut out)?;
-                out.check(1, size)?;
-                let margin = f64::from(out.margin[0]) + f64::from(komi.points());
-                let limit = size.area() as f64;
-                fair.set(size, margin.clamp(-limit, limit));
-            }
+        for (&size, chances) in sizes.iter().zip(chances(&questions)?) {
+            fair.set(size, even(size, &chances));
         }
         Ok(fair)
     }
+}
+
+/// The empty board at every whole komi, from the lowest to the highest, Black to move.
+fn empty_boards(size: Size, rules: Rules, plane_set: PlaneSet) -> InputBatch {
+    let position = Position::with_rules(size, rules);
+    let mut inputs = InputBatch::with_planes(size, plane_set);
+    let area = size.area() as i16;
+    for komi in -area..=area {
+        inputs.push(&Features::seen_with(
+            plane_set,
+            &position,
+            Komi::from_half_points(2 * komi),
+        ));
+    }
+    inputs
+}
+
+/// The komi at which Black's chances, which are given for every whole komi from the lowest on, are even.
+///
+/// Each komi at which Black is the favorite moves it up from the lowest one. Where the chances are close to even, it
+/// counts in part, so that komi between two whole ones come out, and a network that knows nothing yet says 0.
+fn even(size: Size, chances: &[f32]) -> f64 {
+    let favorite = |&chance: &f32| (0.5 + STEEPNESS * (f64::from(chance) - 0.5)).clamp(0.0, 1.0);
+    chances.iter().map(favorite).sum::<f64>() - size.area() as f64 - 0.5
 }
 
 impl From<FairKomi> for BTreeMap<String, f64> {
@@ -90,33 +104,44 @@ impl TryFrom<BTreeMap<String, f64>> for FairKomi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tengen_encoding::InputBatch;
 
-    /// Expects Black to win by 8 before komi at a komi of 0, and by less the higher the komi is.
-    struct Weakening;
-
-    impl Predictor for Weakening {
-        fn predict(&mut self, inputs: &InputBatch, out: &mut Predictions) -> Result<(), PredictError> {
-            out.reset(inputs.len(), inputs.canvas());
-            for (margin, komi) in out.margin.iter_mut().zip(inputs.komi()) {
-                // Black is to move, so the komi counts against it.
-                *margin = 8.0 - 1.25 * -komi;
-            }
-            Ok(())
-        }
-
-        fn name(&self) -> String {
-            "weakening".to_owned()
-        }
+    /// What a network says that considers this komi fair, and is that sure of it.
+    fn sure(size: Size, fair: f64, per_point: f64) -> Vec<f32> {
+        let area = size.area() as i32;
+        let chance = |komi: i32| (0.5 + per_point * (fair - f64::from(komi))).clamp(0.0, 1.0) as f32;
+        (-area..=area).map(chance).collect()
     }
 
     #[test]
-    fn fair_komi_is_where_the_network_expects_a_tie() {
-        let sizes = [5, 7].map(|side| Size::square(side).unwrap());
-        let fair = FairKomi::according_to(&mut Weakening, &sizes, Rules::default()).unwrap();
-        for size in sizes {
-            assert!((fair.of(size) - 6.4).abs() < 0.5, "{}", fair.of(size));
+    fn fair_komi_is_where_chances_are_even() {
+        let size = Size::square(7).unwrap();
+        for fair in [-49.0, -3.5, 0.0, 7.0, 8.9, 9.25, 49.0] {
+            for per_point in [0.02, 0.1, 0.3, 2.0] {
+                let said = even(size, &sure(size, fair, per_point));
+                let near = if f64::abs(fair) == 49.0 { 4.0 } else { 0.51 };
+                assert!((said - fair).abs() < near, "{said} instead of {fair}, {per_point}");
+            }
         }
+        let knows_nothing: Vec<f32> = (0..99).map(|komi| 0.5 + 0.01 * f32::from(komi % 2 == 0)).collect();
+        assert!(even(size, &knows_nothing).abs() < 5.0);
+    }
+
+    #[test]
+    fn networks_are_asked_about_every_whole_komi_on_every_board() {
+        let sizes = [3, 5].map(|side| Size::square(side).unwrap());
+        let fair = FairKomi::according_to(&sizes, Rules::default(), PlaneSet::default(), |questions| {
+            let asked = |inputs: &InputBatch| {
+                let size = inputs.canvas();
+                // Komi is what the mover gets, and Black pays it.
+                let asked: Vec<f32> = inputs.komi().iter().map(|&points| -points).collect();
+                let area = size.area() as i32;
+                assert_eq!(asked, (-area..=area).map(|komi| komi as f32).collect::<Vec<_>>());
+                sure(size, size.area() as f64 / 2.0, 0.2)
+            };
+            Ok::<_, ()>(questions.iter().map(asked).collect())
+        });
+        let fair = fair.unwrap();
+        assert!((fair.of(sizes[0]) - 4.5).abs() < 0.01 && (fair.of(sizes[1]) - 12.5).abs() < 0.01);
         assert_eq!(fair.of(Size::square(9).unwrap()), 0.0, "nobody asked");
     }
 }

@@ -229,7 +229,7 @@ impl<'a> Lessons<'a> {
             ..origin
         };
         model.info.rules = Some(self.config.rules.to_string());
-        let fair = fair_komi(&model.weights, self.config)?;
+        let fair = fair_komi(&self.trainer, self.config)?;
         describe_fair_komi(&mut model.info, &fair, self.config)?;
         Ok(model)
     }

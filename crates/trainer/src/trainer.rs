@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tch::{Device, Tensor};
 
-use tengen_encoding::{HORIZONS, PlaneSet, Sample, TrainingBatch};
+use tengen_encoding::{HORIZONS, InputBatch, PlaneSet, Sample, TrainingBatch};
 use tengen_model::{GrowthError, NetworkConfig, Weights, WeightsError};
 use tengen_network::{
     DeviceChoice, DeviceError, GroupError, LibtorchError, Mode, Network, NetworkInputs, Precision, Shapes, Span,
@@ -19,7 +19,7 @@ use crate::pace::Pace;
 use crate::recorded::Recorded;
 use crate::targets::{Placement, Targets};
 use crate::together::Together;
-use crate::validation::{Judged, Validation};
+use crate::validation::{Judged, Validation, chances};
 
 /// A network in training. It stays on one thread.
 #[derive(Debug)]
@@ -318,6 +318,24 @@ impl Trainer {
             judged.add(losses, &outputs, &inputs, &targets, batch);
         }
         Ok(Validation::of(&judged))
+    }
+
+    /// What the averaged weights expect of positions, for each batch: the side to move's chance of winning, with half
+    /// of the chance of a tie.
+    ///
+    /// # Errors
+    /// [`TrainerError::Libtorch`] if the device fails.
+    pub fn chances(&self, batches: &[InputBatch]) -> Result<Vec<Vec<f32>>, TrainerError> {
+        let judge = || {
+            let _no_grad = tch::no_grad_guard();
+            let network = Network::new(&self.ema_weights(), self.device(), self.precision);
+            let of = |batch: &InputBatch| {
+                let inputs = NetworkInputs::new(batch, self.device(), self.precision);
+                chances(&network.forward(&inputs, Mode::Evaluation), &inputs)
+            };
+            batches.iter().map(of).collect()
+        };
+        Ok(catching(judge)?)
     }
 
     /// The moving average of the weights and of the running statistics: what plays and what is published.

@@ -61,7 +61,6 @@ impl Judged {
         batch: &TrainingBatch,
     ) {
         let value = Value::of(&outputs.margins, inputs.komi());
-        let score = (&value.win - &value.loss) * 0.5 + 0.5;
         let hits = outputs
             .policy
             .argmax(-1, false)
@@ -74,7 +73,7 @@ impl Judged {
             .extend(numbers(&(&targets.weight * &targets.result_weight)));
         self.of_value
             .extend(numbers(&(&targets.weight * &targets.value_weight)));
-        self.scores.extend(numbers(&score));
+        self.scores.extend(numbers(&score(&value)));
         self.margins.extend(numbers(&value.margin));
         let margins = batch.board_margin.iter().zip(batch.inputs.komi());
         let scored = batch.result_weight.iter().zip(batch.value.outer_iter());
@@ -117,6 +116,15 @@ impl Validation {
             ),
         }
     }
+}
+
+/// The expected scores of the sides to move.
+pub(crate) fn chances(outputs: &Outputs, inputs: &NetworkInputs) -> Vec<f32> {
+    numbers(&score(&Value::of(&outputs.margins, inputs.komi())))
+}
+
+fn score(value: &Value) -> Tensor {
+    (&value.win - &value.loss) * 0.5 + 0.5
 }
 
 /// The score of a margin after komi.
