@@ -107,6 +107,14 @@ impl RunConfig {
 
     /// The board sizes of self-play, each once. The first is the board of the gate and the summary.
     pub fn sizes(&self) -> anyhow::Result<Vec<Size>> {
+        self.sizes_from(0)
+    }
+
+    /// The board sizes of games that begin once the store has so many positions of self-play, or later, each once.
+    ///
+    /// # Errors
+    /// If a board cannot be parsed.
+    pub fn sizes_from(&self, positions: u64) -> anyhow::Result<Vec<Size>> {
         let parse = |board: &BoardShare| {
             board
                 .size
@@ -114,7 +122,8 @@ impl RunConfig {
                 .with_context(|| format!("selfplay.boards holds {:?}", board.size))
         };
         let mut sizes = Vec::new();
-        for board in &self.selfplay.boards {
+        let ahead = |board: &&BoardShare| board.until.is_none_or(|until| positions < until);
+        for board in self.selfplay.boards.iter().filter(ahead) {
             let size = parse(board)?;
             if !sizes.contains(&size) {
                 sizes.push(size);

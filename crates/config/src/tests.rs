@@ -136,6 +136,18 @@ fn the_effective_configuration_can_be_loaded_again() {
     }
 }
 
+#[test]
+fn boards_that_are_played_later_are_known_and_past_ones_are_left_out() {
+    let config = RunConfig::load(&folder().join("9x9.toml"), &[]).expect("loads");
+    let sides = |positions| {
+        let sizes = config.sizes_from(positions).expect("boards");
+        sizes.iter().map(|size| size.width()).collect::<Vec<_>>()
+    };
+    assert_eq!(sides(0), [9, 7, 5]);
+    assert_eq!(sides(200_000), [9, 7]);
+    assert_eq!(sides(u64::MAX), [9]);
+}
+
 /// Every key accepts or rejects any value, and accepted values can be used.
 #[test]
 fn odd_values_are_rejected_or_usable() {

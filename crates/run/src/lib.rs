@@ -38,7 +38,7 @@ mod validation;
 mod watch;
 
 pub use failures::Failures;
-pub use fair_komi::{describe_fair_komi, fair_komi};
+pub use fair_komi::{fair_komi, state_fair_komi};
 pub use finish::finish;
 pub use gating::{Candidate, Gating, Settled, left_over, rejected};
 pub use ledger::Clock;

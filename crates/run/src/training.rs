@@ -16,7 +16,7 @@ use tengen_selfplay::FairKomi;
 use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
-use crate::fair_komi::{describe_fair_komi, fair_komi};
+use crate::fair_komi::{fair_komi, state_fair_komi, stated};
 use crate::opened::{Opened, publish_model};
 use crate::random_games::{RANDOM_SAMPLES, random_games};
 use crate::ranks::Ranks;
@@ -65,7 +65,7 @@ pub struct Training {
     games: u64,
     /// Shards in quarantine, including those found by earlier processes.
     damaged: Vec<ShardInfo>,
-    /// Which komi the network considers fair.
+    /// Which komi the network considers fair on the boards that are played, and considered fair on those that were.
     fair_komi: FairKomi,
     /// The step after which it is asked again.
     ask_again_at: u64,
@@ -114,6 +114,11 @@ impl Training {
             }
             false => None,
         };
+        let newest = store.models().list()?.pop();
+        let fair_komi = match &newest {
+            Some(model) => stated(&store.models().info(model)?, &config.sizes()?),
+            None => FairKomi::new(),
+        };
         let listing = listing(store, ranks.as_deref())?;
         let source = SampleSource::for_store(store, config.samples.clone())
             .holding_out(config.loop_config.held_out)
@@ -137,9 +142,9 @@ impl Training {
             positions: listing.pruned.positions,
             games: listing.pruned.games,
             damaged: listing.damaged,
-            fair_komi: FairKomi::new(),
+            fair_komi,
             ask_again_at: 1,
-            parent: store.models().list()?.pop().map(|model| model.to_string()),
+            parent: newest.map(|model| model.to_string()),
             checkpointed: Instant::now(),
             warned: false,
             sound: true,
@@ -540,7 +545,10 @@ impl Training {
     }
 
     fn ask_for_fair_komi(&mut self) -> anyhow::Result<()> {
-        self.fair_komi = fair_komi(&self.trainer, &self.config)?;
+        // What it says about boards that are no longer played gets worse: it forgets them.
+        let sizes = self.config.sizes_from(self.positions)?;
+        let newer = fair_komi(&self.trainer, &sizes, self.config.rules)?;
+        self.fair_komi.update(newer);
         self.ask_again_at = self.steps() + (self.steps() / 4).clamp(1, FAIR_KOMI_STEPS);
         Ok(())
     }
@@ -563,7 +571,7 @@ impl Training {
             gpu_seconds: ledger.gpu_seconds,
         };
         model.info.rules = Some(self.config.rules.to_string());
-        describe_fair_komi(&mut model.info, self.fair_komi(), &self.config)?;
+        state_fair_komi(&mut model.info, &self.fair_komi, &self.config.sizes()?);
         let id = publish_model(&self.store, generation, &model)?;
         self.parent = Some(id.to_string());
         Ok((id, weights))

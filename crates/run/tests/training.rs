@@ -15,12 +15,13 @@ use tengen_testing::random_games;
 use tengen_trainer::Trainer;
 
 /// A tiny network on 3x3 that trains on one thread.
-fn config() -> RunConfig {
+fn config(boards: &str) -> RunConfig {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let boards = format!("selfplay.boards=[{boards}]");
     let settings = [
+        boards.as_str(),
         "network.blocks=1",
         "network.channels=8",
-        "selfplay.boards=[{size=\"3x3\"}]",
         "training.batch=16",
         "training.threads=1",
         "loop.start_positions=1",
@@ -30,12 +31,16 @@ fn config() -> RunConfig {
 }
 
 fn open(folder: &TempDir) -> Opened {
+    open_with(folder, "{size=\"3x3\"}")
+}
+
+fn open_with(folder: &TempDir, boards: &str) -> Opened {
     let location = folder.path().join("store").display().to_string();
     let setup = Setup {
         scratch: Some(folder.path().to_owned()),
         ..Setup::default()
     };
-    Opened::open(&config(), &location, &setup).unwrap()
+    Opened::open(&config(boards), &location, &setup).unwrap()
 }
 
 /// Publishes shards of four games each.
@@ -103,10 +108,13 @@ fn offered_games_teach_what_games_taken_in_teach() {
 }
 
 #[test]
-fn fair_komi_is_what_the_newest_weights_expect() {
+fn fair_komi_is_what_the_newest_weights_expect_of_boards_that_are_played() {
     let folder = TempDir::new().unwrap();
-    let run = open(&folder);
-    let size = Size::square(3).unwrap();
+    let run = open_with(
+        &folder,
+        "{size=\"3x3\"},{size=\"4x4\",until=1000000},{size=\"5x5\",until=1}",
+    );
+    let [small, middle, large] = [3, 4, 5].map(|side| Size::square(side).unwrap());
     let (mut training, _) = Training::resume(&run).unwrap();
     training.weights().unwrap();
     assert_eq!(training.fair_komi(), &FairKomi::new(), "before the first step");
@@ -117,16 +125,32 @@ fn fair_komi_is_what_the_newest_weights_expect() {
     let (id, _) = training.publish(1, &Ledger::default()).unwrap();
     let model = run.store.models().load(&id).unwrap();
     let trainer = Trainer::from_weights(&model.weights, run.config.training.clone(), DeviceChoice::Cpu).unwrap();
-    let expected = fair_komi(&trainer, &run.config).unwrap();
-    assert_ne!(expected.of(size), 0.0);
+    let expected = fair_komi(&trainer, &[small, middle], run.config.rules).unwrap();
+    assert_ne!(expected.of(small), 0.0);
     assert_eq!(training.fair_komi(), &expected);
-    let difference = f64::from(model.info.fair_komi(size).unwrap().points()) - expected.of(size);
-    assert!(difference.abs() <= 0.25, "{expected:?} in half points");
-    // A run that goes on asks its weights again instead of the games of its window.
+    for size in [small, middle] {
+        let stated = model.info.fair_komi(size).unwrap().points();
+        assert!((f64::from(stated) - expected.of(size)).abs() <= 0.25, "{expected:?}");
+    }
+    assert_eq!(model.info.fair_komi(large), None, "no more games there");
+    // A run that goes on begins with what its newest model states, and asks the weights, not the games of its window.
     training.last_checkpoint(&Ledger::default()).unwrap();
     let (mut resumed, _) = Training::resume(&run).unwrap();
+    assert_eq!(
+        resumed.fair_komi().of(small),
+        f64::from(model.info.fair_komi(small).unwrap().points())
+    );
     resumed.weights().unwrap();
     assert_eq!(resumed.fair_komi(), &expected);
+    // What the network said about a board stays when no more games are played there.
+    let run = open_with(&folder, "{size=\"3x3\"},{size=\"4x4\",until=2}");
+    let (mut later, _) = Training::resume(&run).unwrap();
+    later.weights().unwrap();
+    let stated = model.info.fair_komi(middle).map(|komi| f64::from(komi.points()));
+    assert_eq!(
+        (later.fair_komi().known(middle), later.fair_komi().of(small)),
+        (stated, expected.of(small))
+    );
 }
 
 #[test]

@@ -25,7 +25,17 @@ impl FairKomi {
 
     /// The fair komi of a board in points, that is, Black's expected margin; 0 if unknown.
     pub fn of(&self, size: Size) -> f64 {
-        self.boards.get(&size).copied().unwrap_or(0.0)
+        self.known(size).unwrap_or(0.0)
+    }
+
+    /// As [`FairKomi::of`]; `None` if unknown.
+    pub fn known(&self, size: Size) -> Option<f64> {
+        self.boards.get(&size).copied()
+    }
+
+    /// Takes over what another one knows.
+    pub fn update(&mut self, newer: FairKomi) {
+        self.boards.extend(newer.boards);
     }
 
     /// Sets the fair komi of a board, in points.

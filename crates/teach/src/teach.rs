@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use tengen_model::{CostLedger, Model, Provenance};
 use tengen_network::DeviceChoice;
-use tengen_run::{Clock, Ledger, RunConfig, Setup, describe_fair_komi, fair_komi};
+use tengen_run::{Clock, Ledger, RunConfig, Setup, fair_komi, state_fair_komi};
 use tengen_trainer::{Losses, Trainer, TrainerError};
 
 use crate::judge::{HeldOut, Of, judge, judge_by};
@@ -229,8 +229,9 @@ impl<'a> Lessons<'a> {
             ..origin
         };
         model.info.rules = Some(self.config.rules.to_string());
-        let fair = fair_komi(&self.trainer, self.config)?;
-        describe_fair_komi(&mut model.info, &fair, self.config)?;
+        let sizes = self.config.sizes()?;
+        let fair = fair_komi(&self.trainer, &sizes, self.config.rules)?;
+        state_fair_komi(&mut model.info, &fair, &sizes);
         Ok(model)
     }
 }
