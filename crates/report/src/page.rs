@@ -222,6 +222,7 @@ fn viewer(games: usize) -> Markup {
                         button #last title="last (End)" { "▶|" }
                     }
                     input #slider type="range" min="0" value="0" aria-label="turn";
+                    label { input #owners type="checkbox"; span.soft { " owners at the end, small squares" } }
                     p #turn {}
                     p.soft #figures {}
                     svg #values viewBox="0 0 400 100" role="img" aria-label="value over the game" {}

@@ -57,7 +57,7 @@
     points.forEach((stone, point) => {
       const [cx, cy] = at(point);
       if (stone !== ".") add(layer, "circle", { class: stone === "B" ? "black" : "white", cx, cy, r: CELL * 0.47 });
-      const owner = shown === game.turns.length && game.owners[point];
+      const owner = ($("owners").checked || shown === game.turns.length) && game.owners[point];
       if (owner && owner !== "." && owner !== stone)
         add(layer, "rect", { class: owner === "B" ? "black" : "white", x: cx - 4, y: cy - 4, width: 8, height: 8 });
     });
@@ -133,6 +133,7 @@
     $("players").textContent = `Black ${game.black || "?"}, White ${game.white || "?"}, komi ${game.komi}`;
     $("result").textContent = `Result: ${game.result}.`;
     $("sgf").href = `data:application/x-go-sgf;charset=utf-8,${encodeURIComponent(game.sgf)}`;
+    $("owners").disabled = game.owners === "";
     $("sgf").download = `${game.title.split(":")[0].replace(/\W+/g, "-")}.sgf`;
     show(0);
   }
@@ -150,6 +151,7 @@
     const steps = { first: () => 0, previous: () => shown - 1, next: () => shown + 1, last: () => game.turns.length };
     for (const id in steps) $(id).addEventListener("click", () => { touched = true; show(steps[id]()); });
     $("slider").addEventListener("input", () => { touched = true; show(Number($("slider").value)); });
+    $("owners").addEventListener("change", () => { touched = true; show(shown); });
     $("choice").addEventListener("change", () => { touched = true; open(Number($("choice").value)); });
     $("values").addEventListener("click", (event) => {
       const box = $("values").getBoundingClientRect();
@@ -200,7 +202,14 @@
     $("choice").value = games.length - 1;
     $("choice").dispatchEvent(new Event("change"));
     $("last").click();
-    const report = { boards, at, back, second: drawn(), words: words(), figures: figures() };
+    const owned = [0, game.turns.length].map((count) => {
+      show(count);
+      return [false, true].map((checked) => {
+        if ($("owners").checked !== checked) $("owners").click();
+        return $("board").querySelectorAll("rect").length;
+      });
+    });
+    const report = { boards, at, back, owned, second: drawn(), words: words(), figures: figures() };
     const pre = document.createElement("pre");
     pre.id = "selftest";
     pre.textContent = JSON.stringify(report);

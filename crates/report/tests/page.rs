@@ -533,6 +533,15 @@ fn games_can_be_replayed_in_a_browser() {
     let shards = store.games().list_shards(&GamesOf::Match("gate-0".into())).unwrap();
     let games = store.games().read(&shards[0]).unwrap();
     assert_eq!(found["second"], json!(stones(&games[2], games[2].plies.len())));
+    let last = &games[2];
+    // At the end, points whose owner is not the stone on them are marked; on the empty board, all that have one.
+    let owned = |other: &dyn Fn(usize) -> bool| {
+        let has = |&(point, owner): &(usize, &i8)| *owner != 0 && other(point);
+        last.ownership.iter().enumerate().filter(has).count()
+    };
+    let end = stones(last, last.plies.len()).into_bytes();
+    let at_end = owned(&|point| end[point] != if last.ownership[point] > 0 { b'B' } else { b'W' });
+    assert_eq!(found["owned"], json!([[0, owned(&|_| true)], [at_end, at_end]]));
     assert!(
         found["words"]
             .as_str()
