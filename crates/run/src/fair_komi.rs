@@ -9,7 +9,7 @@ use tengen_trainer::Trainer;
 ///
 /// # Errors
 /// If its device fails.
-pub fn fair_komi(trainer: &Trainer, sizes: &[Size], rules: Rules) -> anyhow::Result<FairKomi> {
+pub fn fair_komi(trainer: &mut Trainer, sizes: &[Size], rules: Rules) -> anyhow::Result<FairKomi> {
     let plane_set = trainer.network().plane_set();
     let chances = |questions: &[_]| trainer.chances(questions);
     Ok(FairKomi::according_to(sizes, rules, plane_set, chances)?)

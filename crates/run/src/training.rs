@@ -547,7 +547,7 @@ impl Training {
     fn ask_for_fair_komi(&mut self) -> anyhow::Result<()> {
         // What it says about boards that are no longer played gets worse: it forgets them.
         let sizes = self.config.sizes_from(self.positions)?;
-        let newer = fair_komi(&self.trainer, &sizes, self.config.rules)?;
+        let newer = fair_komi(&mut self.trainer, &sizes, self.config.rules)?;
         self.fair_komi.update(newer);
         self.ask_again_at = self.steps() + (self.steps() / 4).clamp(1, FAIR_KOMI_STEPS);
         Ok(())

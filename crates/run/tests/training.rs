@@ -124,8 +124,8 @@ fn fair_komi_is_what_the_newest_weights_expect_of_boards_that_are_played() {
     }
     let (id, _) = training.publish(1, &Ledger::default()).unwrap();
     let model = run.store.models().load(&id).unwrap();
-    let trainer = Trainer::from_weights(&model.weights, run.config.training.clone(), DeviceChoice::Cpu).unwrap();
-    let expected = fair_komi(&trainer, &[small, middle], run.config.rules).unwrap();
+    let mut trainer = Trainer::from_weights(&model.weights, run.config.training.clone(), DeviceChoice::Cpu).unwrap();
+    let expected = fair_komi(&mut trainer, &[small, middle], run.config.rules).unwrap();
     assert_ne!(expected.of(small), 0.0);
     assert_eq!(training.fair_komi(), &expected);
     for size in [small, middle] {

@@ -214,7 +214,7 @@ impl<'a> Lessons<'a> {
     }
 
     /// The averaged weights with their description.
-    fn model(&self) -> anyhow::Result<Model> {
+    fn model(&mut self) -> anyhow::Result<Model> {
         let mut model = Model::new(self.trainer.ema_weights());
         let ledger = self.clock.read(0);
         let origin = self.origin.map(|origin| origin.model.info.cost).unwrap_or_default();
@@ -230,7 +230,7 @@ impl<'a> Lessons<'a> {
         };
         model.info.rules = Some(self.config.rules.to_string());
         let sizes = self.config.sizes()?;
-        let fair = fair_komi(&self.trainer, &sizes, self.config.rules)?;
+        let fair = fair_komi(&mut self.trainer, &sizes, self.config.rules)?;
         state_fair_komi(&mut model.info, &fair, &sizes);
         Ok(model)
     }

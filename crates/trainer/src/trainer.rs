@@ -325,7 +325,8 @@ impl Trainer {
     ///
     /// # Errors
     /// [`TrainerError::Libtorch`] if the device fails.
-    pub fn chances(&self, batches: &[InputBatch]) -> Result<Vec<Vec<f32>>, TrainerError> {
+    pub fn chances(&mut self, batches: &[InputBatch]) -> Result<Vec<Vec<f32>>, TrainerError> {
+        self.threads.apply();
         let judge = || {
             let _no_grad = tch::no_grad_guard();
             let network = Network::new(&self.ema_weights(), self.device(), self.precision);
