@@ -174,8 +174,8 @@ impl Default for OpeningConfig {
 
 /// How the komi of a game is drawn.
 ///
-/// Fair komi is the margin that the network expects. For games from the empty board, it comes with the model; for others,
-/// the network is asked about the opening, at the cost of one more evaluation.
+/// Fair komi is where the network expects an even game. For games from the empty board, it comes with the model; for
+/// others, it is the margin that the network expects after the opening, at the cost of one more evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KomiConfig {
