@@ -57,7 +57,9 @@ impl FairKomi {
         let questions: Vec<InputBatch> = sizes.iter().map(|&size| empty_boards(size, rules, plane_set)).collect();
         let mut fair = Self::new();
         for (&size, chances) in sizes.iter().zip(chances(&questions)?) {
-            fair.set(size, even(size, &chances));
+            if let Some(points) = even(size, &chances) {
+                fair.set(size, points);
+            }
         }
         Ok(fair)
     }
@@ -78,13 +80,20 @@ fn empty_boards(size: Size, rules: Rules, plane_set: PlaneSet) -> InputBatch {
     inputs
 }
 
-/// The komi at which Black's chances, which are given for every whole komi from the lowest on, are even.
+/// The komi at which Black's chances, which are given for every whole komi from the lowest on, are even. `None` from a
+/// network that knows nothing of this board: at the lowest komi, Black cannot lose, and at the highest, it cannot win.
 ///
 /// Each komi at which Black is the favorite moves it up from the lowest one. Where the chances are close to even, it
 /// counts in part, so that komi between two whole ones come out, and a network that knows nothing yet says 0.
-fn even(size: Size, chances: &[f32]) -> f64 {
+fn even(size: Size, chances: &[f32]) -> Option<f64> {
+    let sound =
+        |least: f32, chance: Option<&f32>| chance.is_some_and(|&chance| chance >= least && chance <= least + 0.75);
+    if !sound(0.25, chances.first()) || !sound(0.0, chances.last()) {
+        return None;
+    }
     let favorite = |&chance: &f32| (0.5 + STEEPNESS * (f64::from(chance) - 0.5)).clamp(0.0, 1.0);
-    chances.iter().map(favorite).sum::<f64>() - size.area() as f64 - 0.5
+    let area = size.area() as f64;
+    Some((chances.iter().map(favorite).sum::<f64>() - area - 0.5).clamp(-area, area))
 }
 
 impl From<FairKomi> for BTreeMap<String, f64> {
@@ -127,13 +136,16 @@ mod tests {
         let size = Size::square(7).unwrap();
         for fair in [-49.0, -3.5, 0.0, 7.0, 8.9, 9.25, 49.0] {
             for per_point in [0.02, 0.1, 0.3, 2.0] {
-                let said = even(size, &sure(size, fair, per_point));
+                let said = even(size, &sure(size, fair, per_point)).unwrap();
                 let near = if f64::abs(fair) == 49.0 { 4.0 } else { 0.51 };
                 assert!((said - fair).abs() < near, "{said} instead of {fair}, {per_point}");
             }
         }
         let knows_nothing: Vec<f32> = (0..99).map(|komi| 0.5 + 0.01 * f32::from(komi % 2 == 0)).collect();
-        assert!(even(size, &knows_nothing).abs() < 5.0);
+        assert!(even(size, &knows_nothing).unwrap().abs() < 5.0);
+        for impossible in [0.0, 1.0, f32::NAN] {
+            assert_eq!(even(size, &[impossible; 99]), None, "{impossible}");
+        }
     }
 
     #[test]
