@@ -37,6 +37,12 @@ struct Speed {
 /// The networks to measure, and the board size each is typically used on.
 const NETWORKS: [(&str, usize); 2] = [("b4c32", 5), ("b6c96", 9)];
 
+/// The number formats that networks play in on a device.
+fn formats(device: DeviceChoice) -> impl Iterator<Item = Precision> {
+    let can = move |format: &Precision| Precision::for_prediction((*format).into(), device).is_ok();
+    [Precision::Fp32, Precision::Bf16].into_iter().filter(can)
+}
+
 /// Batch sizes measured on the CPU.
 const CPU_BATCHES: [usize; 4] = [1, 8, 64, 256];
 
@@ -59,7 +65,7 @@ impl Torch {
         let mut measured = Vec::new();
         for &(device, name, batches) in devices {
             for (network, side) in NETWORKS {
-                for precision in [Precision::Fp32, Precision::Bf16] {
+                for precision in formats(device) {
                     let options = PredictorOptions {
                         device,
                         precision,
@@ -83,6 +89,12 @@ impl Torch {
         let mut advice = Vec::new();
         for (network, _) in NETWORKS {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
+            if bf16 == 0.0 {
+                advice.push(format!(
+                    "This CPU cannot play in bf16; {network} runs in fp32 by itself."
+                ));
+                continue;
+            }
             let factor = bf16 / fp32.max(1e-9);
             let faster = if factor > 1.15 {
                 Precision::Bf16
@@ -101,7 +113,8 @@ impl Torch {
             Some(problem) => advice.push(format!("No GPU is used: {problem}.")),
             None if !gpu_is_right => {}
             None => {
-                let factor = self.best("cuda", "b6c96", "bf16") / self.best("cpu", "b6c96", "bf16").max(1e-9);
+                let of_cpu = ["fp32", "bf16"].map(|dtype| self.best("cpu", "b6c96", dtype));
+                let factor = self.best("cuda", "b6c96", "bf16") / of_cpu[0].max(of_cpu[1]).max(1e-9);
                 advice.push(format!(
                     "The GPU evaluates b6c96 {factor:.0} times as fast as one core; use --device cuda and \
                      groups of 256 games or more."

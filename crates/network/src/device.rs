@@ -266,6 +266,9 @@ pub enum DeviceError {
     /// The CPU computes fp16 in software.
     #[error("fp16 is a format for GPUs: use auto, bf16, or fp32 on a CPU, or `--device cuda`")]
     Fp16OnCpu,
+    /// libtorch cannot pack weights in bf16 for this CPU.
+    #[error("this CPU cannot play in bf16, which needs AVX-512: use auto or fp32")]
+    Bf16OnCpu,
 }
 
 #[cfg(test)]

@@ -32,3 +32,16 @@ pub(crate) fn fast_bf16() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
+
+/// Whether libtorch can pack the weights of fused convolutions in bf16 for this processor.
+pub(crate) fn packs_bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx512 = std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512vl")
+            && std::is_x86_feature_detected!("avx512dq");
+        avx512 || std::is_x86_feature_detected!("avxneconvert")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}

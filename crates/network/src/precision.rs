@@ -57,6 +57,7 @@ impl Precision {
         match choice {
             PrecisionChoice::Auto => Ok(confirmed(proposed(resolved), resolved)),
             PrecisionChoice::Fp32 => Ok(Precision::Fp32),
+            PrecisionChoice::Bf16 if resolved == Device::Cpu && !libtorch::packs_bf16() => Err(DeviceError::Bf16OnCpu),
             PrecisionChoice::Bf16 => Ok(Precision::Bf16),
             PrecisionChoice::Fp16 if resolved == Device::Cpu => Err(DeviceError::Fp16OnCpu),
             PrecisionChoice::Fp16 => Ok(Precision::Fp16),
@@ -203,9 +204,13 @@ mod tests {
         assert_eq!(Precision::for_training(auto, Device::Cpu, 32), expected);
         assert_eq!(Precision::for_training(auto, Device::Cpu, 31), Precision::Fp32);
         assert_eq!(Precision::for_training(auto, Device::Cuda(0), 8), Precision::Bf16);
-        for precision in [Precision::Fp32, Precision::Bf16] {
+        let bf16 = match libtorch::packs_bf16() {
+            true => Ok(Precision::Bf16),
+            false => Err(DeviceError::Bf16OnCpu),
+        };
+        for (precision, predicts) in [(Precision::Fp32, Ok(Precision::Fp32)), (Precision::Bf16, bf16)] {
             let choice = PrecisionChoice::from(precision);
-            assert_eq!(Precision::for_prediction(choice, cpu), Ok(precision));
+            assert_eq!(Precision::for_prediction(choice, cpu), predicts);
             assert_eq!(Precision::for_training(choice, Device::Cpu, 32), precision);
         }
     }
@@ -223,7 +228,7 @@ mod tests {
     #[test]
     fn formats_can_be_measured() {
         crate::limit_threads();
-        let times = batch_times([Precision::Fp32, Precision::Bf16], Device::Cpu);
+        let times = batch_times([Precision::Fp32, proposed(Device::Cpu)], Device::Cpu);
         assert!(times.is_some_and(|times| {
             times
                 .iter()

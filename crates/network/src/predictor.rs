@@ -91,6 +91,9 @@ impl TorchPredictor {
         let threads = ThreadLimit::new(options.threads, device, Work::Prediction);
         let usual_canvas = Size::square(9).expect("9x9 is a board");
         let can_fuse = device == Device::Cpu && tch::utils::has_mkldnn();
+        if can_fuse && options.engine != Engine::Plain {
+            Precision::for_prediction(options.precision.into(), options.device)?;
+        }
         let method = match options.engine {
             Engine::Auto if one_kernel::is_right(device, options.precision.kind()) => Method::OneKernel,
             Engine::Plain => Method::Plain,

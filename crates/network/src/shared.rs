@@ -255,7 +255,7 @@ mod tests {
     use tengen_search::{Predictions, random_inputs};
 
     use super::*;
-    use crate::precision::Precision;
+    use crate::predictor::Engine;
 
     /// On the CPU, behind the server of a GPU that does not exist.
     const GPU: usize = 62;
@@ -281,11 +281,11 @@ mod tests {
             out
         });
         assert!(first_out == same_out && first_out != other_out);
-        let exact = PredictorOptions {
-            precision: Precision::Bf16,
+        let plain = PredictorOptions {
+            engine: Engine::Plain,
             ..options
         };
-        let _exact = served(GPU, "other format", &lively, exact).expect("the CPU");
+        let _plain = served(GPU, "other engine", &lively, plain).expect("the CPU");
         assert_eq!(there(), 3);
         drop((first, clients));
         assert!(find(GPU, &lively, options).is_some(), "the second handle keeps it");

@@ -76,7 +76,7 @@ fn networks() {
         .concat(),
     );
     positive(&report, &["evaluations_per_second", "visits_per_second", "mean_batch"]);
-    let report = bench(&[&["train"], &small[..], &["--batch", "8", "--dtype", "bf16"]].concat());
+    let report = bench(&[&["train"], &small[..], &["--batch", "8", "--dtype", "auto"]].concat());
     positive(&report, &["positions_per_second", "mean_batch", "peak_memory_bytes"]);
 }
 
