@@ -29,6 +29,7 @@ fn main() {
             "shim/norm.cpp",
             "shim/pool.cpp",
             "shim/stream.cpp",
+            "shim/winograd.cpp",
         ])
         .compile("tengen_fused");
     build_graphs(&libtorch);

@@ -13,6 +13,7 @@ use crate::inputs::{Channels, sides};
 use crate::kernels;
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::one_kernel;
+use crate::winograd::{self, WinogradConv};
 
 /// Batch size for which fused weights are packed; other batch sizes work too.
 const PACKED_BATCH: i64 = 64;
@@ -45,6 +46,8 @@ pub(crate) enum FoldedConv {
     },
     /// Packed and fused.
     Fused(PackedConv),
+    /// The same with fewer products.
+    Winograd(WinogradConv),
 }
 
 /// Folds the weights and places them on a device; convolutions are in the number format `kind`.
@@ -83,7 +86,7 @@ impl FoldedConv {
                 bias,
                 one_kernel,
             },
-            fused @ FoldedConv::Fused(_) => fused,
+            fused @ (FoldedConv::Fused(_) | FoldedConv::Winograd(_)) => fused,
         }
     }
 }
@@ -122,6 +125,9 @@ impl FoldedConv {
                 bias: bias.shallow_clone(),
                 one_kernel: method == Method::OneKernel,
             }),
+            Method::Fused(canvas) if winograd::fits(weight) => {
+                Ok(FoldedConv::Winograd(WinogradConv::new(weight, bias, canvas)?))
+            }
             Method::Fused(canvas) => {
                 let (height, width) = sides(canvas);
                 let shape = [PACKED_BATCH, weight.size()[1], height, width];
@@ -157,6 +163,7 @@ impl Convolution for FoldedConv {
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
+            FoldedConv::Winograd(conv) => conv.apply(x, after),
         }
     }
 
@@ -171,6 +178,7 @@ impl Convolution for FoldedConv {
                 false => (one_kernel::conv(x, weight, Some(bias)) + sum).relu_(),
             }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
+            FoldedConv::Winograd(conv) => conv.add_relu(x, sum),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `one_kernel`, `predictor` | the form for fast prediction |
+//! | `winograd` | 3x3 convolutions with fewer products, on the CPU |
 //! | `katago` | networks of KataGo |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
@@ -50,6 +51,7 @@ mod stream;
 mod tower;
 mod usage;
 mod value;
+mod winograd;
 
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};

@@ -1,0 +1,332 @@
+// 3x3 convolutions in fp32 on the CPU by Winograd's minimal filtering, for prediction and, with gradients, training.
+// oneDNN, which libtorch calls for the others, computes all nine products for each point and pair of channels.
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <vector>
+
+#include "guarded.h"
+#include "winograd_tiles.h"
+
+namespace {
+
+using at::Tensor;
+using tengen::winograd::After;
+using tengen::winograd::Grid;
+using tengen::winograd::kKernels;
+using tengen::winograd::Mapped;
+using tengen::winograd::Range;
+using tengen::winograd::gather_kernels;
+using tengen::winograd::map_kernels;
+
+using Convolve = void(const float *, const float *, const Grid &, Range, After, Mapped<float>, Mapped<float>, float *);
+using Gradient = void(const float *, const float *, const Grid &, Range, Mapped<float>, Mapped<float>, float *);
+
+// Channels are computed in vectors of 8, or of 16 if that divides their numbers.
+constexpr int64_t kChannels = 8;
+static_assert(kChannels == kKernels);
+
+// The passes for tiles of M x M points on one kind of processor.
+struct Passes {
+  Convolve *convolve;
+  Gradient *gradient;
+  int64_t panel;  // columns of the panels that mapped weights are in
+};
+
+#if defined(__x86_64__)
+// Functions for processors with `ARCH`, with vectors of type V in R rows.
+#define TENGEN_PASSES(NAME, ARCH, M, V, R)                                                                            \
+  __attribute__((target(ARCH))) void convolve_##NAME(const float *x, const float *weights, const Grid &grid,          \
+                                                     Range tiles, After after, Mapped<float> in, Mapped<float> out,   \
+                                                     float *y) {                                                      \
+    tengen::winograd::convolve<M, V, R>(x, weights, grid, tiles, after, in, out, y);                                  \
+  }                                                                                                                   \
+  __attribute__((target(ARCH))) void gradient_##NAME(const float *x, const float *dy, const Grid &grid, Range tiles,  \
+                                                     Mapped<float> in, Mapped<float> out, float *gradient) {          \
+    tengen::winograd::add_weight_gradient<M, V, R>(x, dy, grid, tiles, in, out, gradient);                            \
+  }                                                                                                                   \
+  constexpr Passes k_##NAME{convolve_##NAME, gradient_##NAME, tengen::kPanel<V>};
+
+// Six rows of two vectors fill the 16 registers of AVX2, and twelve the 32 of AVX-512.
+TENGEN_PASSES(avx2_3, "arch=x86-64-v3", 3, tengen::V8, 6)
+TENGEN_PASSES(avx2_4, "arch=x86-64-v3", 4, tengen::V8, 6)
+TENGEN_PASSES(avx512_3, "arch=x86-64-v4", 3, tengen::V16, 12)
+TENGEN_PASSES(avx512_4, "arch=x86-64-v4", 4, tengen::V16, 12)
+
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("x86-64-v3");
+  return has;
+}
+
+bool has_avx512() {
+  static const bool has = __builtin_cpu_supports("x86-64-v4");
+  return has;
+}
+
+const Passes &passes(int64_t side, int64_t inputs, int64_t outputs) {
+  const bool wide = has_avx512() && inputs % 16 == 0 && outputs % 16 == 0;
+  if (side == 3) return wide ? k_avx512_3 : k_avx2_3;
+  return wide ? k_avx512_4 : k_avx2_4;
+}
+#else
+bool has_avx2() { return false; }
+
+const Passes &passes(int64_t, int64_t, int64_t) {
+  TORCH_CHECK(false, "this processor has no such convolutions");
+}
+#endif
+
+// The side of the tiles with the fewest products on a board.
+int64_t best_side(int64_t height, int64_t width) {
+  const auto products = [&](int64_t side) { return Grid(height, width, side).tiles() * (side + 2) * (side + 2); };
+  return products(4) < products(3) ? 4 : 3;
+}
+
+// A number of tiles whose maps fit into a level-2 cache beside the weights, a multiple of the rows above, but enough to
+// make up for reading the weights.
+int64_t tiles_together(int64_t side, int64_t channels) {
+  constexpr int64_t kNumbers = 48 * 1024, kLeast = 36;
+  const int64_t fitting = kNumbers / ((side + 2) * (side + 2) * channels);
+  return std::clamp<int64_t>(fitting / 12 * 12, kLeast, 72);
+}
+
+// Memory for the maps of some tiles, one for each thread.
+class Room {
+ public:
+  Room(int64_t side, int64_t tiles, int64_t inputs, int64_t outputs) {
+    const int64_t points = (side + 2) * (side + 2);
+    const int64_t in_stride = tengen::winograd::stride_of(tiles, inputs);
+    const int64_t out_stride = tengen::winograd::stride_of(tiles, outputs);
+    const size_t needed = size_t(points * (in_stride + out_stride)) + kLine;
+    thread_local std::vector<float> memory;
+    if (memory.size() < needed) memory.resize(needed);
+    const size_t past_line = reinterpret_cast<uintptr_t>(memory.data()) / sizeof(float) % kLine;
+    float *start = memory.data() + (kLine - past_line) % kLine;
+    in = {start, inputs, in_stride};
+    out = {start + points * in_stride, outputs, out_stride};
+  }
+
+  Mapped<float> in{}, out{};
+
+ private:
+  // Numbers in a line of the cache.
+  static constexpr size_t kLine = 16;
+};
+
+Tensor rows_together(const Tensor &x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
+
+int64_t padded(int64_t channels) { return (channels + kChannels - 1) / kChannels * kChannels; }
+
+// x in channels-last memory, with channels of zeros up to a multiple of kChannels.
+Tensor input_of(const Tensor &x) {
+  const int64_t added = padded(x.size(1)) - x.size(1);
+  const int64_t places[] = {0, 0, 0, 0, 0, added};
+  return rows_together(added ? at::constant_pad_nd(x, places) : x);
+}
+
+// A convolution's numbers of channels and how its boards are cut.
+struct Shape {
+  int64_t side, inputs, outputs, samples;
+  Grid grid;
+
+  Shape(const Tensor &x, int64_t side, int64_t outputs)
+      : side(side), inputs(x.size(1)), outputs(outputs), samples(x.size(0)), grid(x.size(2), x.size(3), side) {}
+
+  int64_t tiles() const { return samples * grid.tiles(); }
+};
+
+// Maps all kernels of a weight, [outputs, inputs, 3, 3], to panels with `rows` rows and `columns` columns; places
+// without a kernel stay as they are. With `turned`, rows are outputs and columns are inputs.
+template <int M>
+TENGEN_INLINE void map_all(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,
+                           int64_t columns, int64_t panel, float *out) {
+  const int64_t next_row = 9 * (turned ? inputs : 1), next_column = 9 * (turned ? 1 : inputs);
+  const int64_t filled_rows = turned ? outputs : inputs, filled_columns = turned ? inputs : outputs;
+  for (int64_t row = 0; row < filled_rows; ++row) {
+    for (int64_t column = 0; column < filled_columns; column += kKernels) {
+      const int64_t place = tengen::place_in_panels(row, column, rows, columns, panel);
+      const float *from = weight + row * next_row + column * next_column;
+      float rest[9 * kKernels] = {};
+      const int64_t left = filled_columns - column;
+      if (left < kKernels)
+        for (int64_t k = 0; k < left; ++k) std::copy_n(from + k * next_column, 9, rest + 9 * k);
+      map_kernels<M>(left < kKernels ? rest : from, left < kKernels ? 9 : next_column, turned, rows * columns,
+                     out + place);
+    }
+  }
+}
+
+TENGEN_CLONES void map_all_3(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,
+                             int64_t columns, int64_t panel, float *out) {
+  map_all<3>(weight, outputs, inputs, turned, rows, columns, panel, out);
+}
+
+TENGEN_CLONES void map_all_4(const float *weight, int64_t outputs, int64_t inputs, bool turned, int64_t rows,
+                             int64_t columns, int64_t panel, float *out) {
+  map_all<4>(weight, outputs, inputs, turned, rows, columns, panel, out);
+}
+
+// The map of a weight, [outputs, inputs, 3, 3], as [(side + 2)^2, inputs, outputs] with the last two in panels, and
+// inputs of zeros up to a multiple of kChannels. With `turned`, that of the weight with which gradients flow back:
+// kernels turned by half a turn, and inputs and outputs exchanged.
+Tensor map_weight(const Tensor &weight, int64_t side, bool turned) {
+  const Tensor kernels = weight.contiguous();
+  const int64_t outputs = weight.size(0), inputs = weight.size(1);
+  const int64_t rows = turned ? outputs : padded(inputs), columns = turned ? padded(inputs) : outputs;
+  const Tensor out = at::zeros({(side + 2) * (side + 2), rows, columns}, kernels.options());
+  const auto map = side == 3 ? map_all_3 : map_all_4;
+  map(kernels.data_ptr<float>(), outputs, inputs, turned, rows, columns, passes(side, rows, columns).panel,
+      out.data_ptr<float>());
+  return out;
+}
+
+// y = conv(x) and what follows, for x and y in channels-last memory.
+void convolve(const Tensor &x, const Tensor &mapped, After after, Tensor &y) {
+  const int64_t side = mapped.size(0) == 25 ? 3 : 4;
+  const Shape shape(x, side, mapped.size(2));
+  const Convolve *pass = passes(side, shape.inputs, shape.outputs).convolve;
+  const int64_t together = tiles_together(side, shape.inputs + shape.outputs), all = shape.tiles();
+  const float *from = x.data_ptr<float>(), *weights = mapped.data_ptr<float>();
+  float *to = y.data_ptr<float>();
+  at::parallel_for(0, (all + together - 1) / together, 1, [&](int64_t first, int64_t end) {
+    const Room room(side, together, shape.inputs, shape.outputs);
+    for (int64_t block = first; block < end; ++block) {
+      const Range tiles{block * together, std::min(together, all - block * together)};
+      pass(from, weights, shape.grid, tiles, after, room.in, room.out, to);
+    }
+  });
+}
+
+// An output without values.
+Tensor output_of(const Tensor &x, int64_t channels) {
+  return at::empty({x.size(0), channels, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
+}
+
+// The gradients of the first `inputs` rows of kernels, [outputs, inputs, 3, 3], from those of their maps, [(M + 2)^2,
+// rows, outputs].
+template <int M>
+TENGEN_INLINE void gather_all(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
+  for (int64_t input = 0; input < inputs; ++input)
+    for (int64_t output = 0; output < outputs; output += kKernels)
+      gather_kernels<M>(mapped + input * outputs + output, rows * outputs, 9 * inputs,
+                        out + 9 * (output * inputs + input));
+}
+
+TENGEN_CLONES void gather_all_3(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
+  gather_all<3>(mapped, rows, outputs, inputs, out);
+}
+
+TENGEN_CLONES void gather_all_4(const float *mapped, int64_t rows, int64_t outputs, int64_t inputs, float *out) {
+  gather_all<4>(mapped, rows, outputs, inputs, out);
+}
+
+// The gradient of a weight, [outputs, inputs, 3, 3]; x may have channels of zeros after its inputs.
+Tensor weight_gradient(const Tensor &x, const Tensor &dy, int64_t inputs, int64_t side) {
+  // Sums of this many pieces are added up at the end, so that any number of threads gives the same result.
+  constexpr int64_t kPieces = 8;
+  const Shape shape(x, side, dy.size(1));
+  const Gradient *pass = passes(side, shape.inputs, shape.outputs).gradient;
+  const int64_t together = tiles_together(side, shape.inputs + shape.outputs), all = shape.tiles();
+  const int64_t blocks = (all + together - 1) / together;
+  const int64_t points = (side + 2) * (side + 2), pairs = shape.inputs * shape.outputs;
+  const Tensor sums = at::zeros({kPieces, points, pairs}, x.options());
+  const float *from_x = x.data_ptr<float>(), *from_dy = dy.data_ptr<float>();
+  float *pieces = sums.data_ptr<float>();
+  at::parallel_for(0, kPieces, 1, [&](int64_t first, int64_t end) {
+    const Room room(side, together, shape.inputs, shape.outputs);
+    for (int64_t piece = first; piece < end; ++piece) {
+      for (int64_t block = piece * blocks / kPieces; block < (piece + 1) * blocks / kPieces; ++block) {
+        const Range tiles{block * together, std::min(together, all - block * together)};
+        pass(from_x, from_dy, shape.grid, tiles, room.in, room.out, pieces + piece * points * pairs);
+      }
+    }
+  });
+  const Tensor mapped = sums.sum(0);
+  const Tensor out = at::empty({shape.outputs, inputs, 3, 3}, x.options());
+  const auto gather = side == 3 ? gather_all_3 : gather_all_4;
+  gather(mapped.data_ptr<float>(), shape.inputs, shape.outputs, inputs, out.data_ptr<float>());
+  return out;
+}
+
+struct Convolution : torch::autograd::Function<Convolution> {
+  static Tensor forward(torch::autograd::AutogradContext *context, const Tensor &x, const Tensor &weight) {
+    const Tensor input = input_of(x);
+    const int64_t side = best_side(x.size(2), x.size(3));
+    Tensor y = output_of(input, weight.size(0));
+    convolve(input, map_weight(weight, side, false), After{nullptr, false, false}, y);
+    context->save_for_backward({input, weight});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext *context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor &x = saved[0], &weight = saved[1], dy = rows_together(gradients[0]);
+    const int64_t side = best_side(x.size(2), x.size(3));
+    Tensor dx;
+    if (context->needs_input_grad(0)) {
+      dx = output_of(dy, x.size(1));
+      convolve(dy, map_weight(weight, side, true), After{nullptr, false, false}, dx);
+      dx = dx.narrow(1, 0, weight.size(1));
+    }
+    return {dx, context->needs_input_grad(1) ? weight_gradient(x, dy, weight.size(1), side) : Tensor()};
+  }
+};
+
+void check(const Tensor &x, int64_t inputs) {
+  TORCH_CHECK(x.dim() == 4 && x.size(1) == inputs && x.scalar_type() == at::kFloat && x.device().is_cpu(),
+              "a convolution expects [B, ", inputs, ", H, W] in fp32 on the CPU, not ", x.sizes(), " of ",
+              x.scalar_type());
+}
+
+}  // namespace
+
+extern "C" {
+
+// Whether the functions below work on this processor for a weight with these numbers of channels.
+int tengen_winograd_fits(int64_t inputs, int64_t outputs) {
+  return has_avx2() && inputs > 0 && outputs % kChannels == 0;
+}
+
+// The map of a weight [outputs, inputs, 3, 3], best for boards of this size.
+at::Tensor *tengen_winograd_weight(const at::Tensor *weight, int64_t height, int64_t width) {
+  return guarded([&] { return map_weight(*weight, best_side(height, width), false); });
+}
+
+// conv(x) + bias, with a mapped weight, followed by ReLU if requested.
+at::Tensor *tengen_winograd_conv(const at::Tensor *x, const at::Tensor *mapped, const at::Tensor *bias, int relu) {
+  return guarded([&] {
+    const Tensor input = input_of(*x);
+    check(input, mapped->size(1));
+    Tensor y = output_of(input, mapped->size(2));
+    convolve(input, *mapped, After{bias->data_ptr<float>(), false, relu != 0}, y);
+    return y;
+  });
+}
+
+// ReLU(conv(x) + bias + sum), written over sum if that is in channels-last memory.
+at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, const at::Tensor *mapped,
+                                          const at::Tensor *bias) {
+  return guarded([&] {
+    const Tensor input = input_of(*x);
+    Tensor y = rows_together(*sum);
+    check(input, mapped->size(1));
+    check(y, mapped->size(2));
+    convolve(input, *mapped, After{bias->data_ptr<float>(), true, true}, y);
+    return y;
+  });
+}
+
+// conv(x) with a weight [outputs, inputs, 3, 3], with gradients.
+at::Tensor *tengen_winograd_train(const at::Tensor *x, const at::Tensor *weight) {
+  return guarded([&] {
+    check(*x, weight->size(1));
+    return Convolution::apply(*x, *weight);
+  });
+}
+
+}  // extern "C"

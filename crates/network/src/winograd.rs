@@ -1,0 +1,241 @@
+//! 3x3 convolutions in fp32 on the CPU by Winograd's minimal filtering (`shim/winograd.cpp`): 2.8 products for each
+//! point and pair of channels on 9x9 instead of 9, at the price of maps before and after them.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+
+use tch::{Device, Kind, Tensor};
+
+use tengen_rules::Size;
+
+use crate::fused::{FusedError, taken};
+use crate::inputs::sides;
+use crate::layers::After;
+
+unsafe extern "C" {
+    fn tengen_winograd_fits(inputs: i64, outputs: i64) -> c_int;
+    fn tengen_winograd_weight(weight: *const c_void, height: i64, width: i64) -> *mut c_void;
+    fn tengen_winograd_conv(x: *const c_void, weight: *const c_void, bias: *const c_void, relu: c_int) -> *mut c_void;
+    fn tengen_winograd_conv_add_relu(
+        sum: *mut c_void,
+        x: *const c_void,
+        weight: *const c_void,
+        bias: *const c_void,
+    ) -> *mut c_void;
+    fn tengen_winograd_train(x: *const c_void, weight: *const c_void) -> *mut c_void;
+}
+
+/// Whether a convolution with this weight, `[O, I, k, k]`, can be computed here: a 3x3 one in fp32 on a CPU with AVX2,
+/// with a multiple of 8 outputs. Other numbers of inputs than multiples of 8 cost as much as the next one.
+pub(crate) fn fits(weight: &Tensor) -> bool {
+    let [outputs, inputs, height, width] = weight.size()[..] else {
+        return false;
+    };
+    (height, width) == (3, 3)
+        && (weight.kind(), weight.device()) == (Kind::Float, Device::Cpu)
+        // SAFETY: the function reads nothing but its numbers.
+        && unsafe { tengen_winograd_fits(inputs, outputs) != 0 }
+}
+
+/// A convolution for prediction. A position's result does not depend on the rest of its batch.
+#[derive(Debug)]
+pub(crate) struct WinogradConv {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl WinogradConv {
+    /// The convolution with a weight that [`fits`], and a bias `[O]`; it is fastest on boards of about this size.
+    ///
+    /// # Errors
+    /// libtorch's message, such as when there is no memory.
+    pub(crate) fn new(weight: &Tensor, bias: &Tensor, canvas: Size) -> Result<WinogradConv, FusedError> {
+        assert!(fits(weight), "a convolution that does not fit: {:?}", weight.size());
+        let (height, width) = sides(canvas);
+        // SAFETY: the tensor outlives the call.
+        let mapped = unsafe { tengen_winograd_weight(pointer(weight), height, width) };
+        Ok(WinogradConv {
+            weight: taken(mapped)?,
+            bias: bias.shallow_clone(),
+        })
+    }
+
+    /// Computes conv(x) + bias, followed by a ReLU if `after` says so.
+    pub(crate) fn apply(&self, x: &Tensor, after: After) -> Result<Tensor, FusedError> {
+        let relu = c_int::from(after == After::Relu);
+        // SAFETY: all tensors outlive the call, which keeps no references to them.
+        taken(unsafe { tengen_winograd_conv(pointer(x), pointer(&self.weight), pointer(&self.bias), relu) })
+    }
+
+    /// Computes ReLU(conv(x) + bias + sum), reusing the memory of `sum`.
+    pub(crate) fn add_relu(&self, x: &Tensor, mut sum: Tensor) -> Result<Tensor, FusedError> {
+        let over = sum.as_mut_ptr().cast();
+        // SAFETY: all tensors outlive the call; `sum` is owned here, so no other code sees it change.
+        taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), pointer(&self.weight), pointer(&self.bias)) })
+    }
+}
+
+/// conv(x) with gradients, for x `[B, I, H, W]` in fp32 on the CPU and a weight that [`fits`].
+pub(crate) fn convolved(x: &Tensor, weight: &Tensor) -> Result<Tensor, FusedError> {
+    // SAFETY: both tensors outlive the call; libtorch counts the references that the gradient keeps.
+    taken(unsafe { tengen_winograd_train(pointer(x), pointer(weight)) })
+}
+
+fn pointer(tensor: &Tensor) -> *const c_void {
+    tensor.as_ptr().cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern, in channels-last memory.
+    fn numbers(seed: f64, shape: [i64; 4]) -> Tensor {
+        let [samples, channels, height, width] = shape;
+        let flat = Tensor::arange(shape.iter().product::<i64>(), (Kind::Double, Device::Cpu)) * seed;
+        let flat = (flat.sin() * 1e4).frac().to_kind(Kind::Float);
+        flat.view([samples, height, width, channels]).permute([0, 3, 1, 2])
+    }
+
+    /// The largest difference as a share of the largest value.
+    fn difference(found: &Tensor, expected: &Tensor) -> f64 {
+        let difference = (found.to_kind(Kind::Double) - expected).abs().max();
+        difference.double_value(&[]) / expected.abs().max().double_value(&[])
+    }
+
+    /// Boards that tiles of 3 and of 4 points fit, and boards that neither does, with any mix of channels.
+    const SHAPES: [([i64; 2], [i64; 2]); 11] = [
+        ([9, 9], [32, 32]),
+        ([7, 7], [16, 48]),
+        ([5, 5], [8, 24]),
+        ([19, 19], [64, 16]),
+        ([13, 11], [24, 40]),
+        ([1, 6], [8, 8]),
+        ([2, 1], [16, 8]),
+        ([8, 3], [40, 32]),
+        ([4, 10], [96, 64]),
+        ([9, 9], [13, 32]),
+        ([7, 7], [1, 16]),
+    ];
+
+    #[test]
+    fn convolutions_and_their_gradients_are_those_of_libtorch_in_double_precision() {
+        crate::limit_threads();
+        for ([height, width], [inputs, outputs]) in SHAPES {
+            let x = numbers(0.7, [7, inputs, height, width]).set_requires_grad(true);
+            let weight = numbers(1.3, [outputs, inputs, 3, 3]).set_requires_grad(true);
+            if !fits(&weight) {
+                return;
+            }
+            let slope = numbers(2.9, [7, outputs, height, width]);
+            let results = [true, false].map(|ours| {
+                let kind = if ours { Kind::Float } else { Kind::Double };
+                let [x, weight] = [&x, &weight].map(|tensor| tensor.to_kind(kind));
+                let out = match ours {
+                    true => convolved(&x, &weight).expect("libtorch"),
+                    false => x.conv2d(&weight, None::<&Tensor>, [1, 1], [1, 1], [1, 1], 1),
+                };
+                let loss = (&out * slope.to_kind(kind)).sum(kind);
+                let mut all = Tensor::run_backward(&[loss], &[&x, &weight], false, false);
+                all.push(out.detach());
+                all
+            });
+            for (number, (found, expected)) in results[0].iter().zip(&results[1]).enumerate() {
+                let difference = difference(found, expected);
+                assert!(
+                    difference < 1e-5,
+                    "{height}x{width} {inputs} {outputs}, tensor {number}: {difference}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_follows_a_convolution_is_computed_with_it() {
+        crate::limit_threads();
+        for ([height, width], [inputs, outputs]) in SHAPES {
+            let _guard = tch::no_grad_guard();
+            let (x, weight) = (
+                numbers(0.7, [5, inputs, height, width]),
+                numbers(1.3, [outputs, inputs, 3, 3]),
+            );
+            let (sum, bias) = (
+                numbers(3.1, [5, outputs, height, width]),
+                numbers(4.3, [1, outputs, 1, 1]).view([-1]),
+            );
+            if !fits(&weight) {
+                return;
+            }
+            let wide = |tensor: &Tensor| tensor.to_kind(Kind::Double);
+            let plain = wide(&x).conv2d(&wide(&weight), Some(&wide(&bias)), [1, 1], [1, 1], [1, 1], 1);
+            // The weights may be mapped for other boards than those of the batch.
+            for canvas in ["9x9", "7x7"] {
+                let conv = WinogradConv::new(&weight, &bias, canvas.parse().expect("a size")).expect("libtorch");
+                let found = [
+                    (conv.apply(&x, After::Nothing).expect("libtorch"), plain.shallow_clone()),
+                    (conv.apply(&x, After::Relu).expect("libtorch"), plain.relu()),
+                    (
+                        conv.add_relu(&x, sum.copy()).expect("libtorch"),
+                        (&plain + wide(&sum)).relu(),
+                    ),
+                ];
+                for (number, (found, expected)) in found.iter().enumerate() {
+                    let difference = difference(found, expected);
+                    assert!(difference < 1e-5, "{height}x{width} {canvas} {number}: {difference}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_position_has_the_same_bits_in_every_batch_and_a_gradient_on_any_number_of_threads() {
+        crate::limit_threads();
+        let weight = numbers(1.3, [48, 24, 3, 3]).set_requires_grad(true);
+        if !fits(&weight) {
+            return;
+        }
+        let x = numbers(0.7, [37, 24, 9, 9]);
+        let together = convolved(&x, &weight).expect("libtorch");
+        for (first, count) in [(0, 1), (36, 1), (3, 17)] {
+            let alone = convolved(&x.narrow(0, first, count), &weight).expect("libtorch");
+            assert_eq!(alone, together.narrow(0, first, count), "{first} {count}");
+        }
+        let gradient = || {
+            let loss = convolved(&x, &weight).expect("libtorch").square().sum(Kind::Float);
+            Tensor::run_backward(&[loss], &[&weight], false, false).remove(0)
+        };
+        let one = gradient();
+        crate::set_threads(3);
+        let three = gradient();
+        crate::limit_threads();
+        assert_eq!(one, three);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_stay_visible() {
+        crate::limit_threads();
+        let weight = numbers(1.3, [8, 8, 3, 3]);
+        if !fits(&weight) {
+            return;
+        }
+        let (x, bias) = (numbers(0.7, [2, 8, 9, 9]), Tensor::zeros(8, (Kind::Float, Device::Cpu)));
+        let _ = x.get(1).get(3).get(4).get(4).fill_(f64::NAN);
+        let conv = WinogradConv::new(&weight, &bias, "9x9".parse().expect("a size")).expect("libtorch");
+        for found in [
+            conv.apply(&x, After::Relu).expect("libtorch"),
+            conv.add_relu(&x, x.zeros_like()).expect("libtorch"),
+            convolved(&x, &weight).expect("libtorch"),
+        ] {
+            let lost = [0, 1].map(|sample| found.get(sample).isnan().any().int64_value(&[]));
+            assert_eq!(lost, [0, 1], "a NaN must stay, and in its own position");
+        }
+    }
+
+    #[test]
+    fn other_convolutions_are_left_to_libtorch() {
+        let of = |shape: [i64; 4], kind| Tensor::zeros(shape, (kind, Device::Cpu));
+        assert!(!fits(&of([32, 32, 1, 1], Kind::Float)));
+        assert!(!fits(&of([4, 32, 3, 3], Kind::Float)));
+        assert!(!fits(&of([32, 32, 3, 3], Kind::BFloat16)));
+    }
+}
