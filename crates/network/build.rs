@@ -10,6 +10,8 @@ fn main() {
         return;
     };
     println!("cargo:rustc-link-arg=-Wl,-rpath,{libtorch}/lib");
+    let shared = std::env::var("DEP_TENGEN_WINOGRAD_INCLUDE").expect("tengen-winograd says where its headers are");
+    println!("cargo:rerun-if-changed={shared}");
     cc::Build::new()
         .cpp(true)
         .std("c++17")
@@ -17,6 +19,7 @@ fn main() {
         .warnings(false)
         .flag_if_supported("-Wno-psabi")
         .include("shim/gloo")
+        .include(shared)
         .include(format!("{libtorch}/include"))
         .include(format!("{libtorch}/include/torch/csrc/api/include"))
         .files([
@@ -29,7 +32,6 @@ fn main() {
             "shim/norm.cpp",
             "shim/pool.cpp",
             "shim/stream.cpp",
-            "shim/winograd.cpp",
         ])
         .compile("tengen_fused");
     build_graphs(&libtorch);

@@ -7,13 +7,13 @@ use tch::{Device, Kind, Tensor};
 
 use tengen_model::{ConvTensors, EPSILON, Layers, LinearTensors, TensorIndex, Weights};
 use tengen_rules::Size;
+use tengen_winograd::WinogradConv;
 
 use crate::fused::{FusedError, PackedConv};
 use crate::inputs::{Channels, sides};
 use crate::kernels;
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::one_kernel;
-use crate::winograd::{self, WinogradConv};
 
 /// Batch size for which fused weights are packed; other batch sizes work too.
 const PACKED_BATCH: i64 = 64;
@@ -125,8 +125,8 @@ impl FoldedConv {
                 bias: bias.shallow_clone(),
                 one_kernel: method == Method::OneKernel,
             }),
-            Method::Fused(canvas) if winograd::fits(weight) => {
-                Ok(FoldedConv::Winograd(WinogradConv::new(weight, bias, canvas)?))
+            Method::Fused(canvas) if tengen_winograd::fits(weight) => {
+                Ok(FoldedConv::Winograd(WinogradConv::new(weight, bias, sides(canvas))?))
             }
             Method::Fused(canvas) => {
                 let (height, width) = sides(canvas);
@@ -163,7 +163,7 @@ impl Convolution for FoldedConv {
                 Ok(if after == After::Relu { out.relu_() } else { out })
             }
             FoldedConv::Fused(packed) => packed.apply(x, after),
-            FoldedConv::Winograd(conv) => conv.apply(x, after),
+            FoldedConv::Winograd(conv) => Ok(conv.apply(x, after == After::Relu)?),
         }
     }
 
@@ -178,7 +178,7 @@ impl Convolution for FoldedConv {
                 false => (one_kernel::conv(x, weight, Some(bias)) + sum).relu_(),
             }),
             FoldedConv::Fused(packed) => packed.add_relu(x, sum),
-            FoldedConv::Winograd(conv) => conv.add_relu(x, sum),
+            FoldedConv::Winograd(conv) => Ok(conv.add_relu(x, sum)?),
         }
     }
 }

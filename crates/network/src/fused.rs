@@ -10,6 +10,8 @@ use std::marker::PhantomData;
 
 use tch::{Device, Kind, Tensor};
 
+use tengen_winograd::WinogradError;
+
 use crate::catching::LibtorchError;
 use crate::group::Group;
 use crate::layers::After;
@@ -261,6 +263,12 @@ pub(crate) struct FusedError(String);
 impl From<FusedError> for LibtorchError {
     fn from(error: FusedError) -> LibtorchError {
         LibtorchError::new(&error.0)
+    }
+}
+
+impl From<WinogradError> for FusedError {
+    fn from(error: WinogradError) -> FusedError {
+        FusedError(error.to_string())
     }
 }
 

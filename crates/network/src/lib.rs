@@ -6,7 +6,6 @@
 //! | `layers`, `tower`, `pool`, `attention`, `heads`, `value` | the computation |
 //! | `network` | the form for training |
 //! | `folded`, `fused`, `fused_heads`, `one_kernel`, `predictor` | the form for fast prediction |
-//! | `winograd` | 3x3 convolutions with fewer products, on the CPU |
 //! | `katago` | networks of KataGo |
 //! | `device`, `libtorch` | the CPU or a GPU, and what libtorch can use there |
 //! | `stream`, `catching` | streams of a GPU; errors of libtorch as values |
@@ -18,8 +17,8 @@
 //! One set of weights serves every board up to 19x19. All inputs and outputs are from the viewpoint of the side to
 //! move.
 //!
-//! This crate never touches game files, the search, losses, or optimizers. Only this crate and the trainer use
-//! libtorch.
+//! This crate never touches game files, the search, losses, or optimizers. Only this crate, the trainer, and crates
+//! of single computations, such as `tengen-winograd`, use libtorch.
 
 mod attention;
 mod catching;
@@ -51,7 +50,6 @@ mod stream;
 mod tower;
 mod usage;
 mod value;
-mod winograd;
 
 pub use catching::{LibtorchError, catching};
 pub use device::{DeviceChoice, DeviceError, LibtorchInfo, ThreadLimit, limit_threads, set_threads};

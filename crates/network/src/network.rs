@@ -18,7 +18,6 @@ use crate::inputs::{Mask, NetworkInputs};
 use crate::layers::{After, Convolution, Linear, Pass};
 use crate::precision::Precision;
 use crate::tower::tower;
-use crate::winograd;
 
 /// How far each training batch moves the running statistics of batch normalization.
 const STATISTICS_RATE: f64 = 0.1;
@@ -325,8 +324,8 @@ fn is_fused(convolved: &Tensor, pass: Pass<'_, Mode>) -> bool {
 impl NormalizedConv {
     fn convolved(&self, x: &Tensor) -> Tensor {
         let weight = self.weight.to_kind(self.kind);
-        if winograd::fits(&weight) && x.kind() == Kind::Float {
-            return winograd::convolved(x, &weight).unwrap_or_else(|error| panic!("{error}"));
+        if tengen_winograd::fits(&weight) && x.kind() == Kind::Float {
+            return tengen_winograd::convolved(x, &weight).unwrap_or_else(|error| panic!("{error}"));
         }
         let padding = weight.size()[2] / 2;
         x.conv2d(&weight, None::<&Tensor>, [1, 1], [padding, padding], [1, 1], 1)

@@ -1,18 +1,15 @@
 //! 3x3 convolutions in fp32 on the CPU by Winograd's minimal filtering (`shim/winograd.cpp`): 2.8 products for each
 //! point and pair of channels on 9x9 instead of 9, at the price of maps before and after them.
+//!
+//! This crate knows nothing of networks or of Go: only tensors of libtorch.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use tch::{Device, Kind, Tensor};
 
-use tengen_rules::Size;
-
-use crate::fused::{FusedError, taken};
-use crate::inputs::sides;
-use crate::layers::After;
-
 unsafe extern "C" {
+    fn tengen_winograd_error() -> *const c_char;
     fn tengen_winograd_fits(inputs: i64, outputs: i64) -> c_int;
     fn tengen_winograd_weight(weight: *const c_void, height: i64, width: i64) -> *mut c_void;
     fn tengen_winograd_conv(x: *const c_void, weight: *const c_void, bias: *const c_void, relu: c_int) -> *mut c_void;
@@ -27,7 +24,7 @@ unsafe extern "C" {
 
 /// Whether a convolution with this weight, `[O, I, k, k]`, can be computed here: a 3x3 one in fp32 on a CPU with AVX2,
 /// with a multiple of 8 outputs. Other numbers of inputs than multiples of 8 cost as much as the next one.
-pub(crate) fn fits(weight: &Tensor) -> bool {
+pub fn fits(weight: &Tensor) -> bool {
     let [outputs, inputs, height, width] = weight.size()[..] else {
         return false;
     };
@@ -39,19 +36,22 @@ pub(crate) fn fits(weight: &Tensor) -> bool {
 
 /// A convolution for prediction. A position's result does not depend on the rest of its batch.
 #[derive(Debug)]
-pub(crate) struct WinogradConv {
+pub struct WinogradConv {
     weight: Tensor,
     bias: Tensor,
 }
 
 impl WinogradConv {
-    /// The convolution with a weight that [`fits`], and a bias `[O]`; it is fastest on boards of about this size.
+    /// The convolution with a weight that [`fits`], and a bias `[O]` in fp32; it is fastest on boards of about this height
+    /// and width, and works on all.
     ///
     /// # Errors
     /// libtorch's message, such as when there is no memory.
-    pub(crate) fn new(weight: &Tensor, bias: &Tensor, canvas: Size) -> Result<WinogradConv, FusedError> {
+    ///
+    /// # Panics
+    /// If the weight does not fit.
+    pub fn new(weight: &Tensor, bias: &Tensor, (height, width): (i64, i64)) -> Result<WinogradConv, WinogradError> {
         assert!(fits(weight), "a convolution that does not fit: {:?}", weight.size());
-        let (height, width) = sides(canvas);
         // SAFETY: the tensor outlives the call.
         let mapped = unsafe { tengen_winograd_weight(pointer(weight), height, width) };
         Ok(WinogradConv {
@@ -60,15 +60,21 @@ impl WinogradConv {
         })
     }
 
-    /// Computes conv(x) + bias, followed by a ReLU if `after` says so.
-    pub(crate) fn apply(&self, x: &Tensor, after: After) -> Result<Tensor, FusedError> {
-        let relu = c_int::from(after == After::Relu);
+    /// Computes conv(x) + bias for x `[B, I, H, W]`, followed by a ReLU if there is to be one.
+    ///
+    /// # Errors
+    /// libtorch's message, such as when x has another shape.
+    pub fn apply(&self, x: &Tensor, relu: bool) -> Result<Tensor, WinogradError> {
+        let relu = c_int::from(relu);
         // SAFETY: all tensors outlive the call, which keeps no references to them.
         taken(unsafe { tengen_winograd_conv(pointer(x), pointer(&self.weight), pointer(&self.bias), relu) })
     }
 
-    /// Computes ReLU(conv(x) + bias + sum), reusing the memory of `sum`.
-    pub(crate) fn add_relu(&self, x: &Tensor, mut sum: Tensor) -> Result<Tensor, FusedError> {
+    /// Computes ReLU(conv(x) + bias + sum), reusing the memory of `sum`, `[B, O, H, W]`.
+    ///
+    /// # Errors
+    /// As [`WinogradConv::apply`].
+    pub fn add_relu(&self, x: &Tensor, mut sum: Tensor) -> Result<Tensor, WinogradError> {
         let over = sum.as_mut_ptr().cast();
         // SAFETY: all tensors outlive the call; `sum` is owned here, so no other code sees it change.
         taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), pointer(&self.weight), pointer(&self.bias)) })
@@ -76,10 +82,29 @@ impl WinogradConv {
 }
 
 /// conv(x) with gradients, for x `[B, I, H, W]` in fp32 on the CPU and a weight that [`fits`].
-pub(crate) fn convolved(x: &Tensor, weight: &Tensor) -> Result<Tensor, FusedError> {
+///
+/// # Errors
+/// libtorch's message, such as when x has another shape.
+pub fn convolved(x: &Tensor, weight: &Tensor) -> Result<Tensor, WinogradError> {
     // SAFETY: both tensors outlive the call; libtorch counts the references that the gradient keeps.
     taken(unsafe { tengen_winograd_train(pointer(x), pointer(weight)) })
 }
+
+/// Takes ownership of a tensor from the shim, or returns the error if there is none.
+fn taken(tensor: *mut c_void) -> Result<Tensor, WinogradError> {
+    if tensor.is_null() {
+        // SAFETY: the text lives in this thread until its next failure.
+        let text = unsafe { CStr::from_ptr(tengen_winograd_error()) };
+        return Err(WinogradError(text.to_string_lossy().into_owned()));
+    }
+    // SAFETY: the shim created it with `new at::Tensor`, as libtorch's C interface does, and keeps no copy.
+    Ok(unsafe { Tensor::from_ptr(tensor.cast()) })
+}
+
+/// libtorch's message when a convolution failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WinogradError(String);
 
 fn pointer(tensor: &Tensor) -> *const c_void {
     tensor.as_ptr().cast()
@@ -120,7 +145,7 @@ mod tests {
 
     #[test]
     fn convolutions_and_their_gradients_are_those_of_libtorch_in_double_precision() {
-        crate::limit_threads();
+        tch::set_num_threads(1);
         for ([height, width], [inputs, outputs]) in SHAPES {
             let x = numbers(0.7, [7, inputs, height, width]).set_requires_grad(true);
             let weight = numbers(1.3, [outputs, inputs, 3, 3]).set_requires_grad(true);
@@ -152,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_convolution_is_computed_with_it() {
-        crate::limit_threads();
+        tch::set_num_threads(1);
         for ([height, width], [inputs, outputs]) in SHAPES {
             let _guard = tch::no_grad_guard();
             let (x, weight) = (
@@ -169,11 +194,11 @@ mod tests {
             let wide = |tensor: &Tensor| tensor.to_kind(Kind::Double);
             let plain = wide(&x).conv2d(&wide(&weight), Some(&wide(&bias)), [1, 1], [1, 1], [1, 1], 1);
             // The weights may be mapped for other boards than those of the batch.
-            for canvas in ["9x9", "7x7"] {
-                let conv = WinogradConv::new(&weight, &bias, canvas.parse().expect("a size")).expect("libtorch");
+            for board in [(9, 9), (7, 7)] {
+                let conv = WinogradConv::new(&weight, &bias, board).expect("libtorch");
                 let found = [
-                    (conv.apply(&x, After::Nothing).expect("libtorch"), plain.shallow_clone()),
-                    (conv.apply(&x, After::Relu).expect("libtorch"), plain.relu()),
+                    (conv.apply(&x, false).expect("libtorch"), plain.shallow_clone()),
+                    (conv.apply(&x, true).expect("libtorch"), plain.relu()),
                     (
                         conv.add_relu(&x, sum.copy()).expect("libtorch"),
                         (&plain + wide(&sum)).relu(),
@@ -181,7 +206,7 @@ mod tests {
                 ];
                 for (number, (found, expected)) in found.iter().enumerate() {
                     let difference = difference(found, expected);
-                    assert!(difference < 1e-5, "{height}x{width} {canvas} {number}: {difference}");
+                    assert!(difference < 1e-5, "{height}x{width} {board:?} {number}: {difference}");
                 }
             }
         }
@@ -189,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_position_has_the_same_bits_in_every_batch_and_a_gradient_on_any_number_of_threads() {
-        crate::limit_threads();
+        tch::set_num_threads(1);
         let weight = numbers(1.3, [48, 24, 3, 3]).set_requires_grad(true);
         if !fits(&weight) {
             return;
@@ -205,24 +230,24 @@ mod tests {
             Tensor::run_backward(&[loss], &[&weight], false, false).remove(0)
         };
         let one = gradient();
-        crate::set_threads(3);
+        tch::set_num_threads(3);
         let three = gradient();
-        crate::limit_threads();
+        tch::set_num_threads(1);
         assert_eq!(one, three);
     }
 
     #[test]
     fn values_that_are_not_finite_stay_visible() {
-        crate::limit_threads();
+        tch::set_num_threads(1);
         let weight = numbers(1.3, [8, 8, 3, 3]);
         if !fits(&weight) {
             return;
         }
         let (x, bias) = (numbers(0.7, [2, 8, 9, 9]), Tensor::zeros(8, (Kind::Float, Device::Cpu)));
         let _ = x.get(1).get(3).get(4).get(4).fill_(f64::NAN);
-        let conv = WinogradConv::new(&weight, &bias, "9x9".parse().expect("a size")).expect("libtorch");
+        let conv = WinogradConv::new(&weight, &bias, (9, 9)).expect("libtorch");
         for found in [
-            conv.apply(&x, After::Relu).expect("libtorch"),
+            conv.apply(&x, true).expect("libtorch"),
             conv.add_relu(&x, x.zeros_like()).expect("libtorch"),
             convolved(&x, &weight).expect("libtorch"),
         ] {

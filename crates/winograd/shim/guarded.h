@@ -1,4 +1,4 @@
-// Functions that Rust calls return null or false on failure and keep the reason for tengen_fused_error.
+// Functions that Rust calls return null or false on failure and keep the reason for the next call that asks for it.
 
 #pragma once
 

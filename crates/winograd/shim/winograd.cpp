@@ -287,6 +287,9 @@ void check(const Tensor &x, int64_t inputs) {
 
 extern "C" {
 
+// Why the last call on this thread failed.
+const char *tengen_winograd_error() { return last_error().c_str(); }
+
 // Whether the functions below work on this processor for a weight with these numbers of channels.
 int tengen_winograd_fits(int64_t inputs, int64_t outputs) {
   return has_avx2() && inputs > 0 && outputs % kChannels == 0;
