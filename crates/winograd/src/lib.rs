@@ -42,8 +42,8 @@ pub struct WinogradConv {
 }
 
 impl WinogradConv {
-    /// The convolution with a weight that [`fits`], and a bias `[O]` in fp32; it is fastest on boards of about this height
-    /// and width, and works on all.
+    /// The convolution with a weight that [`fits`], and a bias `[O]` in fp32; it is fastest on boards of about this
+    /// height and width, and works on all.
     ///
     /// # Errors
     /// libtorch's message, such as when there is no memory.
