@@ -60,7 +60,8 @@ impl Torch {
             ],
             false => &[(DeviceChoice::Cpu, "cpu", CPU_BATCHES)],
         };
-        let measurements = devices.len() * NETWORKS.len() * 2 * CPU_BATCHES.len();
+        let kinds: usize = devices.iter().map(|&(device, ..)| formats(device).count()).sum();
+        let measurements = kinds * NETWORKS.len() * CPU_BATCHES.len();
         let each = seconds / measurements as f64;
         let mut measured = Vec::new();
         for &(device, name, batches) in devices {
@@ -87,14 +88,12 @@ impl Torch {
     /// Advice that follows from the measurements.
     pub fn advice(&self, gpu_is_right: bool) -> Vec<String> {
         let mut advice = Vec::new();
-        for (network, _) in NETWORKS {
+        let compares = formats(DeviceChoice::Cpu).count() > 1;
+        if !compares {
+            advice.push("This CPU cannot play in bf16; networks run in fp32 by themselves.".to_owned());
+        }
+        for (network, _) in NETWORKS.into_iter().filter(|_| compares) {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
-            if bf16 == 0.0 {
-                advice.push(format!(
-                    "This CPU cannot play in bf16; {network} runs in fp32 by itself."
-                ));
-                continue;
-            }
             let factor = bf16 / fp32.max(1e-9);
             let faster = if factor > 1.15 {
                 Precision::Bf16
@@ -140,7 +139,7 @@ impl Torch {
         let bf16 = if info.fast_bf16 {
             "computes bf16 natively"
         } else {
-            "emulates bf16"
+            "has no bf16 instructions"
         };
         let cuda = match &info.cuda_problem {
             None => {

@@ -325,6 +325,26 @@ fn short_formats_stay_near_fp32_with(network: &str) {
     }
 }
 
+#[test]
+fn formats_that_a_cpu_cannot_play_in_are_refused() {
+    let weights = lively_weights(&NetworkConfig::new(2, 16), 3);
+    for precision in Precision::ALL {
+        let can = formats().any(|format| format == precision);
+        for engine in [Engine::Auto, Engine::Fused] {
+            let options = PredictorOptions {
+                precision,
+                engine,
+                ..PredictorOptions::default()
+            };
+            assert_eq!(
+                TorchPredictor::new(&weights, options).is_ok(),
+                can,
+                "{precision} {engine:?}"
+            );
+        }
+    }
+}
+
 /// Cuts the rows of a small board out of an array laid out on a canvas.
 fn cut(values: &[f32], canvas: Size, board: Size) -> Vec<f32> {
     let rows = values.chunks_exact(canvas.width()).take(board.height());

@@ -277,10 +277,27 @@ struct Convolution : torch::autograd::Function<Convolution> {
   }
 };
 
-void check(const Tensor &x, int64_t inputs) {
+void check_input(const Tensor &x, int64_t inputs) {
   TORCH_CHECK(x.dim() == 4 && x.size(1) == inputs && x.scalar_type() == at::kFloat && x.device().is_cpu(),
               "a convolution expects [B, ", inputs, ", H, W] in fp32 on the CPU, not ", x.sizes(), " of ",
               x.scalar_type());
+}
+
+bool fits(int64_t inputs, int64_t outputs) { return has_avx2() && inputs > 0 && outputs % kChannels == 0; }
+
+void check_weight(const Tensor &weight) {
+  TORCH_CHECK(weight.dim() == 4 && weight.size(2) == 3 && weight.size(3) == 3 &&
+                  weight.scalar_type() == at::kFloat && weight.device().is_cpu() &&
+                  fits(weight.size(1), weight.size(0)),
+              "a convolution does not fit: ", weight.sizes(), " of ", weight.scalar_type());
+}
+
+// The bias of a convolution with a mapped weight.
+const float *bias_of(const Tensor &bias, const Tensor &mapped) {
+  TORCH_CHECK(bias.dim() == 1 && bias.size(0) == mapped.size(2) && bias.scalar_type() == at::kFloat &&
+                  bias.is_contiguous(),
+              "a bias of ", mapped.size(2), " numbers in fp32 is expected, not ", bias.sizes());
+  return bias.data_ptr<float>();
 }
 
 }  // namespace
@@ -291,35 +308,37 @@ extern "C" {
 const char *tengen_winograd_error() { return last_error().c_str(); }
 
 // Whether the functions below work on this processor for a weight with these numbers of channels.
-int tengen_winograd_fits(int64_t inputs, int64_t outputs) {
-  return has_avx2() && inputs > 0 && outputs % kChannels == 0;
-}
+int tengen_winograd_fits(int64_t inputs, int64_t outputs) { return fits(inputs, outputs); }
 
 // The map of a weight [outputs, inputs, 3, 3], best for boards of this size.
 at::Tensor *tengen_winograd_weight(const at::Tensor *weight, int64_t height, int64_t width) {
-  return guarded([&] { return map_weight(*weight, best_side(height, width), false); });
+  return guarded([&] {
+    check_weight(*weight);
+    return map_weight(*weight, best_side(height, width), false);
+  });
 }
 
-// conv(x) + bias, with a mapped weight, followed by ReLU if requested.
-at::Tensor *tengen_winograd_conv(const at::Tensor *x, const at::Tensor *mapped, const at::Tensor *bias, int relu) {
+// conv(x) + bias, with a mapped weight of so many inputs, followed by ReLU if requested.
+at::Tensor *tengen_winograd_conv(const at::Tensor *x, int64_t inputs, const at::Tensor *mapped, const at::Tensor *bias,
+                                 int relu) {
   return guarded([&] {
-    const Tensor input = input_of(*x);
-    check(input, mapped->size(1));
-    Tensor y = output_of(input, mapped->size(2));
-    convolve(input, *mapped, After{bias->data_ptr<float>(), false, relu != 0}, y);
+    check_input(*x, inputs);
+    Tensor y = output_of(*x, mapped->size(2));
+    convolve(input_of(*x), *mapped, After{bias_of(*bias, *mapped), false, relu != 0}, y);
     return y;
   });
 }
 
 // ReLU(conv(x) + bias + sum), written over sum if that is in channels-last memory.
-at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, const at::Tensor *mapped,
-                                          const at::Tensor *bias) {
+at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, int64_t inputs,
+                                          const at::Tensor *mapped, const at::Tensor *bias) {
   return guarded([&] {
-    const Tensor input = input_of(*x);
+    check_input(*x, inputs);
+    check_input(*sum, mapped->size(2));
+    TORCH_CHECK(sum->size(0) == x->size(0) && sum->size(2) == x->size(2) && sum->size(3) == x->size(3),
+                "a sum of the input's batch and board is expected, not ", sum->sizes());
     Tensor y = rows_together(*sum);
-    check(input, mapped->size(1));
-    check(y, mapped->size(2));
-    convolve(input, *mapped, After{bias->data_ptr<float>(), true, true}, y);
+    convolve(input_of(*x), *mapped, After{bias_of(*bias, *mapped), true, true}, y);
     return y;
   });
 }
@@ -327,7 +346,8 @@ at::Tensor *tengen_winograd_conv_add_relu(at::Tensor *sum, const at::Tensor *x, 
 // conv(x) with a weight [outputs, inputs, 3, 3], with gradients.
 at::Tensor *tengen_winograd_train(const at::Tensor *x, const at::Tensor *weight) {
   return guarded([&] {
-    check(*x, weight->size(1));
+    check_weight(*weight);
+    check_input(*x, weight->size(1));
     return Convolution::apply(*x, *weight);
   });
 }

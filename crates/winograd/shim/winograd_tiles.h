@@ -52,63 +52,55 @@ struct Mapped {
 // The distance between points. The 16 keep them from falling into the same few sets of a cache.
 inline int64_t stride_of(int64_t tiles, int64_t channels) { return tiles * channels + 16; }
 
-// The map of x, with zeros outside of the boards.
-template <int M, class V>
-TENGEN_INLINE void map_inputs(const float *x, const Grid &grid, Range tiles, Mapped<float> out) {
-  constexpr int kSide = M + 2;
+// What a tile's inputs are: its points and those around them.
+template <int M>
+struct Inputs {
+  static constexpr int kPoints = M + 2, kBefore = 1;
+
+  template <class V>
+  TENGEN_INLINE void map(const V *points, V *out) {
+    Maps<M>::template input<V>(points, out);
+  }
+};
+
+// What a tile's gradients are: those of its points, carried back to the products.
+template <int M>
+struct Gradients {
+  static constexpr int kPoints = M, kBefore = 0;
+
+  template <class V>
+  TENGEN_INLINE void map(const V *points, V *out) {
+    Maps<M>::template spread<V>(points, out);
+  }
+};
+
+// The map of x, with zeros outside of the boards. A window of kPoints x kPoints that begins kBefore points before each
+// tile becomes (M + 2)^2 points.
+template <int M, class V, class Window>
+TENGEN_INLINE void map_windows(const float *x, const Grid &grid, Range tiles, Mapped<float> out) {
+  constexpr int kSide = M + 2, kPoints = Window::kPoints;
   const int64_t channels = out.channels;
   for (int64_t tile = 0; tile < tiles.count; ++tile) {
     const Corner corner(grid, tiles.first + tile, M);
     const float *board = x + corner.sample * grid.height * grid.width * channels;
     for (int64_t c = 0; c < channels; c += kWidth<V>) {
-      V half[kSide][kSide];
-      for (int column = 0; column < kSide; ++column) {
-        const int64_t on_column = corner.column - 1 + column;
+      V half[kSide][kPoints];
+      for (int column = 0; column < kPoints; ++column) {
+        const int64_t on_column = corner.column - Window::kBefore + column;
         const bool inside = on_column >= 0 && on_column < grid.width;
-        V points[kSide], mapped[kSide];
-        for (int row = 0; row < kSide; ++row) {
-          const int64_t on_row = corner.row - 1 + row;
+        V points[kPoints], mapped[kSide];
+        for (int row = 0; row < kPoints; ++row) {
+          const int64_t on_row = corner.row - Window::kBefore + row;
           const float *place = board + (on_row * grid.width + on_column) * channels + c;
           points[row] = inside && on_row >= 0 && on_row < grid.height ? read<V>(place) : V{};
         }
-        Maps<M>::template input<V>(points, mapped);
+        Window::map(points, mapped);
         for (int row = 0; row < kSide; ++row) half[row][column] = mapped[row];
       }
       float *place = out.data + tile * channels + c;
       for (int row = 0; row < kSide; ++row) {
         V mapped[kSide];
-        Maps<M>::template input<V>(half[row], mapped);
-        for (int column = 0; column < kSide; ++column, place += out.stride) write(place, mapped[column]);
-      }
-    }
-  }
-}
-
-// The map of gradients of the output to those of the products.
-template <int M, class V>
-TENGEN_INLINE void map_gradients(const float *y, const Grid &grid, Range tiles, Mapped<float> out) {
-  constexpr int kSide = M + 2;
-  const int64_t channels = out.channels;
-  for (int64_t tile = 0; tile < tiles.count; ++tile) {
-    const Corner corner(grid, tiles.first + tile, M);
-    const float *board = y + corner.sample * grid.height * grid.width * channels;
-    for (int64_t c = 0; c < channels; c += kWidth<V>) {
-      V half[kSide][M];
-      for (int column = 0; column < M; ++column) {
-        const int64_t on_column = corner.column + column;
-        V points[M], mapped[kSide];
-        for (int row = 0; row < M; ++row) {
-          const int64_t on_row = corner.row + row;
-          const float *place = board + (on_row * grid.width + on_column) * channels + c;
-          points[row] = on_column < grid.width && on_row < grid.height ? read<V>(place) : V{};
-        }
-        Maps<M>::template spread<V>(points, mapped);
-        for (int row = 0; row < kSide; ++row) half[row][column] = mapped[row];
-      }
-      float *place = out.data + tile * channels + c;
-      for (int row = 0; row < kSide; ++row) {
-        V mapped[kSide];
-        Maps<M>::template spread<V>(half[row], mapped);
+        Window::map(half[row], mapped);
         for (int column = 0; column < kSide; ++column, place += out.stride) write(place, mapped[column]);
       }
     }
@@ -163,7 +155,7 @@ TENGEN_INLINE void map_outputs(Mapped<const float> products, const Grid &grid, R
 template <int M, class V, int R>
 TENGEN_INLINE void convolve(const float *x, const float *weights, const Grid &grid, Range tiles, After after,
                             Mapped<float> in, Mapped<float> out, float *y) {
-  map_inputs<M, V>(x, grid, tiles, in);
+  map_windows<M, V, Inputs<M>>(x, grid, tiles, in);
   for (int64_t p = 0; p < (M + 2) * (M + 2); ++p) {
     const Panels panels{weights + p * in.channels * out.channels};
     products<V, R>(tiles.count, out.channels, in.channels, Left{in.at(p), in.channels, 1}, panels,
@@ -176,8 +168,8 @@ TENGEN_INLINE void convolve(const float *x, const float *weights, const Grid &gr
 template <int M, class V, int R>
 TENGEN_INLINE void add_weight_gradient(const float *x, const float *dy, const Grid &grid, Range tiles,
                                        Mapped<float> in, Mapped<float> out, float *gradient) {
-  map_inputs<M, V>(x, grid, tiles, in);
-  map_gradients<M, V>(dy, grid, tiles, out);
+  map_windows<M, V, Inputs<M>>(x, grid, tiles, in);
+  map_windows<M, V, Gradients<M>>(dy, grid, tiles, out);
   for (int64_t p = 0; p < (M + 2) * (M + 2); ++p) {
     const Sums sums{gradient + p * in.channels * out.channels, out.channels, true};
     products<V, R>(in.channels, out.channels, tiles.count, Left{in.at(p), 1, in.channels},

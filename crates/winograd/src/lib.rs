@@ -12,10 +12,17 @@ unsafe extern "C" {
     fn tengen_winograd_error() -> *const c_char;
     fn tengen_winograd_fits(inputs: i64, outputs: i64) -> c_int;
     fn tengen_winograd_weight(weight: *const c_void, height: i64, width: i64) -> *mut c_void;
-    fn tengen_winograd_conv(x: *const c_void, weight: *const c_void, bias: *const c_void, relu: c_int) -> *mut c_void;
+    fn tengen_winograd_conv(
+        x: *const c_void,
+        inputs: i64,
+        weight: *const c_void,
+        bias: *const c_void,
+        relu: c_int,
+    ) -> *mut c_void;
     fn tengen_winograd_conv_add_relu(
         sum: *mut c_void,
         x: *const c_void,
+        inputs: i64,
         weight: *const c_void,
         bias: *const c_void,
     ) -> *mut c_void;
@@ -37,6 +44,8 @@ pub fn fits(weight: &Tensor) -> bool {
 /// A convolution for prediction. A position's result does not depend on the rest of its batch.
 #[derive(Debug)]
 pub struct WinogradConv {
+    inputs: i64,
+    /// The weight after its map.
     weight: Tensor,
     bias: Tensor,
 }
@@ -46,16 +55,13 @@ impl WinogradConv {
     /// height and width, and works on all.
     ///
     /// # Errors
-    /// libtorch's message, such as when there is no memory.
-    ///
-    /// # Panics
-    /// If the weight does not fit.
+    /// libtorch's message, such as when the weight does not fit.
     pub fn new(weight: &Tensor, bias: &Tensor, (height, width): (i64, i64)) -> Result<WinogradConv, WinogradError> {
-        assert!(fits(weight), "a convolution that does not fit: {:?}", weight.size());
         // SAFETY: the tensor outlives the call.
-        let mapped = unsafe { tengen_winograd_weight(pointer(weight), height, width) };
+        let mapped = taken(unsafe { tengen_winograd_weight(pointer(weight), height, width) })?;
         Ok(WinogradConv {
-            weight: taken(mapped)?,
+            inputs: weight.size()[1],
+            weight: mapped,
             bias: bias.shallow_clone(),
         })
     }
@@ -65,9 +71,9 @@ impl WinogradConv {
     /// # Errors
     /// libtorch's message, such as when x has another shape.
     pub fn apply(&self, x: &Tensor, relu: bool) -> Result<Tensor, WinogradError> {
-        let relu = c_int::from(relu);
-        // SAFETY: all tensors outlive the call, which keeps no references to them.
-        taken(unsafe { tengen_winograd_conv(pointer(x), pointer(&self.weight), pointer(&self.bias), relu) })
+        let (weight, bias, relu) = (pointer(&self.weight), pointer(&self.bias), c_int::from(relu));
+        // SAFETY: all tensors outlive the call, which checks their shapes and keeps no references to them.
+        taken(unsafe { tengen_winograd_conv(pointer(x), self.inputs, weight, bias, relu) })
     }
 
     /// Computes ReLU(conv(x) + bias + sum), reusing the memory of `sum`, `[B, O, H, W]`.
@@ -75,9 +81,10 @@ impl WinogradConv {
     /// # Errors
     /// As [`WinogradConv::apply`].
     pub fn add_relu(&self, x: &Tensor, mut sum: Tensor) -> Result<Tensor, WinogradError> {
-        let over = sum.as_mut_ptr().cast();
-        // SAFETY: all tensors outlive the call; `sum` is owned here, so no other code sees it change.
-        taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), pointer(&self.weight), pointer(&self.bias)) })
+        let (over, weight, bias) = (sum.as_mut_ptr().cast(), pointer(&self.weight), pointer(&self.bias));
+        // SAFETY: all tensors outlive the call, which checks their shapes. `sum` is owned here, so no other code sees
+        // it change.
+        taken(unsafe { tengen_winograd_conv_add_relu(over, pointer(x), self.inputs, weight, bias) })
     }
 }
 
@@ -86,7 +93,8 @@ impl WinogradConv {
 /// # Errors
 /// libtorch's message, such as when x has another shape.
 pub fn convolved(x: &Tensor, weight: &Tensor) -> Result<Tensor, WinogradError> {
-    // SAFETY: both tensors outlive the call; libtorch counts the references that the gradient keeps.
+    // SAFETY: both tensors outlive the call, which checks their shapes. libtorch counts the references that the gradient
+    // keeps.
     taken(unsafe { tengen_winograd_train(pointer(x), pointer(weight)) })
 }
 
@@ -122,6 +130,15 @@ mod tests {
         flat.view([samples, height, width, channels]).permute([0, 3, 1, 2])
     }
 
+    /// Whether this processor has such convolutions, which all with AVX2 have.
+    fn fits_here(weight: &Tensor) -> bool {
+        let fits = fits(weight);
+        if !fits {
+            eprintln!("SKIPPED: this processor has no AVX2");
+        }
+        fits
+    }
+
     /// The largest difference as a share of the largest value.
     fn difference(found: &Tensor, expected: &Tensor) -> f64 {
         let difference = (found.to_kind(Kind::Double) - expected).abs().max();
@@ -149,7 +166,7 @@ mod tests {
         for ([height, width], [inputs, outputs]) in SHAPES {
             let x = numbers(0.7, [7, inputs, height, width]).set_requires_grad(true);
             let weight = numbers(1.3, [outputs, inputs, 3, 3]).set_requires_grad(true);
-            if !fits(&weight) {
+            if !fits_here(&weight) {
                 return;
             }
             let slope = numbers(2.9, [7, outputs, height, width]);
@@ -188,7 +205,7 @@ mod tests {
                 numbers(3.1, [5, outputs, height, width]),
                 numbers(4.3, [1, outputs, 1, 1]).view([-1]),
             );
-            if !fits(&weight) {
+            if !fits_here(&weight) {
                 return;
             }
             let wide = |tensor: &Tensor| tensor.to_kind(Kind::Double);
@@ -216,7 +233,7 @@ mod tests {
     fn a_position_has_the_same_bits_in_every_batch_and_a_gradient_on_any_number_of_threads() {
         tch::set_num_threads(1);
         let weight = numbers(1.3, [48, 24, 3, 3]).set_requires_grad(true);
-        if !fits(&weight) {
+        if !fits_here(&weight) {
             return;
         }
         let x = numbers(0.7, [37, 24, 9, 9]);
@@ -240,7 +257,7 @@ mod tests {
     fn values_that_are_not_finite_stay_visible() {
         tch::set_num_threads(1);
         let weight = numbers(1.3, [8, 8, 3, 3]);
-        if !fits(&weight) {
+        if !fits_here(&weight) {
             return;
         }
         let (x, bias) = (numbers(0.7, [2, 8, 9, 9]), Tensor::zeros(8, (Kind::Float, Device::Cpu)));
@@ -254,6 +271,33 @@ mod tests {
             let lost = [0, 1].map(|sample| found.get(sample).isnan().any().int64_value(&[]));
             assert_eq!(lost, [0, 1], "a NaN must stay, and in its own position");
         }
+    }
+
+    #[test]
+    fn tensors_of_other_shapes_are_refused() {
+        let zeros = |shape: &[i64]| Tensor::zeros(shape, (Kind::Float, Device::Cpu));
+        let (x, weight, bias) = (zeros(&[2, 13, 9, 9]), zeros(&[8, 13, 3, 3]), zeros(&[8]));
+        if !fits_here(&weight) {
+            return;
+        }
+        for other in [zeros(&[4, 13, 3, 3]), zeros(&[8, 13, 1, 1]), zeros(&[8, 13, 3])] {
+            assert!(convolved(&x, &other).is_err(), "{other:?}");
+            assert!(WinogradConv::new(&other, &bias, (9, 9)).is_err(), "{other:?}");
+        }
+        let conv = WinogradConv::new(&weight, &bias, (9, 9)).expect("libtorch");
+        let sum = || zeros(&[2, 8, 9, 9]);
+        assert!(conv.apply(&x, false).is_ok() && conv.add_relu(&x, sum()).is_ok() && convolved(&x, &weight).is_ok());
+        // The channels up to a multiple of 8 are not the caller's.
+        for other in [zeros(&[2, 14, 9, 9]), zeros(&[13, 9, 9]), x.to_kind(Kind::Double)] {
+            assert!(conv.apply(&other, false).is_err(), "{other:?}");
+            assert!(conv.add_relu(&other, sum()).is_err(), "{other:?}");
+            assert!(convolved(&other, &weight).is_err(), "{other:?}");
+        }
+        for other in [zeros(&[1, 8, 9, 9]), zeros(&[2, 16, 9, 9]), zeros(&[2, 8, 9, 8])] {
+            assert!(conv.add_relu(&x, other).is_err());
+        }
+        let short = WinogradConv::new(&weight, &zeros(&[7]), (9, 9)).expect("libtorch");
+        assert!(short.apply(&x, false).is_err());
     }
 
     #[test]
