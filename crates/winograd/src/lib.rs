@@ -93,8 +93,8 @@ impl WinogradConv {
 /// # Errors
 /// libtorch's message, such as when x has another shape.
 pub fn convolved(x: &Tensor, weight: &Tensor) -> Result<Tensor, WinogradError> {
-    // SAFETY: both tensors outlive the call, which checks their shapes. libtorch counts the references that the gradient
-    // keeps.
+    // SAFETY: both tensors outlive the call, which checks their shapes. libtorch counts the references that the
+    // gradient keeps.
     taken(unsafe { tengen_winograd_train(pointer(x), pointer(weight)) })
 }
 
