@@ -22,17 +22,7 @@ fn main() {
         .include(shared)
         .include(format!("{libtorch}/include"))
         .include(format!("{libtorch}/include/torch/csrc/api/include"))
-        .files([
-            "shim/fused.cpp",
-            "shim/group.cpp",
-            "shim/heads.cpp",
-            "shim/joined_norm.cpp",
-            "shim/linear.cpp",
-            "shim/nccl.cpp",
-            "shim/norm.cpp",
-            "shim/pool.cpp",
-            "shim/stream.cpp",
-        ])
+        .file("shim/all.cpp")
         .compile("tengen_fused");
     build_graphs(&libtorch);
 }

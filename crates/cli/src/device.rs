@@ -18,19 +18,27 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Devices>,
     /// Number format of networks: fp32, bf16, fp16 on GPUs, or auto for the fastest: bf16 on GPUs and CPUs with bf16
-    /// instructions, fp16 on older GPUs, otherwise fp32 [default: auto; for a run, its inference.dtype]
+    /// instructions (in gtp, analyze, and serve, CPUs with AMX), fp16 on older GPUs, otherwise fp32 [default: auto; for
+    /// a run, its inference.dtype]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) dtype: Option<PrecisionChoice>,
+    /// Whether networks evaluate only a few positions at once.
+    #[arg(skip)]
+    #[cfg_attr(not(feature = "torch"), expect(dead_code, reason = "there are no networks"))]
+    pub(crate) few: bool,
 }
 
 impl DeviceArgs {
     /// The same device, and fp32 unless the user names a format. Networks of KataGo then compute what KataGo does.
     pub(crate) fn exact(self) -> DeviceArgs {
         let named = self.dtype.filter(|&dtype| dtype != PrecisionChoice::Auto);
-        DeviceArgs {
-            dtype: Some(named.unwrap_or(PrecisionChoice::Fp32)),
-            ..self
-        }
+        let dtype = named.or(Some(PrecisionChoice::Fp32));
+        DeviceArgs { dtype, ..self }
+    }
+
+    /// The same device, in the format that is fastest for a few positions at once unless the user names one.
+    pub(crate) fn for_few(self) -> DeviceArgs {
+        DeviceArgs { few: true, ..self }
     }
 
     /// The devices that the user names, or the CPU.
@@ -47,9 +55,10 @@ impl DeviceArgs {
     /// If the device cannot be used, or cannot compute in this format.
     pub(crate) fn predictor_options(self) -> anyhow::Result<PredictorOptions> {
         let device = DeviceChoice::first_of(self.devices());
+        let choose = [Precision::for_prediction, Precision::for_few_positions][usize::from(self.few)];
         Ok(PredictorOptions {
             device,
-            precision: Precision::for_prediction(self.dtype.unwrap_or_default(), device)?,
+            precision: choose(self.dtype.unwrap_or_default(), device)?,
             ..PredictorOptions::default()
         })
     }

@@ -33,6 +33,15 @@ pub(crate) fn fast_bf16() -> bool {
     false
 }
 
+/// Whether this processor multiplies matrices of bf16 numbers in one instruction (AMX).
+pub(crate) fn multiplies_matrices() -> bool {
+    // Intel's manual, volume 2A, CPUID: bit 22 of EDX for leaf 7 is AMX-BF16.
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::x86_64::__cpuid_count(7, 0).edx & 1 << 22 != 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Whether libtorch can pack the weights of fused convolutions in bf16 for this processor.
 pub(crate) fn packs_bf16() -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -21,12 +21,12 @@ use crate::predictor::{PredictorOptions, TorchPredictor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32-bit floats, as fast as bf16 on small networks. On a GPU, convolutions may round their inputs to TF32, with 10
+    /// 32-bit floats, about as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to TF32, with 10
     /// bits of mantissa.
     #[default]
     Fp32,
-    /// 16-bit floats with 8 bits of mantissa: 1.2 to 2 times as fast on CPUs with AVX512-BF16 from 48 channels up, and
-    /// recommended on a GPU. Policy logits differ by about 1%.
+    /// 16-bit floats with 8 bits of mantissa, for GPUs, CPUs with AMX, and, in large batches, others with AVX512-BF16.
+    /// Policy logits differ by about 1%.
     Bf16,
     /// 16-bit floats with 11 bits of mantissa, up to 65,504: for GPUs that cannot compute bf16.
     Fp16,
@@ -61,6 +61,20 @@ impl Precision {
             PrecisionChoice::Bf16 => Ok(Precision::Bf16),
             PrecisionChoice::Fp16 if resolved == Device::Cpu => Err(DeviceError::Fp16OnCpu),
             PrecisionChoice::Fp16 => Ok(Precision::Fp16),
+        }
+    }
+
+    /// As [`Precision::for_prediction`], for a search that evaluates one or a few positions at once. There, our fp32
+    /// convolutions are faster than bf16 on a CPU without a matrix unit, so that an automatic choice is fp32.
+    ///
+    /// # Errors
+    /// As [`Precision::for_prediction`].
+    pub fn for_few_positions(choice: PrecisionChoice, device: DeviceChoice) -> Result<Precision, DeviceError> {
+        match choice {
+            PrecisionChoice::Auto if device.resolve()? == Device::Cpu && !libtorch::multiplies_matrices() => {
+                Ok(Precision::Fp32)
+            }
+            _ => Precision::for_prediction(choice, device),
         }
     }
 
@@ -201,6 +215,11 @@ mod tests {
             Precision::Fp32
         };
         assert_eq!(Precision::for_prediction(auto, cpu), Ok(expected));
+        let for_few = match libtorch::multiplies_matrices() {
+            true => expected,
+            false => Precision::Fp32,
+        };
+        assert_eq!(Precision::for_few_positions(auto, cpu), Ok(for_few));
         assert_eq!(Precision::for_training(auto, Device::Cpu, 32), expected);
         assert_eq!(Precision::for_training(auto, Device::Cpu, 31), Precision::Fp32);
         assert_eq!(Precision::for_training(auto, Device::Cuda(0), 8), Precision::Bf16);
@@ -211,6 +230,7 @@ mod tests {
         for (precision, predicts) in [(Precision::Fp32, Ok(Precision::Fp32)), (Precision::Bf16, bf16)] {
             let choice = PrecisionChoice::from(precision);
             assert_eq!(Precision::for_prediction(choice, cpu), predicts);
+            assert_eq!(Precision::for_few_positions(choice, cpu), predicts);
             assert_eq!(Precision::for_training(choice, Device::Cpu, 32), precision);
         }
     }

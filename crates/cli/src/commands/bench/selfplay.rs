@@ -152,6 +152,7 @@ impl Predictors {
         let device = DeviceArgs {
             device: Some(devices),
             dtype: Some(args.dtype),
+            ..DeviceArgs::default()
         };
         let (options, used) = (device.predictor_options()?, DeviceChoice::all_of(devices));
         let factory = tengen_network::on_devices("random weights", &weights, options, &used)?;
