@@ -24,7 +24,6 @@ pub(crate) struct DeviceArgs {
     pub(crate) dtype: Option<PrecisionChoice>,
     /// Whether networks evaluate only a few positions at once.
     #[arg(skip)]
-    #[cfg_attr(not(feature = "torch"), expect(dead_code, reason = "there are no networks"))]
     pub(crate) few: bool,
 }
 

@@ -17,7 +17,7 @@ mod progress;
 mod screen;
 mod teachers;
 
-use std::process::ExitCode;
+use std::io::Write;
 
 use clap::Parser;
 
@@ -43,24 +43,27 @@ struct Cli {
     quiet: bool,
 }
 
-fn main() -> ExitCode {
-    let cli = Cli::parse_from(commands::with_two_hyphens(std::env::args_os()));
-    output::start_logging(cli.verbose, cli.quiet);
-    let outcome = cli.command.run();
-    #[cfg(feature = "torch")]
-    tengen_network::end_gpu_servers();
-    output::restore_terminal();
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {
-                return ExitCode::from(*code);
-            }
-            output::print_error(&error);
-            match error.downcast_ref::<output::UsageError>() {
-                Some(_) => ExitCode::from(2),
-                None => ExitCode::from(1),
-            }
+fn main() {
+    let cli = Cli::try_parse_from(commands::with_two_hyphens(std::env::args_os()));
+    let code = cli.map_or_else(|error| error.print().map_or(1, |()| error.exit_code()), Cli::run);
+    let _ = std::io::stdout().flush();
+    // Skips exit handlers: libtorch's free each of its operators, for a third of a short command's time.
+    signal_hook::low_level::exit(code)
+}
+
+impl Cli {
+    /// Runs the command and returns the exit code.
+    fn run(self) -> i32 {
+        output::start_logging(self.verbose, self.quiet);
+        let outcome = self.command.run();
+        #[cfg(feature = "torch")]
+        tengen_network::end_gpu_servers();
+        output::restore_terminal();
+        let Err(error) = outcome else { return 0 };
+        if let Some(interrupt::Interrupted(code)) = error.downcast_ref() {
+            return i32::from(*code);
         }
+        output::print_error(&error);
+        if error.is::<output::UsageError>() { 2 } else { 1 }
     }
 }

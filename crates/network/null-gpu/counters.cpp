@@ -1,6 +1,8 @@
 #include "counters.h"
 
 #include <cxxabi.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -129,6 +131,13 @@ void report() {
 const int registered = atexit(report);
 
 }  // namespace
+
+// Programs that end without exit handlers report, too.
+extern "C" [[noreturn]] void _exit(int status) {
+    report();
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}
 
 void count(Counter counter, size_t bytes) {
     Totals &all = totals();

@@ -179,7 +179,7 @@ fn a_longer_history_is_not_answered_from_a_shorter_one() {
     let mut compared = 0;
     for (width, height) in [(2, 2), (1, 4), (1, 5), (2, 3), (3, 3)] {
         let size = Size::new(width, height).unwrap();
-        for seed in 0..4000 {
+        for seed in 0..2000 {
             let start = random_position(size, seed, 0);
             let mut rng = stream(seed, &[1]);
             let mut long = start.clone();
@@ -212,7 +212,7 @@ fn a_longer_history_is_not_answered_from_a_shorter_one() {
             }
         }
     }
-    assert!(compared > 10_000, "{compared}");
+    assert!(compared > 5_000, "{compared}");
 }
 
 /// The position whose history holds only its last two turns.

@@ -422,10 +422,10 @@ fn two_signals_in_the_closing_matches_end_the_run_without_a_crash() {
     let run = Running::start(command()).until("gate ended");
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
-    for number in 0..12 {
+    for number in 0..6 {
         let run = Running::start(command());
         wait_until("it listens", || listens(&run.child));
-        std::thread::sleep(Duration::from_millis(500 + 50 * number));
+        std::thread::sleep(Duration::from_millis(500 + 100 * number));
         run.signal(Signal::INT);
         // Every other time late enough to count as a second signal.
         std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 30 } else { 320 }));

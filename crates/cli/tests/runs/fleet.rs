@@ -203,11 +203,6 @@ fn one_worker_holds_the_reuse_ratio() {
 }
 
 #[test]
-fn four_workers_hold_the_reuse_ratio() {
-    hold_the_reuse_ratio(4);
-}
-
-#[test]
 fn sixteen_workers_hold_the_reuse_ratio() {
     hold_the_reuse_ratio(16);
 }
