@@ -21,8 +21,8 @@ use crate::predictor::{PredictorOptions, TorchPredictor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32-bit floats, about as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to TF32, with 10
-    /// bits of mantissa.
+    /// 32-bit floats, about as fast as bf16 on CPUs without AMX. On a GPU, convolutions may round their inputs to TF32,
+    /// with 10 bits of mantissa.
     #[default]
     Fp32,
     /// 16-bit floats with 8 bits of mantissa, for GPUs, CPUs with AMX, and, in large batches, others with AVX512-BF16.
