@@ -94,19 +94,8 @@ impl Torch {
         }
         for (network, _) in NETWORKS.into_iter().filter(|_| compares) {
             let (fp32, bf16) = (self.best("cpu", network, "fp32"), self.best("cpu", network, "bf16"));
-            let factor = bf16 / fp32.max(1e-9);
-            let faster = if factor > 1.15 {
-                Precision::Bf16
-            } else {
-                Precision::Fp32
-            };
-            let measured = format!("bf16 is {factor:.2} times as fast as fp32 for {network}");
-            advice.push(
-                match Precision::for_prediction(PrecisionChoice::Auto, DeviceChoice::Cpu) == Ok(faster) {
-                    true => format!("{measured}; it runs in {faster} by itself."),
-                    false => format!("{measured}; use --dtype {faster} for it."),
-                },
-            );
+            let automatic = Precision::for_prediction(PrecisionChoice::Auto, DeviceChoice::Cpu).unwrap_or_default();
+            advice.push(compared(network, bf16 / fp32.max(1e-9), automatic));
         }
         match &self.info.cuda_problem {
             Some(problem) => advice.push(format!("No GPU is used: {problem}.")),
@@ -170,6 +159,22 @@ impl Torch {
     }
 }
 
+/// What follows from how many times as fast a network is in bf16 as in fp32 on the CPU, where it runs in `automatic`
+/// unless somebody names a format.
+fn compared(network: &str, factor: f64, automatic: Precision) -> String {
+    const SIMILAR: f64 = 1.15;
+    let measured = format!("bf16 is {factor:.2} times as fast as fp32 for {network}");
+    let faster = match factor {
+        _ if (1.0 / SIMILAR..=SIMILAR).contains(&factor) => automatic,
+        _ if factor > 1.0 => Precision::Bf16,
+        _ => Precision::Fp32,
+    };
+    match faster == automatic {
+        true => format!("{measured}; it runs in {automatic} by itself."),
+        false => format!("{measured}; use --dtype {faster} for it."),
+    }
+}
+
 impl Speed {
     fn line(&self) -> String {
         let rate = thousands(self.evaluations_per_second.round() as u64);
@@ -203,4 +208,23 @@ fn speeds(
         evaluations_per_second: row.positions_per_second,
     };
     Ok(measured.iter().map(speed).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_format_that_is_clearly_faster_is_recommended() {
+        let advice = |factor, automatic| compared("b1c8", factor, automatic);
+        for (factor, automatic) in [(2.0, Precision::Bf16), (1.05, Precision::Bf16), (0.9, Precision::Bf16)] {
+            assert!(
+                advice(factor, automatic).ends_with("it runs in bf16 by itself."),
+                "{factor}"
+            );
+        }
+        assert!(advice(1.1, Precision::Fp32).ends_with("it runs in fp32 by itself."));
+        assert!(advice(0.7, Precision::Bf16).ends_with("use --dtype fp32 for it."));
+        assert!(advice(1.3, Precision::Fp32).ends_with("use --dtype bf16 for it."));
+    }
 }
