@@ -45,8 +45,8 @@ fn main() {
     let cli = Cli::try_parse_from(commands::with_two_hyphens(std::env::args_os()));
     let refused = |error: clap::Error| error.print().map_or(1, |()| error.exit_code());
     let code = cli.map_or_else(refused, Cli::run);
-    // Skips exit handlers: libtorch's free each of its operators, for a third of a short command's time. Nothing is left
-    // in stdout's buffer: clap prints whole lines, and commands flush what they print.
+    // Skips exit handlers: libtorch's free each of its operators, for a third of a short command's time. Nothing is
+    // left in stdout's buffer: clap prints whole lines, and commands flush what they print.
     signal_hook::low_level::exit(code)
 }
 
