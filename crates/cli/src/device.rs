@@ -54,7 +54,10 @@ impl DeviceArgs {
     /// If the device cannot be used, or cannot compute in this format.
     pub(crate) fn predictor_options(self) -> anyhow::Result<PredictorOptions> {
         let device = DeviceChoice::first_of(self.devices());
-        let choose = [Precision::for_prediction, Precision::for_few_positions][usize::from(self.few)];
+        let choose = match self.few {
+            true => Precision::for_few_positions,
+            false => Precision::for_prediction,
+        };
         Ok(PredictorOptions {
             device,
             precision: choose(self.dtype.unwrap_or_default(), device)?,

@@ -27,8 +27,8 @@ pub fn count_games_by_plays(size: Size, rules: Rules, max_plays: usize) -> Resul
     Ok(counts.expect("nothing stops the count"))
 }
 
-/// Like [`count_games_by_plays`] for counts that take long: `watch` gets the number of games found so far
-/// every million games, and can stop the count, which is `None` then.
+/// Like [`count_games_by_plays`] for counts that take long: `watch` gets the number of games found so far every
+/// million games, and can stop the count, which is `None` then.
 ///
 /// # Errors
 /// [`EndlessGames`] if the rules do not bound the length of a game.
