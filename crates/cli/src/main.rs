@@ -54,7 +54,7 @@ impl Cli {
     /// Runs the command and returns the exit code.
     fn run(self) -> i32 {
         output::start_logging(self.verbose, self.quiet);
-        let outcome = self.command.run();
+        let outcome = self.command.run().and_then(|()| output::delivered());
         #[cfg(feature = "torch")]
         tengen_network::end_gpu_servers();
         output::restore_terminal();

@@ -4,7 +4,7 @@ pub(crate) use tengen_matches::{UsageError, usage};
 pub(crate) use tengen_report::{counted, duration, elo, elo_estimate, elo_interval, thousands};
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +18,9 @@ static BARS: OnceLock<MultiProgress> = OnceLock::new();
 
 /// The terminal's settings before [`hide_control_characters`].
 static TERMINAL: OnceLock<Termios> = OnceLock::new();
+
+/// Why a result has not reached stdout.
+static UNDELIVERED: OnceLock<std::io::Error> = OnceLock::new();
 
 /// Whether only errors belong on stderr.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -142,12 +145,20 @@ fn print_line(line: &str) {
     let _ = AroundBars.write_all(line.as_bytes());
 }
 
-/// Prints the command's result on stdout. A closed pipe is not an error.
+/// Prints the command's result on stdout. A closed pipe is not an error; any other is returned by [`delivered`].
 pub(crate) fn result(text: impl AsRef<str>) {
+    let text = format!("{}\n", printable(text.as_ref()));
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(printable(text.as_ref()).as_bytes());
-    let _ = stdout.write_all(b"\n");
-    let _ = stdout.flush();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(UNDELIVERED.set(error)),
+        _ => {}
+    }
+}
+
+/// Fails if a result has not reached stdout, for example because a disk is full.
+pub(crate) fn delivered() -> anyhow::Result<()> {
+    let failed = |error| Err(anyhow::anyhow!("cannot write the result to stdout: {error}"));
+    UNDELIVERED.get().map_or(Ok(()), failed)
 }
 
 /// The text with a replacement character for every control character except line breaks and tabs. Texts from a store,
@@ -164,11 +175,10 @@ fn printable(text: &str) -> Cow<'_, str> {
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;
     // Control characters that JSON may leave as they are, but that a terminal may obey.
-    for character in ('\u{7f}'..='\u{9f}')
-        .filter(|&character| text.contains(character))
-        .collect::<Vec<_>>()
-    {
-        text = text.replace(character, &format!("\\u{:04x}", u32::from(character)));
+    for character in '\u{7f}'..='\u{9f}' {
+        if text.contains(character) {
+            text = text.replace(character, &format!("\\u{:04x}", u32::from(character)));
+        }
     }
     result(text);
     Ok(())

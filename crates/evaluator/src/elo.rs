@@ -99,7 +99,7 @@ fn single_variance_share(wins: u64, ties: u64, losses: u64) -> f64 {
     (square - mean * mean) / (mean * (1.0 - mean))
 }
 
-/// The upper end of the 95 % interval of the true score; `None` if the score is 1, which excludes no higher true score.
+/// The upper end of the 95% interval of the true score; `None` if the score is 1, which excludes no higher true score.
 fn upper_end(score: f64, results: f64) -> Option<f64> {
     if score >= 1.0 {
         return None;

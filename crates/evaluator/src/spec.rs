@@ -142,6 +142,12 @@ fn parse_kind(text: &str) -> Result<PlayerKind, SpecError> {
             false => Ok(PlayerKind::Model(text.to_owned())),
         };
     }
+    if text
+        .rsplit_once('@')
+        .is_some_and(|(store, _)| Path::new(store).join("run.json").exists())
+    {
+        return parse_store(text);
+    }
     let form = text.split_inclusive(':').next().unwrap_or_default();
     Err(SpecError::UnknownKind {
         text: text.chars().take(80).collect(),
@@ -243,6 +249,17 @@ mod tests {
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_generation_of_a_store_needs_no_prefix() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let location = folder.path().display().to_string();
+        let unknown = format!("{location}@12").parse::<PlayerSpec>();
+        assert!(matches!(unknown, Err(SpecError::UnknownKind { .. })), "no store yet");
+        std::fs::write(folder.path().join("run.json"), "{}").expect("writable");
+        let player = parse(&format!("{location}@12,visits=64"));
+        assert_eq!(player, parse(&format!("store:{location}@g000012,visits=64")));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod onnx;
 mod operators;
 mod proto;
 mod pytorch;
+mod shelf;
 mod summary;
 
 pub use diff::{ModelDiff, TensorDiff};
@@ -21,4 +22,5 @@ pub use error::ExportError;
 pub use onnx::{OPSET, metadata, onnx};
 pub use operators::{Constant, Operators, Step, Values, operators};
 pub use pytorch::pytorch_files;
+pub use shelf::shelf;
 pub use summary::ModelSummary;

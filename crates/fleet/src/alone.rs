@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tengen_report::notices::{GateSays, TrainerSays};
 use tengen_run::{Opened, RunConfig, Setup, Summary, Watch, run_locked};
@@ -12,9 +12,7 @@ use tengen_store::Store;
 
 use crate::author;
 use crate::lease::{Lease, Replaced, Task, silence};
-
-/// How often to check whether to end.
-const TICK: Duration = Duration::from_millis(100);
+use crate::pause::pause;
 
 /// [`tengen_run::run`], but in a store that is not a folder, waits until no other trainer or gate works there, and
 /// keeps others from beginning. In a folder, a lock does that.
@@ -25,6 +23,7 @@ pub fn run_alone(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::R
     let mut run = Opened::open(config, location, setup)?;
     run.be_patient();
     let _lock = run.lock()?;
+    let _gate = run.store.lock_gate()?;
     let _hold = match run.store.local_path() {
         Some(_) => None,
         None => {
@@ -38,13 +37,39 @@ pub fn run_alone(config: &RunConfig, location: &str, setup: &Setup) -> anyhow::R
     run_locked(&mut run)
 }
 
-/// The tasks of the trainer and of the gate, until it is dropped.
-struct Hold {
+/// The task of the gate, and of the trainer too for a whole run, until it is dropped.
+pub(crate) struct Hold {
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Hold {
+    /// Waits until nobody else has the task of the gate. `None` if [`Opened::stop`] was set before. If the task is lost
+    /// later, says so and sets that.
+    pub(crate) fn of_gate(run: &Opened) -> anyhow::Result<Option<Hold>> {
+        let (author, _) = author::own()?;
+        let look_seconds = run.config.loop_config.look_seconds;
+        let silence = silence(look_seconds);
+        let taken = Lease::take::<GateSays>(&run.store, Task::GATE, &author, silence, &*run.watch, &run.stop)?;
+        let Some((lease, before)) = taken else {
+            return Ok(None);
+        };
+        let mut holder = Holder {
+            store: run.store.clone(),
+            trainer: None,
+            gate: Some(lease),
+            says: Says {
+                gate: GateSays {
+                    playing: String::new(),
+                    ..before.unwrap_or_default()
+                },
+                ..Says::default()
+            },
+        };
+        holder.beat(false)?;
+        holder.start(look_seconds, &run.watch, &run.stop).map(Some)
+    }
+
     /// Waits until nobody else has the tasks. `None` if `stop` was set before. If they are lost later, because this
     /// process was cut off for long, says so and sets `stop`.
     fn take(
@@ -62,13 +87,16 @@ impl Hold {
         };
         let mut holder = Holder {
             store: store.clone(),
-            trainer,
+            trainer: Some(trainer),
             gate: None,
-            // Workers of other machines wait, because the games of this run are its own.
-            says: TrainerSays {
-                room: 0,
-                finished: false,
-                ..before.unwrap_or_default()
+            says: Says {
+                // Workers of other machines wait, because the games of this run are its own.
+                trainer: TrainerSays {
+                    room: 0,
+                    finished: false,
+                    ..before.unwrap_or_default()
+                },
+                gate: GateSays::default(),
             },
         };
         // Waiting for the gate must not look like silence.
@@ -79,18 +107,7 @@ impl Hold {
         };
         holder.gate = Some(gate);
         holder.beat(false)?;
-        let ended = Arc::new(AtomicBool::new(false));
-        let (watch, stop, end) = (Arc::clone(watch), Arc::clone(stop), Arc::clone(&ended));
-        let thread = std::thread::Builder::new().name("hold".to_owned()).spawn(move || {
-            if let Err(error) = holder.keep(Duration::from_secs_f64(look_seconds), &end) {
-                watch.say(&format!("{error}; this run stops"));
-                stop.store(true, Ordering::SeqCst);
-            }
-        })?;
-        Ok(Some(Hold {
-            ended,
-            thread: Some(thread),
-        }))
+        holder.start(look_seconds, watch, stop).map(Some)
     }
 }
 
@@ -107,12 +124,35 @@ impl Drop for Hold {
 /// What the holding thread works with.
 struct Holder {
     store: Store,
-    trainer: Lease,
+    trainer: Option<Lease>,
     gate: Option<Lease>,
-    says: TrainerSays,
+    says: Says,
+}
+
+/// What it writes.
+#[derive(Default)]
+struct Says {
+    trainer: TrainerSays,
+    gate: GateSays,
 }
 
 impl Holder {
+    /// Starts the thread. If a task is lost, it says so and sets `stop`.
+    fn start(self, look_seconds: f64, watch: &Arc<dyn Watch>, stop: &Arc<AtomicBool>) -> anyhow::Result<Hold> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (watch, stop, end) = (Arc::clone(watch), Arc::clone(stop), Arc::clone(&ended));
+        let thread = std::thread::Builder::new().name("hold".to_owned()).spawn(move || {
+            if let Err(error) = self.keep(Duration::from_secs_f64(look_seconds), &end) {
+                watch.say(&format!("{error}; this one stops"));
+                stop.store(true, Ordering::SeqCst);
+            }
+        })?;
+        Ok(Hold {
+            ended,
+            thread: Some(thread),
+        })
+    }
+
     /// Shows signs of life until `ended` is set.
     ///
     /// # Errors
@@ -130,19 +170,18 @@ impl Holder {
             if ending {
                 return Ok(());
             }
-            let looked = Instant::now();
-            while looked.elapsed() < look_every && !ended.load(Ordering::SeqCst) {
-                std::thread::sleep(TICK.min(look_every));
-            }
+            pause(look_every, || ended.load(Ordering::SeqCst));
         }
     }
 
-    /// Writes both notices.
+    /// Writes the notices.
     fn beat(&mut self, ended: bool) -> anyhow::Result<()> {
-        self.says.operations = self.store.operations();
-        self.trainer.beat(&self.store, ended, self.says.clone())?;
+        if let Some(trainer) = &mut self.trainer {
+            self.says.trainer.operations = self.store.operations();
+            trainer.beat(&self.store, ended, self.says.trainer.clone())?;
+        }
         if let Some(gate) = &mut self.gate {
-            gate.beat(&self.store, ended, GateSays::default())?;
+            gate.beat(&self.store, ended, self.says.gate.clone())?;
         }
         Ok(())
     }
@@ -151,8 +190,10 @@ impl Holder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
+    use tengen_report::notices::{GATE, Notice};
     use tengen_run::Silent;
-    use tengen_store::Create;
+    use tengen_store::{Create, StoreError};
 
     const LOOK_SECONDS: f64 = 0.1;
 
@@ -200,8 +241,35 @@ mod tests {
         let began = Instant::now();
         while !stop.load(Ordering::SeqCst) {
             assert!(began.elapsed() < Duration::from_secs(60), "it never noticed");
-            std::thread::sleep(TICK);
+            std::thread::sleep(Duration::from_millis(20));
         }
         drop(held);
+    }
+
+    #[test]
+    fn no_run_begins_in_a_folder_while_a_gate_works_there() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let gate = crate::testing::run(folder.path()).store.lock_gate().expect("free");
+        let (config, location) = crate::testing::config(folder.path());
+        let refused = run_alone(&config, &location, &crate::testing::setup(folder.path())).expect_err("a gate works");
+        assert!(
+            matches!(refused.downcast_ref(), Some(StoreError::Locked { .. })),
+            "{refused}"
+        );
+        drop(gate);
+    }
+
+    #[test]
+    fn the_gate_alone_is_held_until_the_end() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = crate::testing::run(folder.path());
+        let noticed = || {
+            let notice = Notice::<GateSays>::read(&run.store, GATE).expect("the store works");
+            notice.expect("a notice")
+        };
+        let held = Hold::of_gate(&run).expect("the store works");
+        assert!(held.is_some() && !noticed().ended);
+        drop(held);
+        assert!(noticed().ended);
     }
 }

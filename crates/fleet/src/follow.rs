@@ -1,6 +1,7 @@
 //! What should a worker do now? The trainer's notice says which weights to play with and how far self-play may go;
 //! until there is one, the worker plays with the champion up to where training begins.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -12,6 +13,11 @@ use tengen_run::{Opened, Progress, selfplay};
 use tengen_selfplay::{FairKomi, ModelUpdate};
 
 use crate::lease::silence;
+use crate::pause::pause;
+
+/// Looks for usable weights before a worker starts with the champion. A trainer that lives replaces its weights, and
+/// deletes old ones, at most once a look.
+const LOOKS_FOR_WEIGHTS: u32 = 5;
 
 /// What a worker should do.
 #[derive(Clone)]
@@ -84,6 +90,8 @@ pub(crate) struct Follow {
     heard: Option<(String, u64, Instant)>,
     /// Positions in the store when the worker started.
     positions: u64,
+    /// The file with weights that was found damaged last.
+    damaged: Option<String>,
 }
 
 impl Follow {
@@ -101,23 +109,32 @@ impl Follow {
             orders: None,
             heard: None,
             positions,
+            damaged: None,
         })
     }
 
-    /// The orders to start with.
+    /// The orders to start with: to play with the champion if the trainer's weights remain unusable, or if
+    /// [`Opened::stop`] is set meanwhile.
     ///
     /// # Errors
     /// If the store fails or the network cannot be used.
     pub(crate) fn first_orders(&mut self, run: &Opened) -> anyhow::Result<Orders> {
-        loop {
+        let look_every = Duration::from_secs_f64(run.config.loop_config.look_seconds);
+        for _ in 0..LOOKS_FOR_WEIGHTS {
             if let Some(orders) = self.orders(run, "")? {
                 return Ok(orders);
             }
+            pause(look_every, || run.stop.load(Ordering::SeqCst));
         }
+        run.watch
+            .say("the trainer's weights are missing or damaged: playing with the champion until there are newer ones");
+        let champions = self.without_trainer(run)?;
+        self.orders = Some(champions.clone());
+        Ok(self.orders(run, "")?.unwrap_or(champions))
     }
 
-    /// The orders now, for the worker with this name; `None` if the weights were replaced while they were read, so that
-    /// the next call will find newer ones.
+    /// The orders now, for the worker with this name; `None` if it has no network yet and the weights were replaced
+    /// while they were read, so that the next call will find newer ones.
     ///
     /// # Errors
     /// If the store fails or the network cannot be used.
@@ -139,8 +156,10 @@ impl Follow {
         worker: &str,
     ) -> anyhow::Result<Option<Orders>> {
         let says = &notice.says;
-        let Some(model) = self.model(run, says)? else {
-            return Ok(None);
+        let model = match (self.model(run, says)?, &self.orders) {
+            (Some(model), _) => model,
+            (None, Some(before)) => now(run, &before.model, says)?,
+            (None, None) => return Ok(None),
         };
         let listed = says.workers.get(worker);
         Ok(Some(Orders {
@@ -185,13 +204,7 @@ impl Follow {
     }
 
     /// The network that the trainer names, with what else it says about play.
-    fn model(&self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<ModelUpdate>> {
-        let progress = Progress {
-            positions: says.positions,
-            rejected: says.rejected,
-            spent: says.spent,
-        };
-        let komi = FairKomi::try_from(says.fair_komi.clone()).map_err(anyhow::Error::msg)?;
+    fn model(&mut self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<ModelUpdate>> {
         let name = match (&says.weights, &says.champion) {
             (Some(place), _) if !run.config.loop_config.champions_only => {
                 format!("g{:06}-step{}", says.generation, place.step)
@@ -203,36 +216,32 @@ impl Follow {
         if let Some(before) = self.orders.as_ref().map(|orders| &orders.model)
             && step_of(&before.model_id) == step_of(&name)
         {
-            return Ok(Some(ModelUpdate {
-                generation: says.generation,
-                visits: run.config.visits_at(progress),
-                positions: progress.positions,
-                spent: progress.spent,
-                fair_komi: komi,
-                ..before.clone()
-            }));
+            return now(run, before, says).map(Some);
         }
         let weights = match name.parse::<ModelId>() {
             Ok(id) => Some(run.weights(&id)?),
             Err(_) => self.followed_weights(run, says)?,
         };
         let Some(weights) = weights else { return Ok(None) };
-        selfplay::update(run, &weights, says.generation, name, progress, komi).map(Some)
+        selfplay::update(run, &weights, says.generation, name, progress(says), komi(says)?).map(Some)
     }
 
-    /// The weights that the trainer has put aside for self-play; `None` if there are newer ones by now.
-    fn followed_weights(&self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<Weights>> {
+    /// The weights that the trainer has put aside for self-play; `None` if they are damaged, or gone because there are
+    /// newer ones by now.
+    fn followed_weights(&mut self, run: &Opened, says: &TrainerSays) -> anyhow::Result<Option<Weights>> {
         let place = says.weights.as_ref().context("the trainer names no weights")?;
         let Some(bytes) = run.store.files().get(&place.path)? else {
             return Ok(None);
         };
         let found = sha256_hex(&bytes);
         if found != place.sha256 {
-            tracing::warn!(
-                "{}: expected SHA-256 {}, found {found}: waiting for the next weights",
-                place.path,
-                place.sha256
-            );
+            if self.damaged.replace(place.path.clone()).as_ref() != Some(&place.path) {
+                tracing::warn!(
+                    "{}: expected SHA-256 {}, found {found}: waiting for the next weights",
+                    place.path,
+                    place.sha256
+                );
+            }
             return Ok(None);
         }
         Ok(Some(Weights::from_safetensors(&bytes)?))
@@ -273,6 +282,30 @@ impl Follow {
     }
 }
 
+/// A network that was played with before, with what the trainer says about play now.
+fn now(run: &Opened, before: &ModelUpdate, says: &TrainerSays) -> anyhow::Result<ModelUpdate> {
+    Ok(ModelUpdate {
+        generation: says.generation,
+        visits: run.config.visits_at(progress(says)),
+        positions: says.positions,
+        spent: says.spent,
+        fair_komi: komi(says)?,
+        ..before.clone()
+    })
+}
+
+fn progress(says: &TrainerSays) -> Progress {
+    Progress {
+        positions: says.positions,
+        rejected: says.rejected,
+        spent: says.spent,
+    }
+}
+
+fn komi(says: &TrainerSays) -> anyhow::Result<FairKomi> {
+    FairKomi::try_from(says.fair_komi.clone()).map_err(anyhow::Error::msg)
+}
+
 /// The part of a network's name that does not depend on the generation it is played in.
 fn step_of(name: &str) -> &str {
     name.split_once("-step").map_or(name, |(_, step)| step)
@@ -281,4 +314,43 @@ fn step_of(name: &str) -> &str {
 fn champion(run: &Opened) -> anyhow::Result<ModelId> {
     let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
     Ok(champion.model_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{author, testing};
+    use tengen_report::notices::WeightsPlace;
+
+    #[test]
+    fn without_usable_weights_a_worker_plays_with_the_champion() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = testing::run(folder.path());
+        let place = WeightsPlace {
+            path: "fleet/weights/000000007.safetensors".to_owned(),
+            sha256: "0".repeat(64),
+            step: 7,
+        };
+        let says = TrainerSays {
+            weights: Some(place.clone()),
+            generation: 3,
+            ..TrainerSays::default()
+        };
+        let (author, _) = author::own().expect("a name");
+        let notice = Notice::new(&author, 1, true, says);
+        notice.write(&run.store, TRAINER).expect("the store works");
+        let champion = champion(&run).expect("a champion").to_string();
+        let check = || {
+            let mut follow = Follow::new(&run).expect("the store works");
+            let first = follow.first_orders(&run).expect("orders");
+            assert_eq!((first.model.model_id, first.model.generation), (champion.clone(), 3));
+            assert_eq!(first.trainer, Trainer::Ended(author.host.clone()));
+            let next = follow.orders(&run, "worker").expect("the store works");
+            assert_eq!(next.expect("orders").model.model_id, champion);
+        };
+        check();
+        let damaged = run.store.files().put_new(&place.path, "damaged");
+        damaged.expect("the store works");
+        check();
+    }
 }

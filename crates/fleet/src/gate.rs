@@ -11,11 +11,11 @@ use tengen_report::metrics::{Event, Gate, Measured, Metrics};
 use tengen_report::notices::{GateSays, Notice, TRAINER, TrainerSays, Work};
 use tengen_run::{Clock, Failures, Gating, GpuMeter, Ledger, Opened, Settled, left_over, rejected};
 
+use crate::alone::Hold;
 use crate::author;
 use crate::lease::{Lease, Replaced, Task, silence};
-
-/// How often to check whether to stop.
-const TICK: Duration = Duration::from_millis(100);
+use crate::lock::wait_for_lock;
+use crate::pause::pause;
 
 /// Who is told how a match stands, and each verdict.
 type Listeners<'a> = (&'a (dyn Fn(String) + Sync), &'a dyn Fn(&Settled));
@@ -43,6 +43,10 @@ pub fn decide(
     run.say_when_away();
     let run = &*run;
     let mut decided = Decided::default();
+    let lock = || Ok(run.store.lock_gate()?);
+    let Some(_lock) = wait_for_lock(run, "another gate works for this run", lock)? else {
+        return Ok(decided);
+    };
     loop {
         match decide_in_turn(run, progress, settled, &mut decided) {
             Err(error) if error.downcast_ref::<Replaced>().is_some() => {
@@ -51,6 +55,41 @@ pub fn decide(
             done => return done.map(|()| decided),
         }
     }
+}
+
+/// Decides on the candidates that are there, and ends. In a store that is not a folder, waits until no other gate works
+/// for the run.
+///
+/// # Errors
+/// As [`decide`], and if another gate or a run works in the same folder.
+pub fn decide_once(
+    run: &mut Opened,
+    progress: &(dyn Fn(String) + Sync),
+    settled: &dyn Fn(&Settled),
+) -> anyhow::Result<Decided> {
+    run.be_patient();
+    run.say_when_away();
+    let run = &*run;
+    let mut decided = Decided::default();
+    let lock = run.store.lock_gate()?;
+    let _hold = match &lock {
+        Some(_) => None,
+        None => match Hold::of_gate(run)? {
+            None => return Ok(decided),
+            hold => hold,
+        },
+    };
+    let stopping = || run.stop.load(Ordering::SeqCst);
+    let mut gating = Gating::new(run);
+    while !stopping()
+        && let Some(candidate) = left_over(run)?
+    {
+        if let Some(done) = gating.settle(&candidate, progress, &stopping)? {
+            settled(&done);
+            decided.verdicts.push(done.event());
+        }
+    }
+    Ok(decided)
 }
 
 /// Takes the gate over once nobody else does it, and decides until the run is finished or stopped.
@@ -167,10 +206,34 @@ fn work(
     Ok(())
 }
 
-/// Sleeps, but not once `stop` is true.
-fn pause(time: Duration, stop: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while began.elapsed() < time && !stop() {
-        std::thread::sleep(TICK);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use tengen_store::StoreError;
+
+    #[test]
+    fn in_a_folder_one_gate_works_at_a_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let other = testing::run(folder.path()).store.lock_gate().expect("free");
+        let once = |run: &mut Opened| decide_once(run, &|_| {}, &|_| {});
+        let refused = once(&mut testing::run(folder.path())).expect_err("another gate works");
+        assert!(
+            matches!(refused.downcast_ref(), Some(StoreError::Locked { .. })),
+            "{refused}"
+        );
+
+        let mut run = testing::run(folder.path());
+        let (store, stop) = (run.store.clone(), Arc::clone(&run.stop));
+        let waiting = std::thread::spawn(move || decide(&mut run, &|_| {}, &|_| {}).map(|decided| decided.finished));
+        std::thread::sleep(Duration::from_millis(200));
+        let terms = store.files().list("fleet/terms").expect("the store works");
+        assert!(terms.is_empty(), "it has begun: {terms:?}");
+        stop.store(true, Ordering::SeqCst);
+        assert!(!waiting.join().expect("no panic").expect("a clean end"));
+
+        drop(other);
+        let decided = once(&mut testing::run(folder.path())).expect("nobody works");
+        assert!(decided.verdicts.is_empty());
     }
 }

@@ -18,8 +18,9 @@ use tengen_store::{Create, GamesOf, Store, StoreError};
 use tengen_trainer::Losses;
 
 use crate::lease::Replaced;
+use crate::lock::wait_for_lock;
 
-use stand_by::{take_lease, wait_for_lock};
+use stand_by::take_lease;
 use trainer::train;
 
 /// How often to check whether there are enough games for a step.
@@ -64,7 +65,7 @@ pub fn learn(run: &mut Opened, goal: Goal, progress: &mut dyn FnMut(Option<&Loss
     let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
     let follows = goal.follow && is_first;
     let lock = match follows {
-        true => wait_for_lock(run)?,
+        true => wait_for_lock(run, "another trainer or run works here", || run.lock())?,
         false => is_first.then(|| run.lock()).transpose()?,
     };
     if follows && lock.is_none() {

@@ -32,10 +32,15 @@ pub(crate) fn silence(look_seconds: f64) -> Duration {
 
 /// Another process holds the task now.
 #[derive(Debug, thiserror::Error)]
-#[error("another {task} has taken over, on {} (process {})", by.host, by.pid)]
+#[error("another {task} has taken over{}", by.as_ref().map_or(String::new(), place_of))]
 pub(crate) struct Replaced {
     task: &'static str,
-    by: Author,
+    /// `None` if the file that says so cannot be read.
+    by: Option<Author>,
+}
+
+fn place_of(author: &Author) -> String {
+    format!(", on {} (process {})", author.host, author.pid)
 }
 
 /// A task that one process at a time may do.
@@ -75,11 +80,35 @@ impl Task {
     }
 }
 
+/// The term of a task that a process has begun.
+#[derive(Clone, Copy)]
+pub(crate) struct Term {
+    task: Task,
+    number: u32,
+}
+
+impl Term {
+    /// Checks that no other process has begun the next term.
+    ///
+    /// # Errors
+    /// If the store fails; [`Replaced`].
+    pub(crate) fn check(self, store: &Store) -> anyhow::Result<()> {
+        let (last, by) = self.task.last_term(store, self.number)?;
+        match last > self.number {
+            true => Err(Replaced {
+                task: self.task.name,
+                by,
+            }
+            .into()),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The right to do a task, and the notice that says so.
 pub(crate) struct Lease {
-    task: Task,
+    term: Term,
     author: Author,
-    term: u32,
     beat: u64,
 }
 
@@ -129,10 +158,10 @@ impl Lease {
                 }
                 let name = serde_json::to_vec(author)?;
                 if store.files().put_new(&task.term(term + 1), name)? == Put::Created {
+                    let number = term + 1;
                     let lease = Lease {
-                        task,
+                        term: Term { task, number },
                         author: author.clone(),
-                        term: term + 1,
                         beat: 0,
                     };
                     return Ok(Some((lease, notice.map(|notice| notice.says))));
@@ -154,6 +183,11 @@ impl Lease {
         Ok(None)
     }
 
+    /// What to check before something is written that only the holder may write.
+    pub(crate) fn term(&self) -> Term {
+        self.term
+    }
+
     /// Writes the next notice.
     ///
     /// # Errors
@@ -164,15 +198,11 @@ impl Lease {
         ended: bool,
         says: T,
     ) -> anyhow::Result<()> {
-        let (term, begun_by) = self.task.last_term(store, self.term)?;
-        if let (true, Some(by)) = (term > self.term, begun_by) {
-            let task = self.task.name;
-            return Err(Replaced { task, by }.into());
-        }
+        self.term.check(store)?;
         self.beat += 1;
         let mut notice = Notice::new(&self.author, self.beat, ended, says);
-        notice.term = self.term;
-        Ok(notice.write(store, self.task.path)?)
+        notice.term = self.term.number;
+        Ok(notice.write(store, self.term.task.path)?)
     }
 }
 
@@ -217,6 +247,36 @@ mod tests {
         let began = Instant::now();
         take(&store, &go).expect("the second one has ended");
         assert!(began.elapsed() < SILENCE);
+    }
+
+    #[test]
+    fn a_term_whose_file_cannot_be_read_has_begun() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = store(&folder);
+        let mut lease = take(&store, &AtomicBool::new(false)).expect("nobody has it");
+        let begun = store.files().put_new("fleet/terms/gate-000002.json", "not JSON");
+        begun.expect("the store works");
+        let replaced = lease.beat(&store, false, GateSays::default()).expect_err("replaced");
+        assert!(replaced.downcast_ref::<Replaced>().is_some(), "{replaced}");
+        assert_eq!(replaced.to_string(), "another gate has taken over");
+    }
+
+    #[test]
+    fn a_replaced_holder_commits_no_checkpoint() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = store(&folder);
+        let lease = take(&store, &AtomicBool::new(false)).expect("nobody has it");
+        let files = tengen_store::CheckpointFiles::from([("weights".to_owned(), "some".into())]);
+        let commit = |step| {
+            let checkpoints = store.checkpoints();
+            checkpoints.put_if(step, &files, || lease.term().check(&store))
+        };
+        commit(7).expect("its own");
+        let begun = store.files().put_new("fleet/terms/gate-000002.json", "{}");
+        begun.expect("the store works");
+        let replaced = commit(8).expect_err("replaced");
+        assert!(replaced.downcast_ref::<Replaced>().is_some(), "{replaced}");
+        assert_eq!(store.checkpoints().list().expect("the store works"), [7]);
     }
 
     #[test]

@@ -20,12 +20,16 @@ mod herald;
 mod in_flight;
 mod learn;
 mod lease;
+mod lock;
+mod pause;
 mod scout;
+#[cfg(test)]
+mod testing;
 mod unseen;
 mod worker;
 mod workers;
 
 pub use alone::run_alone;
-pub use gate::{Decided, decide};
+pub use gate::{Decided, decide, decide_once};
 pub use learn::{Goal, Learned, LearnedSummary, check_games, learn};
 pub use worker::{End, Played, Quota, Scene, play};

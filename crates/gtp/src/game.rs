@@ -31,6 +31,9 @@ pub enum GameError {
     /// There is no turn to undo.
     #[error("cannot undo")]
     NothingToUndo,
+    /// There are stones or turns already.
+    #[error("board not empty")]
+    NotEmpty,
 }
 
 impl Game {
@@ -146,11 +149,25 @@ impl Game {
         Ok(last)
     }
 
+    /// Checks that handicap stones may be placed.
+    ///
+    /// # Errors
+    /// [`GameError::NotEmpty`] if the game starts from stones or has begun.
+    pub fn check_empty(&self) -> Result<(), GameError> {
+        let has_stones = self.start.stones.iter().any(|stones| !stones.is_empty());
+        match has_stones || !self.turns.is_empty() {
+            true => Err(GameError::NotEmpty),
+            false => Ok(()),
+        }
+    }
+
     /// Places black handicap stones on the empty board as consecutive moves (Taylor's rules, comment 3).
     ///
     /// # Errors
-    /// [`GameError::Illegal`] if a point is given twice; the board is then empty again.
+    /// [`GameError::NotEmpty`] as [`check_empty`](Game::check_empty); [`GameError::Illegal`] if a point is given twice:
+    /// the board is then empty again.
     pub fn place_handicap(&mut self, points: &[Point]) -> Result<(), GameError> {
+        self.check_empty()?;
         self.handicap = points.len();
         self.turns = points.iter().map(|&point| (Color::Black, Move::Play(point))).collect();
         match self.replayed(self.rules()) {
@@ -176,6 +193,8 @@ impl Game {
         let mut start = self.start;
         if self.handicap >= 2 {
             start.handicap = Handicap::Consecutive(u16::try_from(self.handicap).unwrap_or(u16::MAX));
+            // A file may say that White begins on the empty board, but Black plays the handicap stones first.
+            start.to_move = Color::Black;
         }
         let mut position = Position::starting(self.size(), rules, &start).expect("the game started this way");
         for &(color, mv) in &self.turns {
@@ -315,5 +334,25 @@ mod tests {
         let mut twice = Game::new(size, game.komi());
         assert!(twice.place_handicap(&[points[0], points[0]]).is_err());
         assert_eq!(twice.turns().len(), 0);
+    }
+
+    #[test]
+    fn handicap_stones_come_before_a_start_with_white() {
+        let size = game().size();
+        let points = [size.point(1, 1).expect("a point"), size.point(3, 3).expect("a point")];
+        let mut start = Setup {
+            to_move: Color::White,
+            ..Setup::EVEN
+        };
+        let starting = |start: &Setup| Game::starting(size, Rules::tromp_taylor(), game().komi(), start);
+        let mut empty = starting(&start).expect("a start");
+        empty.place_handicap(&points).expect("legal");
+        assert_eq!(empty.position().to_move(), Color::White);
+        empty.undo().expect("a turn");
+        assert_eq!(stones(&empty, Color::Black), 1);
+
+        start.stones[0].insert(points[0]);
+        let mut filled = starting(&start).expect("a start");
+        assert_eq!(filled.place_handicap(&points), Err(GameError::NotEmpty));
     }
 }

@@ -130,7 +130,7 @@ pub struct Known {
     pub scores: Vec<GameScore>,
     /// What all processes that played them knew about the players.
     pub spent: Spent,
-    /// Damaged shards, a sentence for each.
+    /// Damaged shards and notes, a sentence for each.
     pub damaged: Vec<String>,
 }
 
@@ -280,9 +280,9 @@ impl Folder {
     }
 
     /// All games of the match published so far, without those of other matches in the folder. Damaged shards are
-    /// reported and skipped; their games are played again.
+    /// reported and skipped; their games are played again. So are damaged notes, which games do not depend on.
     pub fn known(&self, config: &MatchConfig) -> anyhow::Result<Known> {
-        let notes = self.notes()?;
+        let (notes, damaged) = self.notes()?;
         let mut faults: BTreeMap<usize, Fault> = BTreeMap::new();
         let mut sessions: BTreeMap<String, Spent> = BTreeMap::new();
         for note in notes.into_iter().filter(|note| self.is_own(note)) {
@@ -292,15 +292,16 @@ impl Folder {
         let mut known = Known {
             scores: Vec::new(),
             spent: sessions.into_values().fold(Spent::default(), Spent::then),
-            damaged: Vec::new(),
+            damaged,
         };
-        known.damaged = self.each_game(|record| {
+        let shards = self.each_game(|record| {
             if let Some(number) = number_of(&self.games_of, &record.game_id) {
                 let game = FinishedGame::of_record(config, &self.games_of, record, faults.get(&number).cloned());
                 known.scores.push(GameScore::of(&game.map_err(anyhow::Error::msg)?));
             }
             Ok(())
         })?;
+        known.damaged.extend(shards);
         Ok(known)
     }
 
@@ -357,14 +358,23 @@ impl Folder {
         *note.games_of.as_ref().unwrap_or(&self.id) == self.games_of
     }
 
-    fn notes(&self) -> anyhow::Result<Vec<Note>> {
-        let mut notes = Vec::new();
+    /// The notes, and a sentence about each that cannot be read.
+    fn notes(&self) -> anyhow::Result<(Vec<Note>, Vec<String>)> {
+        let (mut notes, mut damaged) = (Vec::new(), Vec::new());
         for (path, _) in self.store.files().list(&self.path("notes"))? {
             let bytes = self.store.files().require(&path)?;
-            let note = serde_json::from_slice(&unseal(&path, &bytes)?);
-            notes.push(note.with_context(|| format!("{path} is not a note about a match"))?);
+            let note = unseal(&path, &bytes)
+                .map_err(|error| error.to_string())
+                .and_then(|json| serde_json::from_slice(&json).map_err(|error| format!("{path}: {error}")));
+            match note {
+                Ok(note) => notes.push(note),
+                Err(reason) => damaged.push(format!(
+                    "{reason}; the match goes on without this note: it says how games were lost by fault and what they \
+                     cost"
+                )),
+            }
         }
-        Ok(notes)
+        Ok((notes, damaged))
     }
 
     /// Visits every published game and returns a sentence about each damaged shard.

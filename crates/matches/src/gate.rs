@@ -5,8 +5,9 @@
 //! have without the interruption.
 
 use anyhow::{Context, bail};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use tengen_evaluator::{Decision, GameScore, GateConfig, GateVerdict, MatchConfig, MatchResult, Player, known_match};
 use tengen_records::now_ms;
@@ -73,26 +74,44 @@ pub fn gate_id(candidate: &str, champion: &str) -> String {
     format!("{PREFIX}{candidate}-vs-{champion}")
 }
 
-/// The recorded verdict of the gate between a candidate and a champion, if there is one.
+/// The recorded verdict of the gate between a candidate and a champion, if there is one. A damaged result counts as
+/// none: [`settle`] decides again.
 ///
 /// # Errors
-/// If the store cannot be read, or if the gate's result is not a verdict.
+/// If the store cannot be read, or if the gate's result is intact but not a verdict.
 pub fn verdict_on(store: &Store, candidate: &str, champion: &str) -> anyhow::Result<Option<GateVerdict>> {
-    read_verdict(store, &gate_id(candidate, champion))
+    let id = gate_id(candidate, champion);
+    match intact_result(store, &id)? {
+        Ok(Some(bytes)) => parse_verdict(&id, &bytes).map(Some),
+        Ok(None) | Err(_) => Ok(None),
+    }
 }
 
-/// All recorded verdicts of a store, ordered by the ids of their gates.
+/// The verdicts that a store records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdicts {
+    /// All that can be read, ordered by the ids of their gates.
+    pub verdicts: Vec<GateVerdict>,
+    /// A sentence about each result that cannot be read, with its path.
+    pub left_out: Vec<String>,
+}
+
+/// All recorded verdicts of a store. One that cannot be read is left out, since nothing but counts and ratings depends
+/// on old verdicts.
 ///
 /// # Errors
-/// See [`verdict_on`].
-pub fn verdicts(store: &Store) -> anyhow::Result<Vec<GateVerdict>> {
-    let mut verdicts = Vec::new();
-    for id in store.matches().list()? {
-        if id.starts_with(PREFIX) {
-            verdicts.extend(read_verdict(store, &id)?);
+/// If the store cannot be read.
+pub fn verdicts(store: &Store) -> anyhow::Result<Verdicts> {
+    let mut found = Verdicts::default();
+    let ids = store.matches().list()?;
+    for id in ids.iter().filter(|id| id.starts_with(PREFIX)) {
+        match intact_result(store, id)?.map(|bytes| bytes.map(|bytes| parse_verdict(id, &bytes)).transpose()) {
+            Ok(Ok(verdict)) => found.verdicts.extend(verdict),
+            Ok(Err(error)) => found.left_out.push(format!("{error:#}; it is left out")),
+            Err(damage) => found.left_out.push(format!("{damage}; it is left out")),
         }
     }
-    Ok(verdicts)
+    Ok(found)
 }
 
 /// The results of matches and gates in a store that cannot be read as such: their paths and what is wrong with them.
@@ -118,9 +137,18 @@ pub fn wrong_results(store: &Store) -> anyhow::Result<Vec<(String, String)>> {
     Ok(wrong)
 }
 
-fn read_verdict(store: &Store, id: &str) -> anyhow::Result<Option<GateVerdict>> {
-    let bytes = store.matches().get(id, MatchFile::Result)?;
-    bytes.map(|bytes| parse_verdict(id, &bytes)).transpose()
+/// The result of a gate, if there is one, or what is wrong with the file: its hash does not match, or it is no JSON.
+fn intact_result(store: &Store, id: &str) -> Result<Result<Option<Bytes>, String>, StoreError> {
+    match store.matches().get(id, MatchFile::Result) {
+        Ok(Some(bytes)) => Ok(match serde_json::from_slice::<Map<String, Value>>(&bytes) {
+            Ok(_) => Ok(Some(bytes)),
+            Err(error) => Err(format!(
+                "matches/{id}/result.json: expected a JSON object, found {error}"
+            )),
+        }),
+        Err(error) if error.is_damage() => Ok(Err(error.to_string())),
+        result => result.map(Ok),
+    }
 }
 
 fn parse_verdict(id: &str, bytes: &[u8]) -> anyhow::Result<GateVerdict> {
@@ -142,8 +170,13 @@ pub fn settle(
     if let Some(verdict) = verdict_on(job.store, job.candidate, champion)? {
         return Ok(Some(verdict));
     }
+    let id = gate_id(job.candidate, champion);
+    if let Err(damage) = intact_result(job.store, &id)? {
+        (job.say)(&format!("{damage}; deciding again by the games of the gate"));
+        job.store.files().set_aside(&format!("matches/{id}/result.json"))?;
+    }
     (job.say)(&format!("gate begins: {} against {champion}", job.candidate));
-    let folder = Folder::inside(job.store, &gate_id(job.candidate, champion));
+    let folder = Folder::inside(job.store, &id);
     let spec = begin(job, champion, &folder)?;
     let mut gate = Gate {
         job,
@@ -192,6 +225,11 @@ fn begin(job: &GateJob<'_>, champion: &str, folder: &Folder) -> anyhow::Result<G
     Ok(spec)
 }
 
+/// Whether a damaged file is the reason of an error.
+fn is_damage(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(StoreError::is_damage)
+}
+
 struct Gate<'a, 'p> {
     job: &'a GateJob<'a>,
     spec: GateSpec,
@@ -235,8 +273,15 @@ impl Gate<'_, '_> {
             }
             let older = &self.job.champions[place];
             let match_config = config.older_config(&self.spec.settings.match_config, number);
-            let result = self.meet(&folder.part(&format!("older-{older}")), &match_config, older)?;
-            verdict.add_older(older.clone(), result);
+            match self.meet(&folder.part(&format!("older-{older}")), &match_config, older) {
+                Ok(result) => verdict.add_older(older.clone(), result),
+                Err(error) if is_damage(&error) => {
+                    (self.job.say)(&format!(
+                        "the gate goes on without the older champion {older}: {error:#}"
+                    ));
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }

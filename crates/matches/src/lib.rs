@@ -25,7 +25,7 @@ pub use anchors::{Anchor, gnu_go, usual_anchors};
 pub use book::{lines_of_book, names_boards, read_book};
 pub use conditions::{Asked, Conditions, TrainedOn};
 pub use folder::{Counted, Folder, Spec};
-pub use gate::{GateJob, GateSettings, MakePlayer, gate_id, settle, verdict_on, verdicts, wrong_results};
+pub use gate::{GateJob, GateSettings, MakePlayer, Verdicts, gate_id, settle, verdict_on, verdicts, wrong_results};
 pub use named_model::{NamedNetwork, read_model, read_network, source_of};
 pub use play::{Job, play};
 pub use positions::{Agreement, Mean, with_search, without_search};

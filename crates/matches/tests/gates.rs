@@ -12,7 +12,7 @@ use tengen_evaluator::{
 use tengen_matches::{GateJob, GateSettings, gate_id, settle};
 use tengen_rules::{Komi, Rules, Size};
 use tengen_search::SearchConfig;
-use tengen_store::{Create, GamesOf, MatchFile, Store};
+use tengen_store::{Create, GamesOf, MatchFile, Store, StoreError};
 
 const CANDIDATE: &str = "g000003";
 const CHAMPIONS: [&str; 3] = ["g000000", "g000001", "g000002"];
@@ -179,6 +179,66 @@ fn a_gate_killed_before_its_verdict_needs_no_player() {
     let made = place.made.get();
     assert_eq!(place.settle(&settings(), usize::MAX).unwrap(), verdict, "costs and all");
     assert_eq!(place.made.get(), made);
+}
+
+/// Games say everything that a verdict needs, so damage to what is derived from them stops no gate.
+#[test]
+fn a_damaged_result_or_note_is_named_and_the_games_decide() {
+    let place = Place::new();
+    let verdict = place.settle(&settings(), usize::MAX).unwrap();
+    let id = gate_id(CANDIDATE, "g000002");
+    let folder = place.store.local_path().unwrap().join("matches").join(&id);
+    let result = std::fs::read(folder.join("result.json")).unwrap();
+    std::fs::write(folder.join("result.json"), &result[..result.len() / 2]).unwrap();
+    let notes: Vec<_> = std::fs::read_dir(folder.join("notes")).unwrap().collect();
+    let note = notes.into_iter().next().unwrap().unwrap().path();
+    std::fs::write(&note, "{}").unwrap();
+    let made = place.made.get();
+    let again = place.settle(&settings(), usize::MAX).unwrap();
+    assert_eq!(without_costs(again), without_costs(verdict));
+    assert_eq!(place.made.get(), made, "no game is played again");
+    let said = place.said.borrow().join("\n");
+    assert!(said.contains(&format!("matches/{id}/result.json: expected")), "{said}");
+    assert!(said.contains(note.file_name().unwrap().to_str().unwrap()), "{said}");
+    assert!(folder.join("result.json.damaged").is_file());
+    let rewritten = place.file(MatchFile::Result).unwrap();
+    assert!(serde_json::from_str::<GateVerdict>(&rewritten).is_ok());
+}
+
+#[test]
+fn a_gate_goes_on_without_an_older_champion_that_is_damaged() {
+    let place = Place::new();
+    let champions = CHAMPIONS.map(str::to_owned);
+    let job = GateJob {
+        store: &place.store,
+        candidate: CANDIDATE,
+        champions: &champions,
+        settings: &settings(),
+        stop: &|| false,
+        say: &|line| place.said.borrow_mut().push(line.to_owned()),
+    };
+    let mut players = |id: &str, settings: &GateSettings| -> anyhow::Result<Box<dyn Player>> {
+        let damage = StoreError::Damaged {
+            path: "models/g000001/weights.safetensors".to_owned(),
+            expected: "one hash".to_owned(),
+            found: "another".to_owned(),
+        };
+        match id {
+            "g000001" => Err(damage.into()),
+            _ => {
+                let player = format!("uniform,visits={},name={id}", settings.search.visits);
+                Ok(build_player(&player.parse()?, &mut NoModels)?)
+            }
+        }
+    };
+    let verdict = settle(&job, &mut players, &mut |_, _| {}).unwrap().unwrap();
+    let met: Vec<&str> = verdict.older.iter().map(|older| older.champion.as_str()).collect();
+    assert_eq!((met.as_slice(), verdict.promotes()), (["g000000"].as_slice(), true));
+    let said = place.said.borrow().join("\n");
+    assert!(
+        said.contains("without the older champion g000001: models/g000001/weights"),
+        "{said}"
+    );
 }
 
 #[test]

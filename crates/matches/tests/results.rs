@@ -11,10 +11,10 @@ use tengen_evaluator::{
     Decision, FaultKind, GateConfig, GateReason, GateVerdict, MatchConfig, MatchContext, MatchResult, NoModels, Side,
     build_player, run_match,
 };
-use tengen_matches::{gate_id, verdict_on, verdicts};
+use tengen_matches::{Verdicts, gate_id, verdict_on, verdicts};
 use tengen_records::EndReason;
 use tengen_rules::Size;
-use tengen_store::{Create, MatchFile, Store};
+use tengen_store::{Create, MatchFile, Store, sealed_json};
 
 const MATCH: &str = include_str!("data/match-result.json");
 const GATE: &str = include_str!("data/gate-result.json");
@@ -134,18 +134,47 @@ fn verdicts_are_found_in_a_store() {
     store.matches().put(&id, MatchFile::Result, GATE).unwrap();
     store.matches().put("gate-begun", MatchFile::Spec, "{}").unwrap();
     store.matches().put("rating-1", MatchFile::Result, MATCH).unwrap();
-    assert_eq!(verdicts(&store).unwrap(), std::slice::from_ref(&old));
-    assert_eq!(verdict_on(&store, &old.candidate, &old.champion).unwrap(), Some(old));
+    let all = |left_out| Verdicts {
+        verdicts: vec![old.clone()],
+        left_out,
+    };
+    assert_eq!(verdicts(&store).unwrap(), all(Vec::new()));
+    let found = verdict_on(&store, &old.candidate, &old.champion).unwrap();
+    assert_eq!(found.as_ref(), Some(&old));
     assert_eq!(verdict_on(&store, "another", "model").unwrap(), None);
     store
         .matches()
         .put("gate-odd", MatchFile::Result, json!({"a": 1}).to_string())
         .unwrap();
-    let refusal = format!("{:#}", verdicts(&store).unwrap_err());
+    // Files that are damaged in the end, in the middle, or altogether.
+    let sealed = String::from_utf8(sealed_json(&old)).unwrap();
+    for (id, text) in [
+        ("gate-p-vs-q", &GATE[..GATE.len() / 2]),
+        ("gate-r-vs-s", &sealed.replacen("promote", "promoTe", 1)),
+        ("gate-t-vs-u", "\0\0\0"),
+    ] {
+        store.matches().put(id, MatchFile::Result, text.to_owned()).unwrap();
+    }
+    let found = verdicts(&store).unwrap();
+    let said = found.left_out.clone();
+    assert_eq!(found, all(said.clone()), "the others are still found");
+    assert_eq!(said.len(), 4, "{said:?}");
     assert!(
-        refusal.contains("matches/gate-odd/result.json is not the verdict"),
-        "{refusal}"
+        said[0].contains("matches/gate-odd/result.json is not the verdict"),
+        "{said:?}"
     );
+    for (sentence, id) in said[1..].iter().zip(["p-vs-q", "r-vs-s", "t-vs-u"]) {
+        assert!(
+            sentence.contains(&format!("matches/gate-{id}/result.json: expected")),
+            "{sentence}"
+        );
+    }
+    // A damaged verdict is as good as none, for it can be found again; an intact file that is none is not.
+    assert_eq!(verdict_on(&store, "r", "s").unwrap(), None);
+    let odd = gate_id("x", "y");
+    let bytes = json!({"a": 1}).to_string();
+    store.matches().put(&odd, MatchFile::Result, bytes).unwrap();
+    assert!(verdict_on(&store, "x", "y").is_err());
     let size = Size::square(3).unwrap();
     assert_eq!(serde_json::from_str::<MatchResult>(MATCH).unwrap().config.size, size);
 }

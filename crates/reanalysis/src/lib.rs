@@ -24,7 +24,35 @@ use tengen_store::{Create, Store, StoreError};
 /// The folder of a run's store with the store of reanalyzed games.
 pub const FOLDER: &str = "reanalysis";
 
-/// Opens the store of a run's reanalyzed games.
+/// Opens the store of a run's reanalyzed games, which waits as long as the run's.
 fn store_in(run: &Store, create: Create) -> Result<Store, StoreError> {
-    Store::open(&format!("{}/{FOLDER}", run.location().trim_end_matches('/')), create)
+    let store = Store::open(&format!("{}/{FOLDER}", run.location().trim_end_matches('/')), create)?;
+    Ok(match run.patience() {
+        Some(patience) => store.with_patience(patience.clone()),
+        None => store,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tengen_store::Patience;
+
+    #[test]
+    fn the_store_waits_as_long_as_the_run_s() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = Store::open(&folder.path().display().to_string(), Create::Always).expect("a store");
+        let limit_of = |run: &Store| {
+            let store = store_in(run, Create::Always).expect("a store");
+            store.patience().map(|patience| patience.limit)
+        };
+        assert_eq!(limit_of(&run), None);
+        let limit = Duration::from_secs(7);
+        let patient = run.with_patience(Patience {
+            limit,
+            give_up: std::sync::Arc::default(),
+        });
+        assert_eq!(limit_of(&patient), Some(limit));
+    }
 }

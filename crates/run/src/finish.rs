@@ -48,8 +48,14 @@ fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow:
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
     };
-    let info = run.store.models().info(&newest)?;
-    if info.provenance.step >= training.steps() {
+    let step = match run.store.models().info(&newest) {
+        Err(error) if error.is_damage() => {
+            run.warn_once(format!("the model {newest} is skipped: {error}"));
+            None
+        }
+        info => Some(info?.provenance.step),
+    };
+    if step.is_some_and(|step| step >= training.steps()) {
         return Ok(None);
     }
     let (id, _) = training.publish(newest.generation() + 1, ledger)?;

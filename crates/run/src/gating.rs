@@ -12,7 +12,7 @@ use serde_json::Value;
 use tengen_evaluator::{
     Decision, GameScore, GateVerdict, MatchConfig, Player, PoolConfig, PoolGames, SearchPlayer, WinTieLoss, rate_pool,
 };
-use tengen_matches::{GateJob, GateSettings, gate_id, settle, verdict_on, verdicts};
+use tengen_matches::{GateJob, GateSettings, Verdicts, gate_id, settle, verdict_on, verdicts};
 use tengen_model::{ModelId, ModelInfo, Weights};
 use tengen_network::{PredictorOptions, SharedNetwork};
 use tengen_report::metrics::{Gate, Rating};
@@ -88,7 +88,7 @@ impl Settled {
 }
 
 /// The newest model that may still become champion: it is newer than the champion, and there is no verdict on it, or
-/// one that has not taken effect.
+/// one that has not taken effect. A damaged one cannot.
 pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
     let Some(newest) = run.store.models().list()?.pop() else {
@@ -97,10 +97,27 @@ pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
     let verdict = verdict_on(&run.store, &newest.to_string(), &champion.model_id.to_string())?;
     let open = verdict.is_none_or(|verdict| verdict.decision == Decision::Promote);
     let newer = newest != champion.model_id && newest.generation() > champion.generation;
-    Ok((newer && open).then_some(Candidate {
-        id: newest,
-        weights: None,
-    }))
+    if !(newer && open) {
+        return Ok(None);
+    }
+    match run.store.models().load(&newest) {
+        Ok(model) => Ok(Some(Candidate {
+            id: newest,
+            weights: Some(model.weights),
+        })),
+        Err(error) if error.is_damage() => {
+            run.warn_once(format!("the candidate {newest} is skipped: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The verdicts of the run's gates; warns of those that cannot be read.
+fn readable(run: &Opened) -> anyhow::Result<Vec<GateVerdict>> {
+    let Verdicts { verdicts, left_out } = verdicts(&run.store)?;
+    left_out.into_iter().for_each(|sentence| run.warn_once(sentence));
+    Ok(verdicts)
 }
 
 /// Number of candidates that the gate has rejected so far, if a setting depends on it.
@@ -111,7 +128,7 @@ pub fn rejected(run: &Opened) -> anyhow::Result<u32> {
     if run.config.loop_config.stalled_visits == 0 {
         return Ok(0);
     }
-    let verdicts = verdicts(&run.store)?;
+    let verdicts = readable(run)?;
     let rejected = verdicts.iter().filter(|verdict| verdict.decision == Decision::Reject);
     Ok(u32::try_from(rejected.count()).unwrap_or(u32::MAX))
 }
@@ -276,12 +293,12 @@ impl<'a> Gating<'a> {
 
     /// The ratings of all models that have played gate matches, oldest first; the first model's Elo is 0.
     pub fn ratings(&self) -> anyhow::Result<Vec<Rating>> {
-        ratings(self.run, verdicts(&self.run.store)?)
+        ratings(self.run, readable(self.run)?)
     }
 
     /// The ratings, and the champion with what is known about it, from one look at the verdicts.
     pub(crate) fn standing(&self) -> anyhow::Result<Standing> {
-        let verdicts = verdicts(&self.run.store)?;
+        let verdicts = readable(self.run)?;
         let passed = verdicts.iter().filter(|verdict| verdict.promotes()).count();
         let candidates = verdicts.len();
         let ratings = ratings(self.run, verdicts)?;
@@ -432,10 +449,14 @@ fn ratings(run: &Opened, verdicts: Vec<GateVerdict>) -> anyhow::Result<Vec<Ratin
         .collect()
 }
 
-/// The description of a model; `None` if it has been pruned.
+/// The description of a model; `None` if it has been pruned or cannot be read.
 fn known(run: &Opened, model_id: &str) -> anyhow::Result<Option<ModelInfo>> {
     match run.store.models().info(&model_id.parse()?) {
         Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error @ (StoreError::Damaged { .. } | StoreError::Model { .. })) => {
+            run.warn_once(format!("the model {model_id} is not rated: {error}"));
+            Ok(None)
+        }
         found => Ok(Some(found?)),
     }
 }

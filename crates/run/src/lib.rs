@@ -50,7 +50,7 @@ pub use ranks::Ranks;
 pub use session::work;
 pub use summary::Summary;
 pub use tengen_config::{BudgetConfig, InferenceConfig, Ledger, LoopConfig, Progress, RunConfig, keys};
-pub use training::Training;
+pub use training::{Guard, Training};
 pub use used::GpuMeter;
 pub use validation::{Comparison, Warnings};
 pub use watch::{Silent, View, Watch};

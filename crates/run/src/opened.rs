@@ -1,8 +1,9 @@
 //! Opens a run's store and configuration and checks that they match.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -12,7 +13,7 @@ use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_samples::CachePlace;
-use tengen_store::{Create, GamesOf, Patience, Promotion, RunInfo, RunLock, Store};
+use tengen_store::{Create, GamesOf, Patience, Promotion, QuarantineNote, RunInfo, RunLock, Store};
 
 use crate::gating::rejected;
 use crate::outbox::Outbox;
@@ -99,6 +100,8 @@ pub struct Opened {
     /// This machine's own folder for the run: waiting shards and, for stores that are not folders, everything that is
     /// not a game, model or verdict. Created when needed.
     scratch: PathBuf,
+    /// What was warned of.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 impl Opened {
@@ -153,6 +156,7 @@ impl Opened {
             stop: Arc::clone(&setup.stop),
             ranks: None,
             scratch,
+            warned: Mutex::default(),
         };
         run.check(&stored)?;
         run.store
@@ -245,10 +249,20 @@ impl Opened {
         };
         let kept = self.config.loop_config.checkpoints_kept;
         let cleaned = self.store.remove_leftovers();
-        if let Err(error) = cleaned.and_then(|_| self.store.checkpoints().prune(kept).map(drop)) {
-            tracing::warn!("cannot remove what an earlier process left: {error}");
+        match cleaned.and_then(|_| self.store.checkpoints().prune(kept)) {
+            Ok(pruned) => name_damaged(&pruned.damaged),
+            Err(error) => tracing::warn!("cannot remove what an earlier process left: {error}"),
         }
         Ok(lock)
+    }
+
+    /// Warns of something that several looks at the store may find, the first time.
+    pub(crate) fn warn_once(&self, warning: String) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.contains(&warning) {
+            tracing::warn!("{warning}");
+            warned.insert(warning);
+        }
     }
 
     /// The queue that publishes finished games to the store.
@@ -322,6 +336,13 @@ impl Opened {
             ),
             None => Ok(()),
         }
+    }
+}
+
+/// Warns of damaged checkpoints that were set aside.
+pub(crate) fn name_damaged(checkpoints: &[QuarantineNote]) {
+    for QuarantineNote { shard, reason, .. } in checkpoints {
+        tracing::warn!("{shard} is damaged and was quarantined: {reason}");
     }
 }
 

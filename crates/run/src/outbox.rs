@@ -23,6 +23,8 @@ pub struct Outbox {
     patience: Duration,
     /// Opened when first needed, or at startup if it has shards in it.
     spool: Option<Spool>,
+    /// Whether shards may wait in the spool. Otherwise nobody need look there.
+    is_spooled: bool,
     /// Shards that are in neither the store nor the spool; retries keep their names.
     pending: VecDeque<SealedShard>,
     away: Option<Away>,
@@ -46,6 +48,7 @@ impl Outbox {
             max_bytes: config.spool_mib << 20,
             patience: Duration::from_secs_f64(config.patience_seconds),
             spool: None,
+            is_spooled: false,
             pending: VecDeque::new(),
             away: None,
         };
@@ -168,16 +171,17 @@ impl Outbox {
     }
 
     fn publish(&mut self, published: &mut Vec<ShardInfo>) -> Result<(), StoreError> {
-        if let Some(spool) = &self.spool {
+        if let Some(spool) = self.spool.as_ref().filter(|_| self.is_spooled) {
             let (report, result) = spool.publish(&self.store);
             published.extend(report.published);
             for (path, reason) in report.damaged {
                 tracing::warn!(
-                    "{}/{path} is damaged and was not published: {reason}",
+                    "{}/{path} is damaged and was not published, but renamed to end in .damaged: {reason}",
                     self.folder.display()
                 );
             }
             result?;
+            self.is_spooled = false;
         }
         while let Some(shard) = self.pending.front() {
             self.store.games().publish(shard)?;
@@ -210,6 +214,7 @@ impl Outbox {
         self.open_spool()?;
         let Some(spool) = &self.spool else { return Ok(false) };
         while let Some(shard) = self.pending.front() {
+            self.is_spooled = true;
             if !spool.take(shard)? {
                 return Ok(false);
             }
@@ -221,6 +226,7 @@ impl Outbox {
     fn open_spool(&mut self) -> anyhow::Result<()> {
         if self.spool.is_none() {
             self.spool = Some(Spool::open(&self.folder, &self.store, self.max_bytes)?);
+            self.is_spooled = true;
         }
         Ok(())
     }

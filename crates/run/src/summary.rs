@@ -15,7 +15,7 @@ use tengen_model::{ModelId, Weights};
 use tengen_network::SharedNetwork;
 use tengen_records::now_ms;
 use tengen_report::metrics::Rating;
-use tengen_report::{FirstMove, Outcome, counted, duration, elo, elo_interval};
+use tengen_report::{FirstMove, Outcome, counted, duration, elo, elo_interval, short_model};
 use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Scoring, Size};
 use tengen_search::{EvaluationCache, Lockstep, Predictor, Search, SearchConfig};
@@ -122,14 +122,14 @@ impl Summary {
         Ok(Some(summary))
     }
 
-    /// The summary as text for the terminal, several lines long. `store` is where the store is now, a folder or a URL;
-    /// the summary itself does not contain it, because stores are copied.
+    /// The summary as text for a terminal of 80 columns, several lines long. `store` is where the store is now, a
+    /// folder or a URL; the summary itself does not contain it, because stores are copied.
     pub fn in_words(&self, store: &str) -> String {
         let mut lines = vec![
             format!("\nResults of the run {} on the {} board", self.name, self.size),
             String::new(),
             format!(
-                "  {}, {}, {}, {}",
+                "  {}, {}\n  {}, {}",
                 counted(self.games, "game"),
                 counted(self.positions, "position"),
                 counted(self.cost.evaluations, "network evaluation"),
@@ -171,7 +171,8 @@ impl Summary {
         lines.extend([
             String::new(),
             format!("  Models   {store}/models"),
-            format!("  Games    {store}/games (Parquet), {store}/matches (SGF)"),
+            format!("  Games    {store}/games (Parquet)"),
+            format!("  Matches  {store}/matches (SGF)"),
             match store.contains("://") {
                 true => format!("  Report   tengen report --store {store} --out report.html"),
                 false => format!("  Report   {store}/report.html"),
@@ -187,7 +188,7 @@ impl Rated {
     fn in_words(&self) -> String {
         format!(
             "    {}  {:>6} ({}), {}, {}",
-            self.model,
+            short_model(&self.model),
             elo(self.elo),
             elo_interval(self.low, self.high),
             counted(self.evaluations, "evaluation"),
@@ -408,5 +409,31 @@ mod tests {
             "{words}"
         );
         assert!(!serde_json::to_string(&summary).unwrap().contains("somebody"));
+    }
+
+    #[test]
+    fn the_summary_fits_into_80_columns() {
+        let long = r#"{
+            "name": "19x19-gpu", "champion": "g000123-5d3878319a6a", "size": "19x19",
+            "games": 12345678, "positions": 1234567890, "steps": 12345678,
+            "cost": {"evaluations": 123456789012, "cpu_seconds": 1e7, "gpu_seconds": 1e7, "elapsed_seconds": 1e7},
+            "elo": [{
+                "model": "g000123-5d3878319a6a", "elo": 2896.4, "low": -2319.2, "high": -2319.2,
+                "evaluations": 12345678901, "cpu_seconds": 3e6
+            }],
+            "first_move": {"komi": "-24.5", "visits": 1234, "move": "pass", "value": -0.9, "board_margin": -325.5},
+            "results": [{
+                "opponent": "mcts,playouts=1000", "color": "alternate", "komi": "-24.5", "games": 1000, "wins": 1000,
+                "ties": 1000, "losses": 1000, "full_board_wins": 1000
+            }]
+        }"#;
+        let mut summary: Summary = serde_json::from_str(long).unwrap();
+        let widest = |summary: &Summary, store: &str| {
+            let words = summary.in_words(store);
+            words.lines().map(|line| line.chars().count()).max().unwrap()
+        };
+        assert!(widest(&summary, "data/runs/demo") <= 80);
+        summary.results.clear();
+        assert!(widest(&summary, "s3://bucket/runs/demo") <= 80);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use tengen_model::{CostLedger, Model, ModelId, NetworkConfig, Provenance, Weights};
+use tengen_model::{CostLedger, Model, ModelId, ModelInfo, NetworkConfig, Provenance, Weights};
 use tengen_network::{DeviceChoice, Precision, in_words};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
@@ -17,7 +17,7 @@ use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
 use crate::fair_komi::{fair_komi, state_fair_komi, stated};
-use crate::opened::{Opened, publish_model};
+use crate::opened::{Opened, name_damaged, publish_model};
 use crate::random_games::{RANDOM_SAMPLES, random_games};
 use crate::ranks::Ranks;
 use crate::validation::{Comparison, SAMPLES};
@@ -36,6 +36,9 @@ const FAIR_KOMI_STEPS: u64 = 500;
 
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
+
+/// Whether a checkpoint may become the newest; the error says why not.
+pub type Guard = Box<dyn Fn() -> anyhow::Result<()> + Send>;
 
 /// The trainer and the games it learns from.
 pub struct Training {
@@ -71,6 +74,8 @@ pub struct Training {
     ask_again_at: u64,
     parent: Option<String>,
     checkpointed: Instant,
+    /// Asked before a checkpoint becomes the newest.
+    guard: Option<Guard>,
     /// Whether the warning about an oversized window was printed.
     warned: bool,
     /// Whether the last step completed. A step that diverged or panicked leaves unusable weights.
@@ -80,22 +85,17 @@ pub struct Training {
 }
 
 impl Training {
-    /// Resumes from the store's newest checkpoint, or starts with the weights of the first model. Also returns the cost
-    /// so far.
+    /// Resumes from the store's newest intact checkpoint. Without one, goes on from its newest model, or starts with
+    /// the weights of the first one. Also returns the cost so far.
     pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
         let (store, config, device) = (&run.store, &run.config, run.options.device);
-        let checkpoint = store.checkpoints().latest()?;
+        let recovered = store.checkpoints().recover()?;
+        name_damaged(&recovered.damaged);
+        let checkpoint = recovered.newest;
         let (trainer, ledger) = match &checkpoint {
             Some((step, files)) => restore(config, device, files)
                 .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
-            None => {
-                let weights = match store.models().list()?.into_iter().next() {
-                    Some(first) => run.weights(&first)?,
-                    None => Weights::random(&config.network, config.seed)?,
-                };
-                let trainer = Trainer::from_weights(&weights, config.training.clone(), device)?;
-                (trainer, Ledger::default())
-            }
+            None => without_checkpoint(run)?,
         };
         let kept = checkpoint.as_ref().and_then(|(_, files)| files.get(CONFIG_FILE));
         let earlier_config = match kept {
@@ -114,9 +114,9 @@ impl Training {
             }
             false => None,
         };
-        let newest = store.models().list()?.pop();
-        let fair_komi = match &newest {
-            Some(model) => stated(&store.models().info(model)?, &config.sizes()?),
+        let models = store.models().list()?;
+        let fair_komi = match newest_info(run, &models)? {
+            Some(info) => stated(&info, &config.sizes()?),
             None => FairKomi::new(),
         };
         let listing = listing(store, ranks.as_deref())?;
@@ -144,8 +144,9 @@ impl Training {
             damaged: listing.damaged,
             fair_komi,
             ask_again_at: 1,
-            parent: newest.map(|model| model.to_string()),
+            parent: models.last().map(ToString::to_string),
             checkpointed: Instant::now(),
+            guard: None,
             warned: false,
             sound: true,
             losses: Vec::new(),
@@ -577,6 +578,11 @@ impl Training {
         Ok((id, weights))
     }
 
+    /// From now on, a checkpoint becomes the newest only if `guard` allows it.
+    pub fn guard_checkpoints(&mut self, guard: Guard) {
+        self.guard = Some(guard);
+    }
+
     /// Writes a checkpoint if the last one is old enough.
     pub fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
         match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.loop_config.checkpoint_seconds) {
@@ -609,10 +615,10 @@ impl Training {
             .collect();
         files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
         files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.given)?.into());
-        self.store.checkpoints().put(self.steps(), &files)?;
-        self.store
-            .checkpoints()
-            .prune(self.config.loop_config.checkpoints_kept)?;
+        let allowed = || self.guard.as_ref().map_or(Ok(()), |guard| guard());
+        self.store.checkpoints().put_if(self.steps(), &files, allowed)?;
+        let kept = self.config.loop_config.checkpoints_kept;
+        name_damaged(&self.store.checkpoints().prune(kept)?.damaged);
         self.checkpointed = Instant::now();
         tracing::info!("checkpoint at step {}", self.steps());
         Ok(())
@@ -641,4 +647,63 @@ fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) ->
         .get(LEDGER_FILE)
         .with_context(|| format!("the checkpoint has no {LEDGER_FILE}"))?;
     Ok((trainer, serde_json::from_slice(ledger)?))
+}
+
+/// Where training begins if no checkpoint is intact: at the step of the newest model, if any was published after the
+/// first, otherwise at step 0 with the first model or random weights.
+fn without_checkpoint(run: &Opened) -> anyhow::Result<(Trainer, Ledger)> {
+    let models = run.store.models().list()?;
+    let begin = |weights: &Weights| Trainer::from_weights(weights, run.config.training.clone(), run.options.device);
+    match models.split_first() {
+        Some((first, [])) => Ok((begin(&run.weights(first)?)?, Ledger::default())),
+        Some((_, newer)) => {
+            let (id, model) = newest_usable(run, newer)?;
+            let (step, cost) = (model.info.provenance.step, model.info.cost);
+            if run.ranks.as_ref().is_none_or(|ranks| ranks.is_first()) {
+                tracing::warn!(
+                    "{} has no intact checkpoint: training goes on from its newest model {id} at step {step}, with a \
+                     fresh optimizer; the steps after it are lost, and budget.minutes begins again",
+                    run.store.location()
+                );
+            }
+            let ledger = Ledger {
+                cpu_seconds: cost.cpu_seconds,
+                gpu_seconds: cost.gpu_seconds,
+                evaluations: cost.evaluations,
+                ..Ledger::default()
+            };
+            Ok((begin(&model.weights)?.counting_from(step), ledger))
+        }
+        None => {
+            let weights = Weights::random(&run.config.network, run.config.seed)?;
+            Ok((begin(&weights)?, Ledger::default()))
+        }
+    }
+}
+
+/// The newest of these models whose files are intact.
+fn newest_usable(run: &Opened, models: &[ModelId]) -> anyhow::Result<(ModelId, Model)> {
+    for id in models.iter().rev() {
+        match run.store.models().load(id) {
+            Err(error) if error.is_damage() => run.warn_once(format!("the model {id} is skipped: {error}")),
+            model => return Ok((id.clone(), model?)),
+        }
+    }
+    anyhow::bail!(
+        "{} has neither an intact checkpoint nor an intact model after the first: restore one of them from a copy of \
+         the store, or delete the folders of all models but the first and their promotions, and training begins again \
+         with the games that are there",
+        run.store.location()
+    )
+}
+
+/// The description of the newest of these models that can be read.
+fn newest_info(run: &Opened, models: &[ModelId]) -> anyhow::Result<Option<ModelInfo>> {
+    for id in models.iter().rev() {
+        match run.store.models().info(id) {
+            Err(error) if error.is_damage() => run.warn_once(format!("the model {id} is skipped: {error}")),
+            info => return Ok(Some(info?)),
+        }
+    }
+    Ok(None)
 }

@@ -241,6 +241,45 @@ fn visits_double_while_the_gate_rejects_candidates() {
     }
 }
 
+/// Old verdicts and models serve only counts and ratings, so damage to them ends no run.
+#[test]
+fn damage_to_old_gates_and_candidates_stops_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store").display().to_string();
+    let setup = Setup {
+        scratch: Some(folder.path().to_owned()),
+        closing_games: Some(0),
+        ..Setup::default()
+    };
+    let settings = |steps| {
+        config(&[
+            "gate.always_promote=false",
+            "gate.games=2",
+            "gate.at_limit=reject",
+            "loop.stalled_visits=11",
+            steps,
+        ])
+    };
+    tengen_run::run(&settings("budget.steps=300"), &location, &setup).unwrap();
+    let store = Store::open(&location, Create::Never).unwrap();
+    let gates = store.matches().list().unwrap();
+    let candidate = |gate: &str| gate["gate-".len()..].split("-vs-").next().unwrap().to_owned();
+    assert!(gates.len() > 1, "{gates:?}");
+    let (first, second) = (&gates[0], candidate(&gates[1]));
+    let champion = store.models().champion().unwrap().unwrap().1.model_id.to_string();
+    assert_ne!(second, champion);
+    for path in [
+        format!("matches/{first}/result.json"),
+        format!("models/{second}/model.json"),
+    ] {
+        std::fs::write(store.local_path().unwrap().join(path), "damaged").unwrap();
+    }
+    tengen_run::run(&settings("budget.steps=340"), &location, &setup)
+        .unwrap()
+        .expect("nothing stops the run");
+    assert!(store.matches().list().unwrap().len() > gates.len());
+}
+
 /// Boards and books come and go from start to start and during a run; the first board stays.
 #[test]
 fn boards_and_books_change_during_a_run() {

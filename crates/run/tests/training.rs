@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use tengen_network::DeviceChoice;
 use tengen_rules::Size;
-use tengen_run::{Ledger, Opened, RunConfig, Setup, Training, fair_komi};
+use tengen_run::{Ledger, Opened, Outbox, RunConfig, Setup, Training, fair_komi, left_over};
 use tengen_selfplay::FairKomi;
 use tengen_store::{Collection, ShardInfo, Store};
 use tengen_testing::random_games;
@@ -151,6 +151,106 @@ fn fair_komi_is_what_the_newest_weights_expect_of_boards_that_are_played() {
         (later.fair_komi().known(middle), later.fair_komi().of(small)),
         (stated, expected.of(small))
     );
+}
+
+/// Damages a file of the run's store.
+fn damage(run: &Opened, path: &str) {
+    std::fs::write(run.store.local_path().unwrap().join(path), "{}").unwrap();
+}
+
+/// Trains and publishes models after 5, 10, and 15 steps, a checkpoint with each of the last two.
+fn trained(folder: &TempDir) -> Opened {
+    let run = open(folder);
+    run.first_model().unwrap();
+    publish(&run.store, 12);
+    let (mut training, _) = Training::resume(&run).unwrap();
+    for generation in 1..=3 {
+        (0..5).for_each(|_| drop(step(&mut training)));
+        let ledger = Ledger {
+            evaluations: 100 * u64::from(generation),
+            ..Ledger::default()
+        };
+        training.publish(generation, &ledger).unwrap();
+        if generation > 1 {
+            training.last_checkpoint(&ledger).unwrap();
+        }
+    }
+    open(folder)
+}
+
+/// Where a start resumes, and the evaluations that it knows of.
+fn resumed(run: &Opened) -> (u64, u64) {
+    let (training, ledger) = Training::resume(run).unwrap();
+    assert_eq!(training.trained(), 16 * training.steps());
+    (training.steps(), ledger.evaluations)
+}
+
+#[test]
+fn training_resumes_where_the_newest_intact_checkpoint_or_else_model_was_made() {
+    let folder = TempDir::new().unwrap();
+    let run = trained(&folder);
+    let models = run.store.models().list().unwrap();
+    assert_eq!(resumed(&run), (15, 300));
+    damage(&run, "checkpoints/000000015/trainer.json");
+    // A start takes the lock first and deletes what is old.
+    drop(open(&folder).lock().unwrap());
+    assert_eq!(resumed(&open(&folder)), (10, 200));
+    damage(&run, "checkpoints/000000010/checkpoint.json");
+    assert_eq!(
+        resumed(&open(&folder)),
+        (15, 300),
+        "no checkpoint, but a model of step 15"
+    );
+    assert_eq!(run.store.games().quarantine_notes().unwrap().len(), 2);
+    damage(&run, &format!("models/{}/weights.safetensors", models[3]));
+    damage(&run, &format!("models/{}/model.json", models[2]));
+    assert_eq!(resumed(&open(&folder)), (5, 100));
+    std::fs::remove_file(
+        run.store
+            .local_path()
+            .unwrap()
+            .join(format!("models/{}/weights.safetensors", models[1])),
+    )
+    .unwrap();
+    let error = Training::resume(&run).err().expect("nothing to go on from").to_string();
+    assert!(
+        error.contains("nor an intact model after the first: restore"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_damaged_description_of_the_newest_model_stops_no_training() {
+    let folder = TempDir::new().unwrap();
+    let run = trained(&folder);
+    let newest = run.store.models().list().unwrap().pop().unwrap();
+    damage(&run, &format!("models/{newest}/model.json"));
+    assert_eq!(resumed(&run), (15, 300));
+    assert!(left_over(&run).unwrap().is_none(), "it cannot become champion");
+}
+
+#[test]
+fn a_damaged_shard_in_the_spool_is_set_aside_and_looked_at_once() {
+    let folder = TempDir::new().unwrap();
+    let run = open(&folder);
+    let elsewhere = TempDir::new().unwrap();
+    let shards = publish(&open(&elsewhere).store, 2);
+    let (spool, settings) = (folder.path().join("spool"), &run.config.loop_config);
+    let outbox = || Outbox::new(&run.store, &spool, settings).unwrap();
+    let place = |shard: &ShardInfo| {
+        let file = spool.join(&shard.path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "damaged").unwrap();
+        file
+    };
+    let set_aside = |file: &Path| !file.exists() && file.with_extension("parquet.damaged").is_file();
+    let first = place(&shards[0]);
+    let mut running = outbox();
+    assert!(running.flush().unwrap().is_empty() && set_aside(&first));
+    // Nothing waits in the spool, so nobody looks there until the next start.
+    let second = place(&shards[1]);
+    assert!(running.flush().unwrap().is_empty() && second.is_file());
+    assert!(outbox().flush().unwrap().is_empty() && set_aside(&second));
 }
 
 #[test]

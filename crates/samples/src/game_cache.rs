@@ -28,6 +28,9 @@ pub(crate) enum GameCache {
     Inside(PathBuf),
 }
 
+/// How a scratch file is written: in one attempt, or in several if the disk is full.
+pub(crate) type Attempts<'a> = &'a dyn Fn(&mut dyn FnMut() -> std::io::Result<Mmap>) -> std::io::Result<Mmap>;
+
 /// The unpacked games of one shard.
 pub(crate) enum Block {
     /// In memory.
@@ -56,12 +59,12 @@ impl GameCache {
     /// Stores the unpacked games of a shard.
     ///
     /// # Errors
-    /// [`CacheError`] if the disk is full or the folder cannot be used.
-    pub(crate) fn keep(&self, bytes: Vec<u8>) -> Result<Block, CacheError> {
+    /// [`CacheError`] if the disk is full in the last of the attempts, or the folder cannot be used.
+    pub(crate) fn keep(&self, bytes: Vec<u8>, attempts: Attempts<'_>) -> Result<Block, CacheError> {
         match self {
             // An empty file cannot be mapped.
             GameCache::Folder(folder) | GameCache::Inside(folder) if !bytes.is_empty() => {
-                match self.scratch_file(folder).and_then(|file| map(file, &bytes)) {
+                match attempts(&mut || self.scratch_file(folder).and_then(|file| map(file, &bytes))) {
                     Ok(map) => Ok(Block::Mapped(map)),
                     Err(reason) => Err(CacheError {
                         folder: folder.display().to_string(),
@@ -137,12 +140,24 @@ fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
+    const ONCE: Attempts<'static> = &|write| write();
+
+    #[test]
+    fn a_scratch_file_can_be_written_in_several_attempts() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = GameCache::Folder(folder.path().to_owned());
+        let block = cache.keep(vec![7; 9], &|write| write().and_then(|_| write())).unwrap();
+        assert_eq!(block.bytes(), [7; 9]);
+        let full = cache.keep(vec![7; 9], &|_| Err(ErrorKind::StorageFull.into()));
+        assert_eq!(full.err().unwrap().reason.kind(), ErrorKind::StorageFull);
+    }
+
     #[test]
     fn released_bytes_are_unchanged_and_leave_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("made/when/needed");
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
-        let block = GameCache::Folder(scratch.clone()).keep(bytes.clone()).unwrap();
+        let block = GameCache::Folder(scratch.clone()).keep(bytes.clone(), ONCE).unwrap();
         assert!(matches!(block, Block::Mapped(_)));
         assert_eq!(block.bytes(), bytes);
         block.release();
@@ -151,7 +166,7 @@ mod tests {
         std::fs::remove_dir_all(folder.path().join("made")).unwrap();
         block.release();
         assert_eq!(block.bytes(), bytes, "the bytes survive the removal of the folder");
-        let empty = GameCache::Folder(scratch).keep(Vec::new()).unwrap();
+        let empty = GameCache::Folder(scratch).keep(Vec::new(), ONCE).unwrap();
         assert!(empty.bytes().is_empty());
     }
 
@@ -160,10 +175,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store");
         let cache = GameCache::Inside(store.join("cache"));
-        assert_eq!(cache.keep(vec![7; 9]).unwrap().bytes(), [7; 9]);
+        assert_eq!(cache.keep(vec![7; 9], ONCE).unwrap().bytes(), [7; 9]);
         assert!(!store.exists());
         std::fs::create_dir(&store).unwrap();
-        assert_eq!(cache.keep(vec![7; 9]).unwrap().bytes(), [7; 9]);
+        assert_eq!(cache.keep(vec![7; 9], ONCE).unwrap().bytes(), [7; 9]);
         assert!(store.join("cache").is_dir());
     }
 
@@ -172,7 +187,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, b"in the way").unwrap();
-        let error = GameCache::Folder(file.clone()).keep(vec![1]).err().unwrap().to_string();
+        let error = GameCache::Folder(file.clone())
+            .keep(vec![1], ONCE)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(
             error.contains(file.to_str().unwrap()) && error.contains("samples.cache"),
             "{error}"

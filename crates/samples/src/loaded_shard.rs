@@ -6,7 +6,7 @@ use tengen_records::{GameRecord, RecordError};
 use tengen_store::{ShardInfo, ShardReadError, Store};
 
 use crate::draws::Draws;
-use crate::game_cache::{Block, GameCache};
+use crate::game_cache::{Attempts, Block, GameCache};
 use crate::held_out::is_held_out;
 use crate::lesson::{Census, Lesson, Teaching};
 use crate::samples::SampleError;
@@ -106,14 +106,15 @@ pub(crate) struct Unpacker {
 }
 
 impl Unpacker {
-    /// Reads and checks a shard, then unpacks its games.
+    /// Reads and checks a shard, then unpacks its games. While there is no space for them, it waits as for the store.
     ///
     /// # Errors
-    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is no space for the games.
+    /// [`SampleError::Store`] if the store fails, [`SampleError::Cache`] if there is still no space for the games.
     pub(crate) fn read(&self, store: &Store, info: &ShardInfo, on: UnpackOn) -> Result<ReadShard, SampleError> {
         let found = match store.games().read(info) {
             Ok(mut games) => {
-                let shard = self.unpack(&info.path, &games, on)?;
+                let attempts: Attempts<'_> = &|write| store.files().wait_for_space(write);
+                let shard = self.unpack(&info.path, &games, on, attempts)?;
                 games.iter_mut().for_each(|game| game.plies = Vec::new());
                 Found::Games(shard, games)
             }
@@ -129,7 +130,13 @@ impl Unpacker {
     }
 
     /// Unpacks the games of a shard, leaving out those that nothing is learned from.
-    pub(crate) fn unpack(&self, key: &str, records: &[GameRecord], on: UnpackOn) -> Result<LoadedShard, SampleError> {
+    pub(crate) fn unpack(
+        &self,
+        key: &str,
+        records: &[GameRecord],
+        on: UnpackOn,
+        attempts: Attempts<'_>,
+    ) -> Result<LoadedShard, SampleError> {
         let (mut bytes, mut games, mut held_out) = (Vec::new(), Vec::new(), Vec::new());
         let mut census = Census::default();
         for part in records.chunks(UNPACKED_AT_ONCE) {
@@ -159,7 +166,7 @@ impl Unpacker {
             games,
             held_out,
             census,
-            block: self.cache.keep(bytes)?,
+            block: self.cache.keep(bytes, attempts)?,
         })
     }
 

@@ -171,7 +171,7 @@ impl SampleSource {
     /// there is no space for the games; nothing is added in either case.
     pub fn add_games(&mut self, key: &str, games: &[GameRecord]) -> Result<(), SampleError> {
         if !self.contains(key) {
-            let shard = self.unpacker.unpack(key, games, UnpackOn::Pool)?;
+            let shard = self.unpacker.unpack(key, games, UnpackOn::Pool, &|write| write())?;
             self.push(shard);
         }
         Ok(())

@@ -21,7 +21,7 @@ use tengen_shard::FORMAT;
 
 use crate::json::{check_version, parse_json};
 use crate::seal::seal;
-use crate::shard_info::{IMPORTED, MERGED, ShardInfo};
+use crate::shard_info::ShardInfo;
 use crate::store_error::{StoreError, damaged};
 
 /// The folder of the change notes.
@@ -186,8 +186,7 @@ impl Changes {
     /// Whether a shard's games count: it was not replaced or dropped, and if it is a merged or imported shard, a note
     /// names it.
     pub(crate) fn shows(&self, shard: &ShardInfo) -> bool {
-        let needs_name = [MERGED, IMPORTED].contains(&shard.name.worker.as_str());
-        !self.fates.contains_key(&shard.path) && (!needs_name || self.names(&shard.path))
+        !self.fates.contains_key(&shard.path) && (!shard.needs_note() || self.names(&shard.path))
     }
 
     /// Whether a shard needs a note to count and no note names it, neither as one that counts nor as one that is gone.

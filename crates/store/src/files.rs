@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tengen_shard::is_plain_name;
 
 use crate::operations::{Counters, Kind, Operations};
-use crate::patience::{Patience, WaitingCalls};
+use crate::patience::{Patience, WaitingCalls, is_full, may_pass};
 use crate::place::Place;
 use crate::store_error::{StoreError, read_error, write_error};
 
@@ -80,6 +80,11 @@ impl Files {
             inner: Arc::clone(&self.inner),
             patience,
         }
+    }
+
+    /// How long calls on this handle wait.
+    pub(crate) fn patience(&self) -> Option<&Patience> {
+        self.patience.as_ref()
     }
 
     /// How long patient calls on any handle to these files have been waiting; `None` if no call is waiting.
@@ -270,6 +275,31 @@ impl Files {
         }
     }
 
+    /// Moves a damaged file out of the way, so that a new one can take its place: its name then ends in `.damaged`.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn set_aside(&self, path: &str) -> Result<(), StoreError> {
+        let (from, to) = (object_path(path)?, object_path(&format!("{path}.damaged"))?);
+        match self.attempt(Kind::Put, |()| 0, || self.objects().rename(&from, &to)) {
+            // An attempt that seemed to fail may have moved it.
+            Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(write_error(path, &error)),
+        }
+    }
+
+    /// Writes something that is not in the store but takes space beside it, such as a scratch file. While there is no
+    /// space, it waits as the calls to the store do.
+    ///
+    /// # Errors
+    /// The last error of `write`.
+    pub fn wait_for_space<T>(&self, mut write: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+        match &self.patience {
+            Some(patience) => patience.attempt(&self.inner.waiting, is_full, write),
+            None => write(),
+        }
+    }
+
     fn objects(&self) -> &dyn ObjectStore {
         self.inner.place.objects.as_ref()
     }
@@ -294,7 +324,7 @@ impl Files {
             done
         };
         match &self.patience {
-            Some(patience) => patience.attempt(&self.inner.waiting, once),
+            Some(patience) => patience.attempt(&self.inner.waiting, |error| may_pass(error), once),
             None => once(),
         }
     }

@@ -17,6 +17,9 @@ use crate::shard_check::{check_bytes, check_shard};
 use crate::shard_info::{Collection, GamesOf, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
 
+/// The folder of the notes about damaged shards and checkpoints.
+pub(crate) const QUARANTINE: &str = "quarantine";
+
 /// A snapshot of the games in a store, each listed exactly once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GamesListing {
@@ -94,10 +97,10 @@ struct PassedOn {
     upkeep: u32,
 }
 
-/// The quarantine note of a damaged shard.
+/// The quarantine note of a damaged shard or checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuarantineNote {
-    /// Path of the shard in the store; the shard itself stays there.
+    /// Path of the shard, or of the checkpoint's folder, in the store; the files themselves stay there.
     pub shard: String,
     /// What was expected and what was found.
     pub reason: String,
@@ -354,7 +357,7 @@ impl Games {
             reason: reason.clone(),
             found_ms: now_ms(),
         };
-        let path = format!("quarantine/{}.json", shard.name);
+        let path = format!("{QUARANTINE}/{}.json", shard.name);
         match self.files.put_new(&path, sealed_json(&note)) {
             Ok(_) => self.memory.quarantined().insert(shard.name.to_string()),
             Err(error) => {
@@ -368,13 +371,13 @@ impl Games {
         }
     }
 
-    /// All notes about damaged shards, sorted by name. For an unreadable note, the reason says so.
+    /// All notes about damaged shards and checkpoints, sorted by name. For an unreadable note, the reason says so.
     ///
     /// # Errors
     /// [`StoreError::Read`].
     pub fn quarantine_notes(&self) -> Result<Vec<QuarantineNote>, StoreError> {
         let mut notes = Vec::new();
-        for (path, _) in self.files.list("quarantine")? {
+        for (path, _) in self.files.list(QUARANTINE)? {
             let note = parse_json(&path, &self.files.require(&path)?);
             notes.push(note.unwrap_or_else(|error| QuarantineNote {
                 shard: path,
@@ -387,7 +390,7 @@ impl Games {
 
     fn quarantined_names(&self) -> Result<BTreeSet<String>, StoreError> {
         let name = |path: &str| Some(path.rsplit_once('/')?.1.strip_suffix(".json")?.to_owned());
-        let noted = self.files.list("quarantine")?;
+        let noted = self.files.list(QUARANTINE)?;
         let noted: BTreeSet<String> = noted.iter().filter_map(|(path, _)| name(path)).collect();
         *self.memory.quarantined() = noted.clone();
         Ok(noted.into_iter().chain(self.memory.refused().iter().cloned()).collect())

@@ -37,7 +37,7 @@ mod verify_documents;
 
 pub use admission::Admission;
 pub use changes::{GameTotals, PrunedGeneration};
-pub use checkpoints::{CheckpointFiles, Checkpoints};
+pub use checkpoints::{CheckpointFiles, Checkpoints, PrunedCheckpoints, Recovered};
 pub use dataset_check::DATASET_MANIFEST;
 pub use files::{Files, Put, check_name};
 pub use games::{Games, GamesListing, NewestGames, QuarantineNote};

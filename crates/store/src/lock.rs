@@ -9,6 +9,7 @@ use crate::store_error::{StoreError, read_error, write_error};
 
 const RUN: &str = "run.lock";
 const UPKEEP: &str = "upkeep.lock";
+const GATE: &str = "gate.lock";
 
 /// Exclusive use of a store; released when dropped or when the process ends for any reason.
 #[derive(Debug)]
@@ -25,6 +26,11 @@ impl RunLock {
         };
         let folder = files.local_path().ok_or_else(unsupported)?;
         lock(files, folder, RUN)
+    }
+
+    /// See [`Store::lock_gate`](crate::Store::lock_gate).
+    pub(crate) fn of_gate(files: &Files) -> Result<Option<RunLock>, StoreError> {
+        files.local_path().map(|folder| lock(files, folder, GATE)).transpose()
     }
 
     /// Locks the store for merging or pruning. A store that is not a local folder needs no lock: the numbered change

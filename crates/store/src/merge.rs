@@ -15,7 +15,7 @@ use crate::changes::{Change, GameTotals, Merged};
 use crate::games::Games;
 use crate::lock::RunLock;
 use crate::prune::old_generations;
-use crate::shard_info::{GamesOf, IMPORTED, MERGED, SealedShard, ShardInfo};
+use crate::shard_info::{GamesOf, MERGED, SealedShard, ShardInfo};
 use crate::store_error::{ShardReadError, StoreError};
 
 /// Number of merged shards per change note, which bounds the work lost to a kill.
@@ -207,8 +207,9 @@ impl Games {
 
     /// Merged and imported shards that no note names.
     pub(crate) fn left_out(&self) -> Result<Vec<ShardInfo>, StoreError> {
-        let changes = self.changes()?;
         let files = self.files.list("games")?;
+        // Read after the files, so that a shard which was named in between is not left out.
+        let changes = self.changes()?;
         let shards = files
             .iter()
             .filter_map(|(path, bytes)| ShardInfo::of_file(path, *bytes));
@@ -296,10 +297,9 @@ impl Gather {
         if games.is_empty() {
             return Ok(());
         }
-        let worker = if [MERGED, IMPORTED].contains(&shard.name.worker.as_str()) {
-            "gathered"
-        } else {
-            &shard.name.worker
+        let worker = match shard.needs_note() {
+            true => "gathered",
+            false => &shard.name.worker,
         };
         let copied = self.into.put_shard_named(shard, worker, &games)?;
         self.report.copied = self.report.copied.plus(GameTotals::of([&copied]));

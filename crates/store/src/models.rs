@@ -109,6 +109,10 @@ impl Models<'_> {
         let bytes = self.0.require(&path)?;
         let stored: Value = parse_json(&path, &bytes)?;
         let text = |key: &str| stored.get(key).and_then(Value::as_str).unwrap_or("nothing").to_owned();
+        if stored.get("store_format").is_none() {
+            let expected = format!("a store_format such as \"{FORMAT}\"");
+            return Err(damaged(path, expected, "nothing".to_owned()));
+        }
         check_version(&path, &text("store_format"))?;
         if text("model_id") != id.to_string() {
             return Err(damaged(path, format!("model_id {id}"), text("model_id")));

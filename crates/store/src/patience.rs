@@ -23,19 +23,20 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Retries until the call succeeds, fails permanently, or the patience runs out, and then returns the last failure.
-    /// From the first failure on, the call is registered as waiting.
-    pub(crate) fn attempt<T>(
+    /// Retries until the call succeeds, fails with an error that does not pass, or the patience runs out, and then
+    /// returns the last failure. From the first failure on, the call is registered as waiting.
+    pub(crate) fn attempt<T, E>(
         &self,
         calls: &WaitingCalls,
-        mut once: impl FnMut() -> Result<T, ObjectError>,
-    ) -> Result<T, ObjectError> {
+        passes: impl Fn(&E) -> bool,
+        mut once: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
         let began = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut waits = None;
         loop {
             match once() {
-                Err(error) if may_pass(&error) && began.elapsed() + pause < self.limit => {
+                Err(error) if passes(&error) && began.elapsed() + pause < self.limit => {
                     waits.get_or_insert_with(|| calls.enter());
                     if !self.sleep(pause) {
                         return Err(error);
@@ -111,6 +112,11 @@ pub(crate) fn may_pass(error: &(dyn std::error::Error + 'static)) -> bool {
         cause = inner.source();
     }
     true
+}
+
+/// Whether there is no space for a file.
+pub(crate) fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn is_final(kind: ErrorKind) -> bool {

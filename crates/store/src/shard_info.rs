@@ -126,6 +126,11 @@ impl ShardInfo {
         self.name.worker == MERGED
     }
 
+    /// Whether it counts only once a note in `changes/` names it.
+    pub(crate) fn needs_note(&self) -> bool {
+        [MERGED, IMPORTED].contains(&self.name.worker.as_str())
+    }
+
     /// The sort key of shards, oldest first: generation, then name.
     pub fn order(&self) -> (u32, &ShardName, &str) {
         (self.generation(), &self.name, &self.path)

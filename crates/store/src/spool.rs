@@ -44,7 +44,7 @@ pub(crate) fn waiting_in(folder: &Path) -> Option<(String, GameTotals)> {
 pub struct SpoolReport {
     /// Shards that moved from the spool to the store, in order.
     pub published: Vec<ShardInfo>,
-    /// Damaged files that remain in the spool: path and reason.
+    /// Damaged files: path and reason. They stay in the spool's folder, under a name that ends in `.damaged`.
     pub damaged: Vec<(String, String)>,
 }
 
@@ -99,7 +99,7 @@ impl Spool {
     }
 
     /// Publishes the waiting shards in order and removes them from the spool. A shard that is already in the store,
-    /// because an earlier attempt only seemed to fail, is just removed.
+    /// because an earlier attempt only seemed to fail, is just removed. A damaged one no longer waits from then on.
     ///
     /// # Errors
     /// [`StoreError`] at the first shard that cannot be published; the earlier ones are published.
@@ -115,7 +115,10 @@ impl Spool {
             let Some(bytes) = self.folder.files().get(&info.path)? else {
                 continue;
             };
-            if let Err(reason) = check(&info, &bytes) {
+            if let Err(mut reason) = check(&info, &bytes) {
+                if let Err(error) = self.folder.files().set_aside(&info.path) {
+                    reason = format!("{reason} (could not rename it: {error})");
+                }
                 report.damaged.push((info.path, reason));
                 continue;
             }

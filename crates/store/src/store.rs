@@ -3,6 +3,7 @@
 //! ```text
 //! run.json                                       what the run is
 //! run.lock                                       held by the process that is running (local folders)
+//! gate.lock                                      held by the process that decides on candidates (local folders)
 //! games/v1/kind=selfplay/gen=g000123/<shard>.parquet
 //! games/v1/kind=match/match=<id>/<shard>.parquet
 //! models/<model id>/weights.safetensors, model.json        model.json last: it commits the model
@@ -10,7 +11,7 @@
 //! matches/<match id>/spec.json, notes/…, games.sgf, SHA256SUMS, result.json   result.json last
 //! checkpoints/<step>/…, checkpoint.json          checkpoint.json last: it commits the checkpoint
 //! changes/000001.json                            which shards were merged, pruned or imported, in order
-//! quarantine/<shard>.json                        what was wrong with a damaged shard
+//! quarantine/<shard>.json, checkpoint-<step>.json   what was wrong with a damaged shard or checkpoint
 //! metrics/<utc ms>-<pid>.jsonl                   measurements of one process, one JSON line per event
 //! cache/                                         unnamed scratch files; always looks empty
 //! ```
@@ -22,7 +23,7 @@ use std::time::Duration;
 use object_store::ObjectStore;
 use serde_json::Value;
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checked, Checkpoints};
 use crate::files::{Files, Put};
 use crate::games::Games;
 use crate::json::{check_version, parse_json};
@@ -43,6 +44,7 @@ const RUN: &str = "run.json";
 pub struct Store {
     files: Files,
     games: Games,
+    checked: Arc<Checked>,
 }
 
 impl std::fmt::Debug for Store {
@@ -79,7 +81,11 @@ impl Store {
     fn at(place: Place) -> Result<Store, StoreError> {
         let files = Files::at(place)?;
         let games = Games::new(files.clone());
-        Ok(Store { files, games })
+        Ok(Store {
+            files,
+            games,
+            checked: Arc::default(),
+        })
     }
 
     /// A handle to the same store that waits while it is unavailable: every call is retried until it succeeds, fails
@@ -95,9 +101,18 @@ impl Store {
         self.through(self.files.with_patience(None))
     }
 
+    /// How long calls on this handle wait; `None` if they do not.
+    pub fn patience(&self) -> Option<&Patience> {
+        self.files.patience()
+    }
+
     fn through(&self, files: Files) -> Store {
         let games = self.games.through(&files);
-        Store { files, games }
+        Store {
+            files,
+            games,
+            checked: Arc::clone(&self.checked),
+        }
     }
 
     /// How long patient calls on any handle to this store have been waiting for it; `None` if no call is waiting.
@@ -142,7 +157,10 @@ impl Store {
 
     /// The trainer's checkpoints, which a run resumes from.
     pub fn checkpoints(&self) -> Checkpoints<'_> {
-        Checkpoints(&self.files)
+        Checkpoints {
+            files: &self.files,
+            checked: &self.checked,
+        }
     }
 
     /// Locks the store for one run. A network drive may not support file locks; there, the only protection against two
@@ -153,6 +171,15 @@ impl Store {
     /// created; [`StoreError::UnsupportedLocation`] for a store that is not a local folder.
     pub fn lock_run(&self) -> Result<RunLock, StoreError> {
         RunLock::of_run(&self.files)
+    }
+
+    /// Locks the store for one process that decides on candidates; `None` if it is not a local folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] naming the process that holds the lock; [`StoreError::Write`] if the lock file cannot be
+    /// created.
+    pub fn lock_gate(&self) -> Result<Option<RunLock>, StoreError> {
+        RunLock::of_gate(&self.files)
     }
 
     /// Writes `run.json` if it does not exist.

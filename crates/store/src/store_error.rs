@@ -149,6 +149,11 @@ impl StoreError {
         )
     }
 
+    /// Whether a file is missing or not what was published. A file of another version is not damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. })
+    }
+
     /// Whether there are no credentials or no such bucket. In the middle of a run, either may be an outage that passes,
     /// but a command that starts like this need not wait.
     pub fn is_setup(&self) -> bool {
@@ -258,7 +263,7 @@ fn way_back(path: &str) -> &'static str {
     match parts.as_slice() {
         ["run.json", ..] => {
             "; restore the file from a copy of the store, or delete it and start `tengen run` with the run's \
-             configuration from configs/ in the store and --store, which writes it anew"
+             configuration from configs/ in the store and --store, which writes it again"
         }
         [_, "promotions", ..] => {
             "; restore the file from a copy of the store, or delete it: the champion is then the model of the \

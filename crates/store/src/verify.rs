@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use tengen_model::{WEIGHTS_FILE, sha256_hex};
+use tengen_records::GameRecord;
 
 use crate::changes::GameTotals;
 use crate::dataset_check::DatasetsChecked;
 use crate::match_files::MatchFile;
+use crate::models::info_path;
 use crate::seal::has_broken_seal;
 use crate::shard_info::{GamesOf, MERGED, ShardInfo};
 use crate::store::Store;
@@ -22,7 +24,7 @@ pub struct Damage {
     pub path: String,
     /// What was expected and found.
     pub reason: String,
-    /// Whether it is a shard that is already quarantined and therefore harmless.
+    /// Whether it is a shard or a checkpoint that is already quarantined and therefore harmless.
     pub quarantined: bool,
 }
 
@@ -87,31 +89,30 @@ impl VerifyReport {
 
 impl Store {
     /// Checks everything in the store from scratch without changing anything. `progress` is called after every shard
-    /// with the number done and the total.
+    /// with the number done and the total. Others may go on playing, training, merging, pruning, and importing: what
+    /// they replace or delete meanwhile is not damage.
     ///
     /// # Errors
     /// [`StoreError::Read`] if the store fails; damage is listed in the report instead.
-    pub fn verify(&self, mut progress: impl FnMut(usize, usize)) -> Result<VerifyReport, StoreError> {
+    pub fn verify(&self, progress: impl FnMut(usize, usize)) -> Result<VerifyReport, StoreError> {
         let mut report = VerifyReport::default();
-        let shards = self.games().list_all(&GamesOf::All)?;
-        let quarantined: Vec<String> = self
-            .games()
-            .quarantine_notes()?
-            .into_iter()
-            .map(|note| note.shard)
-            .collect();
+        let (shards, checked) = self.check_shards(progress)?;
+        // Another process may have set aside what was just found.
+        let notes = self.games().quarantine_notes()?;
+        let quarantined: BTreeSet<String> = notes.into_iter().map(|note| note.shard).collect();
         let mut ids = BTreeMap::new();
-        for (done, shard) in shards.iter().enumerate() {
-            self.verify_shard(shard, quarantined.contains(&shard.path), &mut ids, &mut report)?;
-            progress(done + 1, shards.len());
+        for shard in &shards {
+            if let Some(found) = checked.get(&shard.path) {
+                add_shard(shard, found, quarantined.contains(&shard.path), &mut ids, &mut report);
+            }
         }
         self.verify_left_out(&ids, &mut report)?;
-        self.find_leftovers(&shards, &mut report)?;
+        self.find_leftovers(&mut report)?;
         report.strangers.extend(self.leftovers()?);
         self.verify_changes(&shards, &mut report)?;
         self.verify_models(&mut report)?;
         self.verify_matches(&mut report)?;
-        self.verify_checkpoints(&mut report)?;
+        self.verify_checkpoints(&quarantined, &mut report)?;
         let datasets = DatasetsChecked::of(self.files())?;
         report.datasets = datasets.sound;
         report.strangers.extend(datasets.unfinished);
@@ -119,60 +120,67 @@ impl Store {
             report.note(&path, reason, false);
         }
         for (path, reason) in wrong_documents(self.files())? {
-            report.note(&path, reason, false);
+            let is_aside = quarantined.iter().any(|folder| is_inside(&path, folder));
+            report.note(&path, reason, is_aside);
         }
         Ok(report)
     }
 
-    fn verify_shard<'a>(
+    /// Reads and checks all shards. Returns the shards that count in the end and what was found in those that were
+    /// read: shards that were published since are not, but those that replace others are.
+    fn check_shards(
         &self,
-        shard: &'a ShardInfo,
-        quarantined: bool,
-        ids: &mut BTreeMap<String, &'a str>,
-        report: &mut VerifyReport,
-    ) -> Result<(), StoreError> {
-        report.shards += 1;
-        report.bytes += shard.bytes;
-        let games = match self.games().inspect(shard)? {
-            Ok(games) => games,
-            Err(reason) => {
-                report.note(&shard.path, reason, quarantined);
-                return Ok(());
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<(Vec<ShardInfo>, BTreeMap<String, FoundIds>), StoreError> {
+        let mut checked: BTreeMap<String, FoundIds> = BTreeMap::new();
+        let mut shards = self.games().list_all(&GamesOf::All)?;
+        let mut open = shards.clone();
+        while !open.is_empty() {
+            for (done, shard) in open.iter().enumerate() {
+                if let Some(found) = self.ids_of(shard)? {
+                    checked.insert(shard.path.clone(), found);
+                }
+                progress(done + 1, open.len());
             }
-        };
-        report.games += games.len() as u64;
-        report.positions += shard.positions();
-        let mut doubled = Vec::new();
-        for game in games {
-            match ids.get(&game.game_id) {
-                Some(first) => doubled.push((game.game_id, *first)),
-                None => drop(ids.insert(game.game_id, &shard.path)),
-            }
+            shards = self.games().list_all(&GamesOf::All)?;
+            let is_open = |shard: &&ShardInfo| shard.needs_note() && !checked.contains_key(&shard.path);
+            open = shards.iter().filter(is_open).cloned().collect();
         }
-        if let Some((game, first)) = doubled.first() {
-            report.doubled_games += doubled.len() as u64;
-            let reason = format!(
-                "expected games that no earlier shard holds, found {}, such as {game}, which is in {first}; `tengen \
-                 data merge STORE --into NEW` makes a store with every game once",
-                doubled.len()
-            );
-            report.note(&shard.path, reason, quarantined);
+        Ok((shards, checked))
+    }
+
+    /// The ids of a shard's games, or what is wrong with it; `None` if it was merged or pruned since it was listed.
+    fn ids_of(&self, shard: &ShardInfo) -> Result<Option<FoundIds>, StoreError> {
+        match self.games().inspect(shard) {
+            Ok(found) => Ok(Some(
+                found.map(|games| games.into_iter().map(|game| game.game_id).collect()),
+            )),
+            Err(StoreError::NotFound { .. }) if self.games().changes()?.fate(&shard.path).is_some() => Ok(None),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Merged and imported shards without a note: what an interrupted command leaves, or a sign that a note is lost.
-    fn verify_left_out(&self, ids: &BTreeMap<String, &str>, report: &mut VerifyReport) -> Result<(), StoreError> {
-        let changes = self.games().changes()?;
+    fn verify_left_out(&self, ids: &BTreeMap<&str, &str>, report: &mut VerifyReport) -> Result<(), StoreError> {
         for shard in self.games().left_out()? {
-            let games = match self.games().inspect(&shard)? {
+            let found = match self.games().inspect(&shard) {
+                // Whoever wrote it has deleted it.
+                Err(StoreError::NotFound { .. }) => continue,
+                found => found?,
+            };
+            let changes = self.games().changes()?;
+            if !changes.leaves_out(&shard) {
+                continue;
+            }
+            let games = match found {
                 Ok(games) => games,
                 Err(reason) => {
                     report.note(&shard.path, reason, false);
                     continue;
                 }
             };
-            let unique_games = games.iter().filter(|game| !ids.contains_key(&game.game_id)).count() as u64;
+            let is_unique = |game: &&GameRecord| !ids.contains_key(game.game_id.as_str());
+            let unique_games = games.iter().filter(is_unique).count() as u64;
             if shard.name.worker == MERGED && unique_games > 0 && !changes.dropped(shard.generation()) {
                 let reason = format!(
                     "expected a note in changes/ that counts this shard, found none, and {unique_games} of its games \
@@ -187,15 +195,20 @@ impl Store {
         Ok(())
     }
 
-    fn find_leftovers(&self, shards: &[ShardInfo], report: &mut VerifyReport) -> Result<(), StoreError> {
+    /// Files first and then what they belong to, so that what is published in between is not taken for a leftover.
+    fn find_leftovers(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let files = self.files().list("games")?;
+        let shards = self.games().list_all(&GamesOf::All)?;
         let known: BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
-        for (path, _) in self.files().list("games")? {
-            if !known.contains(path.as_str()) {
+        for (path, _) in files {
+            let is_known = known.contains(path.as_str());
+            if !is_known && self.files().size_of(&path)?.is_some() {
                 report.strangers.push(path);
             }
         }
+        let folders = self.files().folders("models")?;
         let models = self.models().list()?;
-        for folder in self.files().folders("models")? {
+        for folder in folders {
             if !models.iter().any(|model| model.to_string() == folder) {
                 report.strangers.push(format!("models/{folder}"));
             }
@@ -209,11 +222,12 @@ impl Store {
         report.pruned = changes.pruned;
         let known: BTreeSet<&str> = shards.iter().map(|shard| shard.path.as_str()).collect();
         for path in changes.standing().filter(|path| !known.contains(path.as_str())) {
-            report.note(
-                path,
-                "expected the shard that a note in changes/ names, found no file".to_owned(),
-                false,
-            );
+            // It may have been named, and even replaced, since the shards were listed.
+            let is_missing = self.files().size_of(path)?.is_none();
+            if is_missing && self.games().changes()?.fate(path).is_none() {
+                let reason = "expected the shard that a note in changes/ names, found no file";
+                report.note(path, reason.to_owned(), false);
+            }
         }
         Ok(())
     }
@@ -227,6 +241,8 @@ impl Store {
                     "expected finite weights, found NaN or infinity".to_owned(),
                     false,
                 ),
+                // Another process has pruned it.
+                Err(StoreError::NotFound { .. }) if self.files().size_of(&info_path(&model))?.is_none() => {}
                 Err(error) => report.note(&format!("models/{model}"), error.to_string(), false),
             }
         }
@@ -293,19 +309,64 @@ impl Store {
         Ok(Ok(self.matches().get(id, MatchFile::Result)?.is_some()))
     }
 
-    fn verify_checkpoints(&self, report: &mut VerifyReport) -> Result<(), StoreError> {
-        let finished = self.checkpoints().list()?;
-        for name in self.files().folders("checkpoints")? {
+    fn verify_checkpoints(&self, quarantined: &BTreeSet<String>, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let folders = self.files().folders("checkpoints")?;
+        let finished = self.checkpoints().finished()?;
+        for name in folders {
             if !finished.iter().any(|step| name.parse() == Ok(*step)) {
                 report.strangers.push(format!("checkpoints/{name}"));
             }
         }
         for step in finished {
-            match self.checkpoints().load(step) {
-                Ok(_) => report.checkpoints += 1,
-                Err(error) => report.note(&format!("checkpoints/{step:09}"), error.to_string(), false),
+            let path = format!("checkpoints/{step:09}");
+            match self.checkpoints().inspect(step)? {
+                Some(Ok(())) => report.checkpoints += 1,
+                Some(Err(reason)) => report.note(&path, reason, quarantined.contains(&path)),
+                None => {}
             }
         }
         Ok(())
     }
+}
+
+/// The ids of a shard's games, or what is wrong with the shard.
+type FoundIds = Result<Vec<String>, String>;
+
+/// Adds to the report what was found in a shard. `ids` are those of earlier shards, with the shard of each.
+fn add_shard<'a>(
+    shard: &'a ShardInfo,
+    found: &'a FoundIds,
+    quarantined: bool,
+    ids: &mut BTreeMap<&'a str, &'a str>,
+    report: &mut VerifyReport,
+) {
+    report.shards += 1;
+    report.bytes += shard.bytes;
+    let games = match found {
+        Ok(games) => games,
+        Err(reason) => return report.note(&shard.path, reason.clone(), quarantined),
+    };
+    report.games += games.len() as u64;
+    report.positions += shard.positions();
+    let mut doubled = Vec::new();
+    for game in games {
+        match ids.get(game.as_str()) {
+            Some(first) => doubled.push((game, *first)),
+            None => drop(ids.insert(game, &shard.path)),
+        }
+    }
+    if let Some((game, first)) = doubled.first() {
+        report.doubled_games += doubled.len() as u64;
+        let reason = format!(
+            "expected games that no earlier shard holds, found {}, such as {game}, which is in {first}; `tengen data \
+             merge STORE --into NEW` makes a store with every game once",
+            doubled.len()
+        );
+        report.note(&shard.path, reason, quarantined);
+    }
+}
+
+/// Whether a file is in this folder.
+fn is_inside(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

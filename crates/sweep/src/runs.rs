@@ -7,18 +7,23 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use tengen_matches::usage;
 use tengen_run::RunConfig;
+use tengen_store::{Create, Store, StoreError};
 
 use crate::plan::{Plan, PlannedRun};
 
 /// How often to check whether a process has ended or should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a run may still be at work for an earlier call that was killed. It ends by itself once it has saved what it
+/// has.
+const LONGEST_END: Duration = Duration::from_secs(120);
 
 /// Bytes of a log that an error quotes at most.
 const QUOTED: u64 = 2_000;
@@ -38,6 +43,8 @@ pub struct Runs<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called with each run that has spent its budget.
     pub finished: &'a (dyn Fn(&PlannedRun) + Sync),
+    /// Called with sentences for people.
+    pub say: &'a (dyn Fn(&str) + Sync),
 }
 
 impl Runs<'_> {
@@ -106,9 +113,39 @@ impl Runs<'_> {
         }
     }
 
+    /// Waits until no process works in a store. Returns false if it was stopped.
+    fn wait_for(&self, store: &Path, limit: Duration, also_stop: &dyn Fn() -> bool) -> anyhow::Result<bool> {
+        let began = Instant::now();
+        let mut said = false;
+        while let Some(holder) = holder_of(store) {
+            let still = format!(
+                "{} is still in use by process {holder} of an earlier call",
+                store.display()
+            );
+            if (self.stop)() || also_stop() {
+                return Ok(false);
+            }
+            if began.elapsed() >= limit {
+                bail!(
+                    "{still} after {} s: stop that process, then run the same command again",
+                    limit.as_secs()
+                );
+            }
+            if !said {
+                said = true;
+                (self.say)(&format!("{still}: waiting until it ends"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(true)
+    }
+
     /// Runs one configuration in a process of its own. Returns false if it was stopped.
     fn run_one(&self, run: &PlannedRun, also_stop: &dyn Fn() -> bool) -> anyhow::Result<bool> {
         let store = self.store_of(run);
+        if !self.wait_for(&store, LONGEST_END, also_stop)? {
+            return Ok(false);
+        }
         let log = store.with_file_name(format!("{}.log", run.name));
         let about = || format!("cannot start the run {}", run.name);
         let output = File::options()
@@ -155,6 +192,15 @@ impl Runs<'_> {
     }
 }
 
+/// The process that works in a store. Whatever is wrong with the store, the run itself says better.
+fn holder_of(store: &Path) -> Option<String> {
+    let opened = Store::open(&store.to_string_lossy(), Create::Never);
+    match opened.and_then(|store| store.lock_run()) {
+        Err(StoreError::Locked { holder, .. }) => Some(holder),
+        _ => None,
+    }
+}
+
 /// Asks a process to stop cleanly.
 fn end(child: &Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
@@ -179,5 +225,48 @@ fn tail(log: &Path) -> String {
     match read {
         Ok(()) => lines[lines.len().saturating_sub(5)..].join("\n"),
         Err(error) => format!("(cannot read the log: {error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_a_killed_sweep_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let said = Mutex::new(Vec::new());
+        let runs = Runs {
+            program: Path::new("true"),
+            folder: folder.path(),
+            arguments: &[],
+            jobs: 1,
+            stop: &|| false,
+            finished: &|_| {},
+            say: &|sentence| said.lock().expect("no panic").push(sentence.to_owned()),
+        };
+        let place = folder.path().join("runs/few-s1");
+        let wait = |limit_ms, stop: bool| runs.wait_for(&place, Duration::from_millis(limit_ms), &|| stop);
+        assert!(wait(0, false).expect("no store yet"));
+
+        let store = Store::open(&place.to_string_lossy(), Create::Always).expect("a store");
+        let begun = store.files().put_new("models/README", "");
+        begun.expect("the store works");
+        let lock = store.lock_run().expect("free");
+        assert!(!wait(60_000, true).expect("stopped"));
+        let refused = wait(100, false).expect_err("it stays").to_string();
+        assert!(refused.contains("is still in use by process"), "{refused}");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                drop(lock);
+            });
+            assert!(wait(60_000, false).expect("it ends"));
+        });
+        let said = said.into_inner().expect("no panic");
+        assert!(
+            said.iter().all(|sentence| sentence.contains("waiting until it ends")),
+            "{said:?}"
+        );
     }
 }

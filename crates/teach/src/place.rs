@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use tengen_model::{INFO_FILE, Model, WEIGHTS_FILE};
-use tengen_run::{Ledger, RunConfig};
+use tengen_run::{Ledger, RunConfig, Watch};
 use tengen_store::{CheckpointFiles, Create, RunLock, Store};
 use tengen_trainer::Trainer;
 
@@ -83,10 +83,17 @@ impl Place {
         Ok(store)
     }
 
-    /// The newest checkpoint, if there is one.
-    pub(crate) fn checkpoint(&self) -> anyhow::Result<Option<(CheckpointFiles, State)>> {
+    /// The newest intact checkpoint, if there is one. Damaged ones are set aside and named.
+    pub(crate) fn checkpoint(&self, watch: &dyn Watch) -> anyhow::Result<Option<(CheckpointFiles, State)>> {
         let Some((store, _)) = &self.open else { return Ok(None) };
-        let Some((step, files)) = store.checkpoints().latest()? else {
+        let recovered = store.checkpoints().recover()?;
+        for note in &recovered.damaged {
+            watch.say(&format!(
+                "{} is damaged and was quarantined: {}",
+                note.shard, note.reason
+            ));
+        }
+        let Some((step, files)) = recovered.newest else {
             return Ok(None);
         };
         let state = files.get(STATE_FILE).map(|bytes| serde_json::from_slice(bytes));

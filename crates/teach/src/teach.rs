@@ -137,7 +137,7 @@ impl<'a> Lessons<'a> {
         setup: &'a Setup,
     ) -> anyhow::Result<Lessons<'a>> {
         let device = device(config, setup);
-        let (trainer, before) = match place.checkpoint()? {
+        let (trainer, before) = match place.checkpoint(&*setup.watch)? {
             Some((files, state)) => {
                 check_same(&state, config, origin, material, setup)?;
                 let trainer = Trainer::restore(&files, Some(config.training.clone()), device)?;

@@ -116,6 +116,15 @@ impl Trainer {
         })
     }
 
+    /// Goes on counting from this step, for weights that were trained before but come without the rest of a checkpoint.
+    /// Their samples are counted as those of that many of the present batches; the optimizer remains fresh.
+    #[must_use]
+    pub fn counting_from(mut self, step: u64) -> Trainer {
+        self.step = step;
+        self.samples = step * self.config.batch as u64;
+        self
+    }
+
     /// The settings that the trainer was created or restored with.
     pub fn config(&self) -> &TrainerConfig {
         &self.config

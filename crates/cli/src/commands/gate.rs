@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use tengen_fleet::decide;
-use tengen_run::{Gating, Opened, left_over};
+use tengen_fleet::{decide, decide_once};
+use tengen_run::Opened;
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
@@ -50,45 +50,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         true => args.stage.open_patiently(&interrupt)?,
         false => args.stage.open(&interrupt)?,
     };
-    if args.follow {
-        let line = spinner("{spinner} {wide_msg}");
-        let progress = |text| {
-            line.set_message(text);
-            line.tick();
-        };
-        let decided = decide(&mut run, &progress, &|settled| say(settled.in_words()))?;
-        line.finish_and_clear();
-        return print(&run, decided.verdicts, &args);
-    }
-    run.be_patient();
-    run.say_when_away();
-    let mut gating = Gating::new(&run);
-    let mut verdicts = Vec::new();
-    while !interrupt.requested() {
-        match left_over(&run)? {
-            Some(candidate) => {
-                let line = spinner("{spinner} {wide_msg}");
-                let progress = |text| {
-                    line.set_message(text);
-                    line.tick();
-                };
-                let settled = gating.settle(&candidate, &progress, &|| interrupt.requested())?;
-                line.finish_and_clear();
-                if let Some(settled) = settled {
-                    say(settled.in_words());
-                    verdicts.push(settled.event());
-                }
-            }
-            None => break,
-        }
-    }
-    if interrupt.requested() {
+    let line = spinner("{spinner} {wide_msg}");
+    let progress = |text| {
+        line.set_message(text);
+        line.tick();
+    };
+    let decide = if args.follow { decide } else { decide_once };
+    let decided = decide(&mut run, &progress, &|settled| say(settled.in_words()))?;
+    line.finish_and_clear();
+    if !args.follow && interrupt.requested() {
         say("stopped; the same command resumes where this one left off");
-    } else if verdicts.is_empty() && !args.json {
+    } else if !args.follow && decided.verdicts.is_empty() && !args.json {
         say("no model is waiting for the gate");
     }
-    print(&run, verdicts, &args)?;
-    interrupt.outcome()
+    print(&run, decided.verdicts, &args)?;
+    match args.follow {
+        true => Ok(()),
+        false => interrupt.outcome(),
+    }
 }
 
 /// Prints what the gate has decided.

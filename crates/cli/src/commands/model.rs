@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use tengen_evaluator::PlayerSpec;
-use tengen_exchange::{ModelDiff, ModelSummary, onnx, pytorch_files};
+use tengen_exchange::{ModelDiff, ModelSummary, onnx, pytorch_files, shelf};
 use tengen_model::Model;
 use tengen_store::{Create, Store};
 
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     },
     /// List the models of a run store, oldest first; * marks the champion
     List {
-        /// The store: a folder or an address
+        /// The store: a folder or an address; or a folder of models
         store: String,
         /// Print one JSON object
         #[arg(long)]
@@ -114,7 +114,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
             let diff = ModelDiff::of(&read(&first)?.1, &read(&second)?.1);
             show(&diff, diff.to_string(), json)
         }
-        Command::List { store, json } => list(&Store::open(&store, Create::Never)?, json),
+        Command::List { store, json } => list(&store, json),
         Command::Prune { store, keep, yes, json } => prune(&Store::open(&store, Create::Never)?, keep, yes, json),
         Command::Export { model, format, out } => export(&model, format, &out),
     }
@@ -163,16 +163,24 @@ fn prune(store: &Store, keep: usize, done: bool, as_json: bool) -> anyhow::Resul
     Ok(())
 }
 
-fn list(store: &Store, as_json: bool) -> anyhow::Result<()> {
-    let champion = store.models().champion()?.map(|(_, promotion)| promotion.model_id);
+fn list(location: &str, as_json: bool) -> anyhow::Result<()> {
+    let (mut models, mut champion) = (shelf(Path::new(location))?, None);
+    if models.is_empty() {
+        let store = Store::open(location, Create::Never)?;
+        let stored = store.models();
+        champion = stored.champion()?.map(|(_, best)| best.model_id.to_string());
+        for id in stored.list()? {
+            models.push((id.to_string(), stored.info(&id)?));
+        }
+    }
     let mut rows = Vec::new();
-    for id in store.models().list()? {
-        let (info, is_champion) = (store.models().info(&id)?, Some(&id) == champion.as_ref());
+    for (id, info) in models {
+        let is_champion = Some(&id) == champion.as_ref();
         if !as_json {
             let mark = if is_champion { "*" } else { " " };
-            output::result(format!("{mark} {}", words::one_line(&id.to_string(), &info)));
+            output::result(format!("{mark} {}", words::one_line(&id, &info)));
         }
-        rows.push(json!({"id": id.to_string(), "champion": is_champion, "info": info}));
+        rows.push(json!({"id": id, "champion": is_champion, "info": info}));
     }
     match as_json {
         true => output::json(&json!({ "models": rows })),

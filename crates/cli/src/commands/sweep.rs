@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Folder for the runs, the matches and the results [default: data/sweeps/NAME, NAME from the file]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs side by side; more than one change what a CPU second is worth
+    /// Runs to train side by side; more than one changes what a CPU second is worth
     #[arg(long, default_value_t = 1, value_parser = crate::arguments::count, value_name = "N")]
     jobs: u32,
     #[command(flatten)]
@@ -174,6 +174,7 @@ fn train(args: &Args, plan: &Plan, folder: &Path, interrupt: &Interrupt) -> anyh
                 ));
             }
         },
+        say: &|sentence| say(sentence),
     };
     runs.prepare(plan)?;
     let done = runs.run(plan);

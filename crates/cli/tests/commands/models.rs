@@ -5,7 +5,7 @@ use std::io::Write;
 use tengen_model::{Model, NetworkConfig, Weights};
 use tengen_store::{Create, Promotion, Store};
 
-use crate::common::{Answer, start, tengen};
+use crate::common::{Answer, answer, command, start, tengen};
 
 /// An untrained network.
 fn model() -> Model {
@@ -44,6 +44,24 @@ fn folders_and_files_are_models() {
     assert!(verified.object()["value"].is_number());
     std::fs::write(format!("{path}/weights.safetensors"), b"nonsense").unwrap();
     play(&format!("model:{path}")).refuses(1, "SHA-256");
+}
+
+#[test]
+fn the_models_of_a_folder_are_listed() {
+    let shelf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models");
+    let listed = tengen(&["model", "list", shelf, "--json"]).json();
+    let names: Vec<_> = listed["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| &model["id"])
+        .collect();
+    assert_eq!(names[..3], ["5x5", "7x7", "9x9"]);
+    tengen(&["model", "list", "/no/such/folder"]).refuses(1, "expected a store");
+
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = command(&["model", "list", shelf]).stdout(full).output().unwrap();
+    answer(output).refuses(1, "cannot write the result to stdout: No space left on device");
 }
 
 #[test]

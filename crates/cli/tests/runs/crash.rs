@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -262,7 +262,7 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     }
     child.kill().expect("it can be killed");
     child.wait().expect("it has ended");
-    assert!(!store.exists(), "nothing is written where the store was");
+    assert!(!store.exists(), "written where the store was: {:?}", written_in(&store));
     std::fs::rename(&away, &store).expect("moved back");
     let left = waiting();
     let before = check(&store).shards;
@@ -275,6 +275,13 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     let after = check(&store).shards;
     assert!(after.is_superset(&before) && after.is_superset(&left));
     assert!(waiting().is_empty());
+}
+
+/// All files and folders in a folder.
+fn written_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let with_what_it_holds = |path: PathBuf| std::iter::once(path.clone()).chain(written_in(&path));
+    entries.flat_map(|entry| with_what_it_holds(entry.path())).collect()
 }
 
 /// With a small lead, both self-play and the trainer end up waiting, for each other or for the store.

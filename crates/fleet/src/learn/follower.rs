@@ -20,9 +20,7 @@ pub(super) struct Follower {
     /// `None` for training without workers, and on other ranks than the first.
     pub(super) herald: Option<Herald>,
     metrics: Option<Metrics>,
-    measured: Instant,
-    /// Samples trained on when the losses were last recorded.
-    trained: u64,
+    pace: Pace,
     /// What the workers had done when it was last recorded.
     played: Effort,
     /// What all processes had asked of the store, and when.
@@ -36,7 +34,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(run: &Opened, herald: Option<Herald>, generation: u32) -> anyhow::Result<Follower> {
+    /// `trained` is the number of samples that the run has trained on so far.
+    pub(super) fn new(run: &Opened, herald: Option<Herald>, generation: u32, trained: u64) -> anyhow::Result<Follower> {
         let metrics = herald
             .as_ref()
             .map(|_| Metrics::of(&run.store, &run.folder()?))
@@ -44,8 +43,7 @@ impl Follower {
         Ok(Follower {
             herald,
             metrics,
-            measured: Instant::now(),
-            trained: 0,
+            pace: Pace::from(trained),
             played: Effort::default(),
             asked: (Operations::default(), Instant::now()),
             warnings: Warnings::default(),
@@ -173,9 +171,7 @@ impl Follower {
                 .for_each(|warning| run.watch.say(&warning));
         }
         let Some(losses) = losses else { return Ok(()) };
-        if self.measured.elapsed() >= METRICS_EVERY {
-            let seconds = self.measured.elapsed().as_secs_f64();
-            self.measured = Instant::now();
+        if self.pace.since.elapsed() >= METRICS_EVERY {
             let train = Train {
                 step: training.steps(),
                 samples: training.trained(),
@@ -187,11 +183,46 @@ impl Follower {
                 ownership_loss: losses.ownership,
                 policy_entropy: losses.policy_entropy,
                 grad_norm: losses.gradient_norm,
-                positions_per_second: (training.trained() - self.trained) as f64 / seconds,
+                positions_per_second: self.pace.samples_per_second(training.trained()),
             };
-            self.trained = training.trained();
             metrics.record(&Event::now(ledger.elapsed_seconds, Measured::Train(train)))?;
         }
         Ok(())
+    }
+}
+
+/// How fast training is, from one look to the next.
+struct Pace {
+    since: Instant,
+    /// Samples trained on at the last look.
+    trained: u64,
+}
+
+impl Pace {
+    fn from(trained: u64) -> Pace {
+        Pace {
+            since: Instant::now(),
+            trained,
+        }
+    }
+
+    /// Samples per second since the last look, given all that the run has trained on.
+    fn samples_per_second(&mut self, trained: u64) -> f64 {
+        let before = std::mem::replace(self, Pace::from(trained));
+        (trained - before.trained) as f64 / before.since.elapsed().as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_earlier_processes_do_not_count() {
+        let mut pace = Pace::from(1_000_000);
+        std::thread::sleep(Duration::from_millis(10));
+        let speed = pace.samples_per_second(1_000_001);
+        assert!(speed > 0.0 && speed <= 100.0, "{speed}");
+        assert_eq!(pace.samples_per_second(1_000_001), 0.0);
     }
 }

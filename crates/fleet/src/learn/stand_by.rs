@@ -5,37 +5,11 @@ use std::time::{Duration, Instant};
 
 use tengen_report::notices::TrainerSays;
 use tengen_run::{Ledger, Opened, Training};
-use tengen_store::{RunLock, StoreError};
 
 use crate::author;
 use crate::lease::{Lease, Task, silence};
 
 use super::WAIT;
-
-/// Locks the run, once no other process on this machine or file system has it; `None` if a signal came before.
-pub(super) fn wait_for_lock(run: &Opened) -> anyhow::Result<Option<RunLock>> {
-    let mut said = false;
-    loop {
-        match run.lock() {
-            Ok(lock) => return Ok(Some(lock)),
-            Err(error) => {
-                let Some(StoreError::Locked { holder, .. }) = error.downcast_ref::<StoreError>() else {
-                    return Err(error);
-                };
-                if !said {
-                    said = true;
-                    run.watch.say(&format!(
-                        "another trainer or run works here (process {holder}): standing by until it ends"
-                    ));
-                }
-            }
-        }
-        if run.stop.load(Ordering::SeqCst) {
-            return Ok(None);
-        }
-        std::thread::sleep(WAIT);
-    }
-}
 
 /// Takes the trainer's lease, once no other machine has it; `None` if a signal came before.
 pub(super) fn take_lease(run: &Opened) -> anyhow::Result<Option<(Lease, Option<TrainerSays>)>> {

@@ -68,8 +68,11 @@ impl<'a> Trainer<'a> {
         let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
         let (held, (training, before)) = match held {
             Some((mut lease, says)) => {
-                let resumed = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
-                (Some((lease, says)), resumed)
+                let (mut training, before) = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;
+                // A checkpoint may wait for the store for so long that another trainer takes over.
+                let (term, store) = (lease.term(), run.store.clone());
+                training.guard_checkpoints(Box::new(move || term.check(&store)));
+                (Some((lease, says)), (training, before))
             }
             None => (None, Training::resume(run)?),
         };
@@ -89,7 +92,7 @@ impl<'a> Trainer<'a> {
             }
             None => None,
         };
-        let follower = Follower::new(run, herald, generation)?;
+        let follower = Follower::new(run, herald, generation, training.trained())?;
         follower.record_start(run, &training, before.elapsed_seconds)?;
         Ok(Trainer {
             run,

@@ -73,11 +73,11 @@ impl<E: Engine> Session<E> {
     pub(super) fn raw_network(&mut self, args: &Args<'_>) -> Outcome {
         let size = self.game.size();
         let symmetries = match args.word(0) {
-            Some("all") if size.width() == size.height() => 0..8,
-            Some("all") => 0..4,
+            Some("all") if size.width() == size.height() => 0..=7,
+            Some("all") => 0..=3,
             _ => {
                 let symmetry = args.number(0, "symmetry")?;
-                symmetry..symmetry + 1
+                symmetry..=symmetry
             }
         };
         let color = self.game.position().to_move();

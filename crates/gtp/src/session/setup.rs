@@ -103,10 +103,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn board_is_empty(&self) -> Result<(), String> {
-        match self.game.turns().is_empty() {
-            true => Ok(()),
-            false => Err("board not empty".to_owned()),
-        }
+        self.game.check_empty().map_err(|error| error.to_string())
     }
 
     fn place(&mut self, points: &[Point]) -> Outcome {

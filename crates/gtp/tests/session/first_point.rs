@@ -142,18 +142,25 @@ impl Engine for FirstPoint {
     }
 
     fn load_game(&mut self, path: &str, move_number: Option<usize>) -> Result<LoadedGame, EngineError> {
-        if path != "game.sgf" {
-            return Err(EngineError::Failed("no such file".to_owned()));
-        }
         let size = Size::square(5).expect("a size");
         let mv = |text| Move::parse(size, text).expect("a move");
+        let mut start = Setup::EVEN;
+        match path {
+            "game.sgf" => {}
+            "white.sgf" => start.to_move = Color::White,
+            "stones.sgf" => {
+                start.to_move = Color::White;
+                start.stones[0].extend(size.point(1, 1));
+            }
+            _ => return Err(EngineError::Failed("no such file".to_owned())),
+        }
         let mut turns = vec![(Color::Black, mv("C3")), (Color::White, mv("D3"))];
         turns.truncate(move_number.map_or(usize::MAX, |number| number.saturating_sub(1)));
         Ok(LoadedGame {
             size,
             komi: None,
             rules: None,
-            start: Setup::EVEN,
+            start,
             turns,
         })
     }

@@ -115,7 +115,13 @@ fn raw_network_output_needs_no_search() {
     );
     ask("boardsize 3");
     assert_eq!(ask("kata-raw-nn all").matches("symmetry ").count(), 8);
-    assert!(ask("kata-raw-nn 8").starts_with("? the symmetry 8 is not supported"));
+    for number in ["8", "18446744073709551615"] {
+        let answer = ask(&format!("kata-raw-nn {number}"));
+        assert!(
+            answer.starts_with(&format!("? the symmetry {number} is not supported")),
+            "{answer}"
+        );
+    }
     assert!(ask("kata-raw-nn").starts_with("? syntax error: symmetry is missing"));
     assert!(ask("kata-raw-nn x").starts_with("? symmetry not a number"));
 }

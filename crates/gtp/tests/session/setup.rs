@@ -125,6 +125,32 @@ fn handicap() {
 }
 
 #[test]
+fn handicap_needs_an_empty_board() {
+    check(
+        "> loadsgf stones.sgf 1
+         = white
+         > fixed_handicap 2
+         ? board not empty
+         > place_free_handicap 2
+         ? board not empty
+         > set_free_handicap A1 B1
+         ? board not empty
+         > set_position b C3
+         =
+         > fixed_handicap 2
+         ? board not empty
+         > loadsgf white.sgf 1
+         = white
+         > set_free_handicap D4 B2
+         =
+         > play w D4
+         ? illegal move (the point is occupied)
+         > genmove w
+         = A5",
+    );
+}
+
+#[test]
 fn cleanup_and_parameters() {
     check(
         "> boardsize 5

@@ -9,7 +9,7 @@ use object_store::memory::InMemory;
 use tempfile::TempDir;
 
 use tengen_store::{
-    Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, Store, StoreError,
+    Collection, CompactSettings, GamesOf, Patience, Promotion, Put, SealedShard, Spool, SpoolReport, Store, StoreError,
 };
 use tengen_testing::{random_games, random_model};
 
@@ -201,7 +201,37 @@ fn a_damaged_file_in_the_spool_does_not_block_others() {
     let (report, result) = spool.publish(&store);
     result.unwrap();
     assert_eq!((report.published, report.damaged.len()), (vec![second.info], 1));
-    assert_eq!(spool.waiting().unwrap().len(), 1);
+    // It is named once and kept, but no longer waits.
+    assert!(spool.waiting().unwrap().is_empty());
+    let kept = folder.path().join(format!("{}.damaged", first.info.path));
+    assert_eq!(std::fs::read(kept).unwrap(), b"damaged");
+    let (report, result) = spool.publish(&store);
+    result.unwrap();
+    assert_eq!(report, SpoolReport::default());
+}
+
+#[test]
+fn a_full_disk_beside_the_store_is_waited_for() {
+    let (store, _) = faulty_store();
+    let full = |left: &mut u32| match left.checked_sub(1) {
+        None => Ok(7),
+        Some(fewer) => {
+            *left = fewer;
+            Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
+        }
+    };
+    let (mut once, mut twice) = (1, 2);
+    let error = store.files().wait_for_space(|| full(&mut once)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    let patient = store.with_patience(patience(Duration::from_secs(60)));
+    assert_eq!(patient.files().wait_for_space(|| full(&mut twice)).unwrap(), 7);
+    // Nothing else is waited for.
+    let mut calls = 0;
+    let denied = patient.files().wait_for_space(|| {
+        calls += 1;
+        Err::<(), _>(std::io::Error::from(std::io::ErrorKind::PermissionDenied))
+    });
+    assert!(denied.is_err() && calls == 1);
 }
 
 /// A merge and a prune interrupted at every single call, before or after it took effect, and then repeated.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use tengen_records::GameRecord;
+use tengen_records::{GameKind, GameRecord};
 use tengen_samples::{Window, WindowConfig};
 use tengen_store::{
-    Collection, CompactSettings, Create, GameTotals, GamesOf, Gather, MatchFile, Promotion, ShardReadError, Store,
-    StoreError,
+    Admission, CheckpointFiles, Collection, CompactSettings, Create, GameTotals, GamesOf, Gather, MatchFile, Promotion,
+    ShardReadError, Store, StoreError,
 };
 use tengen_testing::{Random, STORE_VARIABLE, random_games, random_model, start_helper};
 
@@ -133,6 +133,63 @@ fn pruning_drops_old_generations_and_keeps_their_counts() {
     );
     // The newest generation stays, whatever is requested.
     assert_eq!(store.games().plan_prune(0).unwrap().generations.len(), 1);
+}
+
+/// A run goes on while its store is checked: shards are merged, pruned, imported, and published, models and checkpoints
+/// come and go. None of it is damage, and no game is missed or counted twice.
+#[test]
+fn a_store_is_sound_whatever_others_do_while_it_is_verified() {
+    let other = |store: &Store| Store::open(store.location(), Create::Never).unwrap();
+    let import = |store: &Store| {
+        let collection = Collection::Import { name: "i".to_owned() };
+        let mut games = random_games(2, 40).split_off(38);
+        games.iter_mut().for_each(|game| game.kind = GameKind::Import);
+        let mut admission = Admission::new(store).unwrap();
+        admission.admit(&collection, 0, &mut games).unwrap().unwrap();
+    };
+    let publish = |store: &Store| {
+        let collection = Collection::SelfPlay { generation: 9 };
+        let games = random_games(2, 40).split_off(36);
+        store
+            .games()
+            .publish_games(&collection, "late", 0, &games[..2])
+            .unwrap();
+        let files = CheckpointFiles::from([("a".to_owned(), "b".into())]);
+        store.checkpoints().put(7, &files).unwrap();
+    };
+    // Merges or prunes after this many of the shards were read.
+    for after in [1, 2, 5, 12] {
+        for is_merge in [true, false] {
+            let (_folder, store) = new_store();
+            let games = fill(&store, 4, 3).len() as u64;
+            let mut kept = games;
+            let mut calls = 0;
+            let report = store
+                .verify(|_, _| {
+                    calls += 1;
+                    if calls != after {
+                        return;
+                    }
+                    let store = other(&store);
+                    match is_merge {
+                        true => drop(store.games().compact(SMALL, |_, _| {}).unwrap()),
+                        false => {
+                            let plan = store.games().plan_prune(1).unwrap();
+                            kept -= plan.freed().games;
+                            store.games().prune(&plan).unwrap();
+                        }
+                    }
+                    import(&store);
+                    publish(&store);
+                })
+                .unwrap();
+            let case = format!("merge {is_merge} after {after}: {report:?}");
+            assert_eq!((&report.damaged, report.doubled_games), (&Vec::new(), 0), "{case}");
+            assert!(report.strangers.is_empty() && report.uncounted.is_empty(), "{case}");
+            // The imported games are read as well; what was published meanwhile need not be.
+            assert_eq!(report.games, kept + 2, "{case}");
+        }
+    }
 }
 
 #[test]
