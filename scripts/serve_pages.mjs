@@ -37,9 +37,17 @@ async function close(page) {
   await page.context().close();
 }
 
-// The page shows news of the run without loading again.
-async function curvesMove() {
+// The address of the first run in the list of runs, which is the one that goes on.
+async function firstRun() {
   const page = await open("/");
+  const run = await page.locator("main table a").first().getAttribute("href");
+  await close(page);
+  return run;
+}
+
+// The page shows news of the run without loading again.
+async function curvesMove(run) {
+  const page = await open(run);
   const losses = () => page.locator("section[data-part=training] figure > svg.plot").first().innerHTML();
   await page.locator("section[data-part=training] figure > svg.plot").first().waitFor({ timeout: 60000 });
   await page.evaluate(() => { window.unchanged = true; });
@@ -54,9 +62,22 @@ async function curvesMove() {
   check("the version counts", Number(await page.locator("#live").getAttribute("data-version")) > Number(version));
   check("the page was not loaded again", await page.evaluate(() => window.unchanged === true));
   check("the page stays where it was scrolled to", (await page.evaluate(() => window.scrollY)) > 300);
-  const run = new URL(page.url()).pathname;
   await close(page);
-  return run;
+}
+
+// On a phone, a tap on a plot shows the values of the nearest point.
+async function tapsSayValues(run) {
+  const page = await open(run, { width: 390, height: 844 });
+  const plot = page.locator("section[data-part=training] figure > svg.plot").first();
+  await plot.scrollIntoViewIfNeeded();
+  await plot.tap();
+  const said = page.locator(".said");
+  check(`a tap on a plot says: ${await said.textContent()}`, / at .* steps/.test(await said.textContent()));
+  check("what it says is on the screen", await said.isVisible());
+  await page.screenshot({ path: join(shots, "report-tapped.png") });
+  await page.locator("h1").tap();
+  check("a tap elsewhere takes it away", !(await said.isVisible()));
+  await close(page);
 }
 
 async function clickThrough(run) {
@@ -199,7 +220,9 @@ async function playByKeys(run) {
 
 async function pictures(run, game) {
   const sizes = { laptop: { width: 1366, height: 768 }, phone: { width: 390, height: 844 } };
-  const pages = { report: run, games: `${run}/games`, game: `${game}#turn=12`, board: `${run}/board` };
+  const pages = {
+    report: run, compare: "/compare", games: `${run}/games`, game: `${game}#turn=12`, board: `${run}/board`,
+  };
   for (const [size, extent] of Object.entries(sizes)) for (const scheme of ["light", "dark"])
     for (const [name, path] of Object.entries(pages)) {
       const page = await open(path, { ...extent, scheme });
@@ -212,7 +235,9 @@ async function pictures(run, game) {
 }
 
 try {
-  const run = await curvesMove();
+  const run = await firstRun();
+  await curvesMove(run);
+  await tapsSayValues(run);
   const game = await clickThrough(run);
   await playToTheEnd(run);
   await playByKeys(run);

@@ -5,10 +5,7 @@ use std::path::Path;
 fn main() {
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     println!("cargo:rerun-if-changed=shim");
-    let Ok(libtorch) = std::env::var("LIBTORCH") else {
-        println!("cargo:warning=LIBTORCH is not set: run scripts/setup-libtorch.sh, or set it to a libtorch 2.11.0");
-        return;
-    };
+    let Some(libtorch) = libtorch() else { return };
     println!("cargo:rustc-link-arg=-Wl,-rpath,{libtorch}/lib");
     let folder = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let graphs = Path::new(&folder).join("graph.so");
@@ -32,6 +29,19 @@ fn main() {
         .file("shim/all.cpp")
         .compile("tengen_fused");
     build_graphs(&libtorch, &graphs);
+}
+
+/// The folder of libtorch, or `None` after an error that ends the build.
+fn libtorch() -> Option<String> {
+    let folder = std::env::var("LIBTORCH").unwrap_or_default();
+    if Path::new(&folder).join("include/torch/csrc").is_dir() {
+        return Some(folder);
+    }
+    println!(
+        "cargo::error=no libtorch in LIBTORCH={folder:?}: run scripts/setup-libtorch.sh first, or set LIBTORCH to the \
+         folder of a libtorch 2.11.0"
+    );
+    None
 }
 
 /// Builds `graph.so`, which this package carries. Without CUDA's headers it stays empty, and nothing is recorded.

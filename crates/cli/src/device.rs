@@ -13,7 +13,7 @@ use crate::output;
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceArgs {
     /// Where networks run: cpu, cuda for the first GPU, cuda:1 for the second, or auto for the first GPU if there is
-    /// one. A run plays on several GPUs, such as cuda:0,cuda:1, and trains on the first of them [default: cpu; for a
+    /// one. A run can play on several GPUs, such as cuda:0,cuda:1, and trains on the first of them [default: cpu; for a
     /// run, its inference.device]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Devices>,

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::html;
 
+use super::page::document;
 use super::plot::{Axis, Plot, Series, Tone};
-use super::{Table, replace};
+use super::{Refresh, Table, replace};
 
 /// One learning curve.
 pub struct Curve {
@@ -47,27 +48,16 @@ impl Comparison {
             ),
             self.plot("Strength over evaluations", "network evaluations in self-play", 1),
         ];
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "Tengen: " (self.title) }
-                    style { (PreEscaped(include_str!("style.css"))) }
-                }
-                body { main {
-                    h1 { (self.title) }
-                    p.soft { (self.about) }
-                    div.plots { @for plot in &plots { (plot.figure()) } }
-                    @for (title, table) in &self.tables {
-                        h2 { (title) }
-                        (table.html())
-                    }
-                } }
+        let body = html! { main {
+            h1 { (self.title) }
+            p.soft { (self.about) }
+            div.plots { @for plot in &plots { (plot.figure()) } }
+            @for (title, table) in &self.tables {
+                h2 { (title) }
+                (table.html())
             }
-        };
-        page.into_string()
+        } };
+        document(&self.title, Refresh::Never, &body)
     }
 
     /// Elo over a cost; `cost` is its index in a point.
@@ -88,42 +78,6 @@ impl Comparison {
             x: Axis::showing(label, &[0.0]),
             y: Axis::new("Elo"),
             series: self.curves.iter().zip(tones.into_iter().cycle()).map(series).collect(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Align;
-
-    #[test]
-    fn the_page_holds_curves_and_tables() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.html");
-        let mut table = Table::new("arm", Align::Left).column("Elo", Align::Right);
-        table.row(vec!["<b>".to_owned(), "+5".to_owned()]);
-        let curve = |name: &str, low, high| Curve {
-            name: name.to_owned(),
-            points: vec![[10.0, 1e5, 100.0, low, high], [20.0, 2e5, 200.0, low, high]],
-        };
-        let page = Comparison {
-            title: "visits".to_owned(),
-            about: "two arms".to_owned(),
-            curves: vec![curve("eight", 50.0, 250.0), curve("four", f64::NAN, f64::NAN)],
-            tables: vec![("Arms".to_owned(), table)],
-        };
-        page.write(&path).unwrap();
-        let html = std::fs::read_to_string(&path).unwrap();
-        for part in [
-            "<svg",
-            "eight",
-            "four",
-            "&lt;b&gt;",
-            "two arms",
-            "eight: 200 at 200k network evaluations",
-        ] {
-            assert!(html.contains(part), "{part}: {html}");
         }
     }
 }

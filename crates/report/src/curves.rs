@@ -4,21 +4,10 @@ mod games;
 mod ratings;
 mod training;
 
-pub(super) use ratings::newest_ratings;
+pub(super) use ratings::{gate_matches, intervals, newest_ratings};
 
 use crate::metrics::{Anchor, Event, Measured, Rating, Selfplay, Train, Validation};
 use ratings::newest_anchors;
-
-/// Means over all self-play games of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct WholeSelfplay {
-    /// The games with figures.
-    games: f64,
-    /// The share won by Black, 0 to 1; a tie counts half.
-    pub(super) black_win_share: f64,
-    /// The share that reached the ply limit, 0 to 1.
-    pub(super) unfinished_share: f64,
-}
 
 /// The events of a run, grouped by kind.
 #[derive(Default)]
@@ -28,6 +17,8 @@ pub(super) struct Curves<'a> {
     selfplay: Vec<(f64, &'a Selfplay)>,
     /// The newest rating of each model, ordered by the model's evaluations.
     ratings: Vec<Rating>,
+    /// The interval that the curves show of each rating.
+    intervals: Vec<(f64, f64)>,
     /// The newest rating of each anchor, weakest first.
     anchors: Vec<Anchor>,
     /// Seconds of the run so far.
@@ -63,28 +54,9 @@ impl<'a> Curves<'a> {
         }
         curves.selfplay.sort_by(|a, b| a.0.total_cmp(&b.0));
         curves.ratings = newest_ratings(events);
+        curves.intervals = intervals(&curves.ratings, events);
         curves.anchors = newest_anchors(events);
         curves
-    }
-
-    /// Means over all self-play games of the run.
-    pub(super) fn whole_selfplay(&self) -> Option<WholeSelfplay> {
-        let (mut sums, mut before) = (WholeSelfplay::default(), 0);
-        for (_, games) in &self.selfplay {
-            let played = games.games.saturating_sub(before) as f64;
-            before = before.max(games.games);
-            let figures = [games.black_win_share, games.unfinished_share];
-            if played > 0.0 && figures.iter().all(|figure| figure.is_finite()) {
-                sums.games += played;
-                sums.black_win_share += played * games.black_win_share;
-                sums.unfinished_share += played * games.unfinished_share;
-            }
-        }
-        (sums.games > 0.0).then(|| WholeSelfplay {
-            black_win_share: sums.black_win_share / sums.games,
-            unfinished_share: sums.unfinished_share / sums.games,
-            ..sums
-        })
     }
 
     /// The newest training event.
@@ -102,22 +74,9 @@ impl<'a> Curves<'a> {
         &self.ratings
     }
 
-    /// The self-play events, in the order of time.
-    pub(super) fn selfplay(&self) -> impl Iterator<Item = &Selfplay> {
-        self.selfplay.iter().map(|(_, selfplay)| *selfplay)
-    }
-
     /// Run time so far, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
-    }
-
-    /// Number of training events whose total loss is not a number.
-    pub(super) fn broken_losses(&self) -> usize {
-        self.train
-            .iter()
-            .filter(|(_, train)| !train.total_loss.is_finite())
-            .count()
     }
 }
 
@@ -150,22 +109,6 @@ mod tests {
             .map(|(at, train)| (*at as u64, train.step))
             .collect();
         assert_eq!(steps, [(0, 10), (3, 20), (4, 30), (5, 40)]);
-        assert_eq!(curves.broken_losses(), 4);
-    }
-
-    #[test]
-    fn shares_are_means_over_all_games() {
-        let sample = |games, black_win_share| {
-            Measured::Selfplay(Selfplay {
-                games,
-                black_win_share,
-                unfinished_share: 0.0,
-                ..Selfplay::default()
-            })
-        };
-        let events = events(vec![sample(300, 1.0), sample(300, f64::NAN), sample(400, 0.2)]);
-        let whole = Curves::of(&events).whole_selfplay().unwrap();
-        assert!((whole.black_win_share - 0.8).abs() < 1e-9, "{whole:?}");
     }
 
     #[test]

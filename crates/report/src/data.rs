@@ -9,11 +9,12 @@ use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_store::{Collection, GameTotals, GamesOf, ShardInfo, Store};
 
-use super::curves::newest_ratings;
+use super::curves::{gate_matches, newest_ratings};
 use super::fleet::{self, Process};
+use super::history::History;
 use super::openings::FirstMoves;
 use super::verdict::{self, Verdict};
-use crate::metrics::{self, Event, Measured, Rating};
+use crate::metrics::{self, Event, Gate, Measured, Rating};
 use crate::numbers::short_model;
 
 /// Number of newest self-play games used for calibration.
@@ -64,6 +65,8 @@ pub(super) struct ModelRow {
     pub(super) cpu_seconds: Option<f64>,
     pub(super) gpu_seconds: Option<f64>,
     pub(super) elo: Option<Rating>,
+    /// Its match in the gate, if it has played one.
+    pub(super) gate: Option<Gate>,
     /// The number of the model's promotion, if it ever became champion.
     pub(super) promoted: Option<u32>,
     pub(super) champion: bool,
@@ -76,7 +79,7 @@ pub(super) struct Data {
     pub(super) about: Vec<String>,
     /// When the store was read, as text.
     pub(super) written: String,
-    pub(super) events: Vec<Event>,
+    pub(super) history: History,
     pub(super) selfplay: Totals,
     pub(super) matches: Totals,
     /// All models, oldest first.
@@ -105,7 +108,7 @@ pub(super) enum Replays {
 
 pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
     let mut problems = Vec::new();
-    let events = metrics::read_all(store, &mut problems)?;
+    let history = History::read(store, &mut problems)?;
     let processes = fleet::read(store).context("cannot read what the run's processes say")?;
     problems.extend(processes.iter().filter_map(Process::problem));
     let listing = store.games().list(&GamesOf::All).context("cannot list the games")?;
@@ -124,7 +127,7 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
         Replays::Read => shown(&mut reader, &selfplay, &matches),
         Replays::LeaveOut => Vec::new(),
     };
-    let models = models(store, &events, &mut problems)?;
+    let models = models(store, &history.events, &mut problems)?;
     for note in store.games().quarantine_notes().context("cannot list the quarantine")? {
         problems.push(format!(
             "Skipped because it is in quarantine: {}: {}",
@@ -142,7 +145,7 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
         setup,
         verdict,
         written: written(tengen_records::now_ms() as i64),
-        events,
+        history,
         selfplay: Totals::of(selfplay.iter()).plus(pruned),
         matches: Totals::of(matches.iter()),
         models,
@@ -288,6 +291,7 @@ fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow
         .into_iter()
         .map(|rating| (rating.model_id.clone(), rating))
         .collect();
+    let gates = gate_matches(events);
     let mut rows = Vec::new();
     for model in store.models().list().context("cannot list the models")? {
         let info = store.models().info(&model);
@@ -310,6 +314,7 @@ fn models(store: &Store, events: &[Event], problems: &mut Vec<String>) -> anyhow
             cpu_seconds: figure(|info| info.cost.cpu_seconds, |model| model.cpu_seconds),
             gpu_seconds: info.as_ref().map(|info| info.cost.gpu_seconds),
             elo: ratings.remove(&id),
+            gate: gates.get(id.as_str()).copied().cloned(),
             promoted: promotions
                 .iter()
                 .find(|(_, promotion)| promotion.model_id == model)

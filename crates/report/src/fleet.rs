@@ -182,7 +182,6 @@ pub(super) fn table(processes: &[Process]) -> Markup {
 
 /// The row of a process, with a cell for its GPU if the table has that column.
 fn row(process: &Process, any_gpu: bool) -> Markup {
-    let rate = |rate: Option<f64>, digits: usize| rate.map_or("–".to_owned(), |rate| format!("{rate:.digits$}"));
     let operations = &process.operations;
     // What ended processes did last says nothing about now.
     let (rates, idle, gpu_busy) = match process.ended || process.has_stopped() {
@@ -197,8 +196,8 @@ fn row(process: &Process, any_gpu: bool) -> Markup {
             td.left { (process.device) }
             td.left { (process.state()) }
             td { (duration(process.silent)) }
-            td { (rate(rates.map(|(games, _)| games), 1)) }
-            td { (rate(rates.map(|(_, evaluations)| evaluations), 0)) }
+            td { (rates.map_or("–".to_owned(), |(games, _)| format!("{games:.1}"))) }
+            td { (rates.map_or("–".to_owned(), |(_, evaluations)| thousands(evaluations.round() as u64))) }
             td { (share(idle)) }
             @if any_gpu { td { (share(gpu_busy)) } }
             td { (thousands(operations.requests())) }

@@ -8,6 +8,7 @@ mod comparison;
 mod curves;
 mod data;
 mod fleet;
+mod history;
 mod live;
 pub mod metrics;
 pub mod notices;
@@ -24,7 +25,7 @@ mod usage;
 mod verdict;
 
 pub use comparison::{Comparison, Curve};
-pub use live::{LiveReport, STYLE, live_report};
+pub use live::{LiveReport, PLOTS_SCRIPT, STYLE, live_report};
 pub use numbers::{counted, duration, elo, elo_estimate, elo_interval, short_model, thousands};
 pub use runs::{ComparedRun, compare_runs, write_comparison};
 pub use text_table::{Align, Table};
@@ -83,7 +84,7 @@ pub fn write_report(store: &Store, out: &Path, refresh: Refresh) -> anyhow::Resu
         selfplay_games: data.selfplay.games,
         match_games: data.matches.games,
         models: data.models.len() as u64,
-        events: data.events.len() as u64,
+        events: data.history.all,
         shown_games: page.games as u64,
         problems: data.problems,
     })

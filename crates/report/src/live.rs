@@ -11,6 +11,9 @@ use super::page;
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");
 
+/// The script of all pages with plots: it says what a tapped point shows.
+pub const PLOTS_SCRIPT: &str = include_str!("plots.js");
+
 /// The report of a run as it stands, without the page around it and without games to replay.
 pub struct LiveReport {
     /// The name of the run.
@@ -25,7 +28,7 @@ pub struct LiveReport {
 /// If the store's lists cannot be read. Single damaged files are not errors; the report names them.
 pub fn live_report(store: &Store) -> anyhow::Result<LiveReport> {
     let data = data::read(store, Replays::LeaveOut)?;
-    let curves = Curves::of(&data.events);
+    let curves = Curves::of(&data.history.events);
     let html = html! {
         @for (name, part) in page::parts(&data, &curves, &[]) { section data-part=(name) { (part) } }
     };

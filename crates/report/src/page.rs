@@ -6,8 +6,7 @@ use super::curves::Curves;
 use super::data::{Data, ModelRow};
 use super::openings::percent;
 use super::plot::Plot;
-use super::usage::Usage;
-use super::{Refresh, calibration, fleet, replay, setup, tables};
+use super::{PLOTS_SCRIPT, Refresh, STYLE, calibration, fleet, replay, setup, tables};
 use crate::numbers::{duration, short_model, thousands};
 
 /// Maximum size of the games in the page, in bytes.
@@ -22,8 +21,21 @@ pub(super) struct Page {
 
 /// Renders everything read from a store.
 pub(super) fn render(data: &Data, refresh: Refresh) -> Page {
-    let curves = Curves::of(&data.events);
+    let curves = Curves::of(&data.history.events);
     let (games, json) = replay::replays(&data.shown, GAMES_BUDGET);
+    let body = html! {
+        main { (sections(data, &curves, games)) }
+        script #games type="application/json" { (PreEscaped(json)) }
+        script { (PreEscaped(include_str!("viewer.js"))) }
+    };
+    Page {
+        html: document(&data.name, refresh, &body),
+        games,
+    }
+}
+
+/// A page with this title and body that needs no other file.
+pub(super) fn document(title: &str, refresh: Refresh, body: &Markup) -> String {
     let seconds = match refresh {
         Refresh::Never => 0,
         Refresh::Every(seconds) => seconds,
@@ -35,19 +47,16 @@ pub(super) fn render(data: &Data, refresh: Refresh) -> Page {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 @if seconds > 0 { noscript { meta http-equiv="refresh" content=(seconds); } }
-                title { "Tengen: " (data.name) }
-                style { (PreEscaped(include_str!("style.css"))) }
+                title { "Tengen: " (title) }
+                style { (PreEscaped(STYLE)) }
             }
-            body data-refresh=(seconds) { main { (sections(data, &curves, games)) }
-                script #games type="application/json" { (PreEscaped(json)) }
-                script { (PreEscaped(include_str!("viewer.js"))) }
+            body data-refresh=(seconds) {
+                (body)
+                script { (PreEscaped(PLOTS_SCRIPT)) }
             }
         }
     };
-    Page {
-        html: html.into_string(),
-        games,
-    }
+    html.into_string()
 }
 
 /// Everything on the page but the board, in order, each part with its name.
@@ -56,15 +65,15 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
     games_played.push(calibration::plot(data.recent.iter()));
     let top = html! {
         (header(data, curves, links))
-        @for problem in data.problems.iter().chain(&broken_losses(curves)) { p.warning { (problem) } }
+        @for problem in data.problems.iter().chain(&broken_losses(data)) { p.warning { (problem) } }
         (facts(data, curves))
-        @if data.events.is_empty() && data.selfplay.games == 0 {
+        @if data.history.events.is_empty() && data.selfplay.games == 0 {
             p.card.viewer { "This store is still empty: no games and no metrics. Once the run has started, \
                              this page fills up." }
         }
     };
     let verdict = html! { @if let Some(verdict) = &data.verdict { (verdict.card()) } };
-    let setup = html! { h2 #setup { "Setup" } (setup::table(&data.events, &data.setup)) };
+    let setup = html! { h2 #setup { "Setup" } (setup::table(&data.history.events, &data.setup)) };
     let first_moves = html! {
         h2 #first-moves { "First moves of self-play" }
         p.soft { "The darker a point, the more games started there; symmetric points are counted together." }
@@ -80,9 +89,9 @@ pub(super) fn parts(data: &Data, curves: &Curves<'_>, links: &[(&str, &str)]) ->
     };
     let throughput = html! {
         (plots("throughput", "Throughput", &curves.throughput()))
-        (Usage::of(curves.selfplay()).tables())
+        (data.history.usage.tables())
     };
-    let gate = html! { h2 #gate { "Gate" } (tables::gates(&data.events)) };
+    let gate = html! { h2 #gate { "Gate" } (tables::gates(&data.history.events)) };
     let models = html! { h2 #models { "Models and their cost" } (tables::models(&data.models)) };
     vec![
         ("top", top),
@@ -136,8 +145,8 @@ fn header(data: &Data, curves: &Curves<'_>, more: &[(&str, &str)]) -> Markup {
     }
 }
 
-fn broken_losses(curves: &Curves<'_>) -> Option<String> {
-    let broken = curves.broken_losses();
+fn broken_losses(data: &Data) -> Option<String> {
+    let broken = data.history.broken_losses;
     (broken > 0).then(|| {
         format!("{broken} training events have a loss that is not a number: training has diverged or overflowed.")
     })
@@ -180,7 +189,7 @@ fn facts(data: &Data, curves: &Curves<'_>) -> Markup {
             fact(format!("{:.1}", games.fair_komi), "latest fair komi");
         }
     }
-    if let Some(whole) = curves.whole_selfplay() {
+    if let Some(whole) = data.history.selfplay {
         fact(percent(whole.black_win_share), "won by Black");
         fact(percent(whole.unfinished_share), "unfinished games");
     }

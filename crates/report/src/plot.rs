@@ -107,8 +107,11 @@ pub(super) struct Series {
     pub(super) shape: Shape,
     /// Points (x, y) in ascending order of x.
     pub(super) points: Vec<(f64, f64)>,
-    /// An interval around the curve: (x, low, high). An infinite end is drawn at the edge of the plot.
-    pub(super) band: Vec<(f64, f64, f64)>,
+    /// The interval of each point: (x, low, high); empty if they have none. An infinite end is drawn at the edge of the
+    /// plot.
+    pub(super) intervals: Vec<(f64, f64, f64)>,
+    /// Whether the intervals are shaded from point to point, as a band around the curve.
+    pub(super) is_banded: bool,
 }
 
 impl Series {
@@ -119,18 +122,28 @@ impl Series {
             tone,
             shape,
             points: thinned(points),
-            band: Vec::new(),
+            intervals: Vec::new(),
+            is_banded: false,
         }
     }
 
-    /// A curve with an interval, from (x, y, low, high). A long curve keeps only some of its points, without averaging.
+    /// A curve whose points have intervals of the same kind, which form a band; see [`Series::barred`].
     pub(super) fn banded(name: impl Into<Cow<'static, str>>, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
+        Series {
+            is_banded: true,
+            ..Series::barred(name, tone, points)
+        }
+    }
+
+    /// A curve whose points have intervals, from (x, y, low, high). A long curve keeps only some of its points, without
+    /// averaging.
+    pub(super) fn barred(name: impl Into<Cow<'static, str>>, tone: Tone, points: &[(f64, f64, f64, f64)]) -> Series {
         let finite = |p: &&(f64, f64, f64, f64)| p.0.is_finite() && p.1.is_finite() && !p.2.is_nan() && !p.3.is_nan();
         let step = points.len().div_ceil(MAX_POINTS).max(1);
         // Counted from the end, so that the newest point is always kept.
         let mut kept: Vec<_> = points.iter().filter(finite).rev().step_by(step).collect();
         kept.reverse();
-        let (points, band) = kept
+        let (points, intervals) = kept
             .into_iter()
             .map(|&(x, y, low, high)| ((x, y), (x, low, high)))
             .unzip();
@@ -139,8 +152,26 @@ impl Series {
             tone,
             shape: Shape::Dots,
             points,
-            band,
+            intervals,
+            is_banded: false,
         }
+    }
+}
+
+impl Series {
+    /// The name, the value of a point, and its interval as far as it has one.
+    fn says(&self, place: usize) -> String {
+        let (_, y) = self.points[place];
+        let interval = match self.intervals.get(place) {
+            Some(&(_, low, high)) if low < high => match (low.is_finite(), high.is_finite()) {
+                (true, true) => format!(" ({} to {})", alone(low), alone(high)),
+                (true, false) => format!(" ({} or more)", alone(low)),
+                (false, true) => format!(" ({} or less)", alone(high)),
+                (false, false) => String::new(),
+            },
+            _ => String::new(),
+        };
+        format!("{}: {}{interval}", self.name, alone(y))
     }
 }
 
@@ -234,14 +265,10 @@ impl Plot {
         }
         let mut hovers = String::new();
         for series in self.series.iter().filter(|series| series.shape != Shape::Reference) {
-            for &(px, py) in series
-                .points
-                .iter()
-                .step_by(series.points.len().div_ceil(MAX_HOVERS).max(1))
-            {
+            let step = series.points.len().div_ceil(MAX_HOVERS).max(1);
+            for (place, &(px, py)) in series.points.iter().enumerate().step_by(step) {
                 let (left, top) = chart.backend_coord(&(px, py));
-                let alone = |value: f64| tick(value, value.abs() / 100.0, value.abs());
-                let said = format!("{}: {} at {} {}", series.name, alone(py), alone(px), self.x.label);
+                let said = format!("{} at {} {}", series.says(place), alone(px), self.x.label);
                 let mark = html! { circle.hover cx=(left) cy=(top) r="14" { title { (said) } } };
                 hovers.push_str(&mark.into_string());
             }
@@ -263,11 +290,11 @@ impl Plot {
             .series
             .iter()
             .flat_map(|series| series.points.iter().map(|point| point.1));
-        let bands = self
+        let ends = self
             .series
             .iter()
-            .flat_map(|series| series.band.iter().flat_map(|band| [band.1, band.2]));
-        let (low, high) = extent(points.chain(bands).chain(self.y.shows.iter().copied()));
+            .flat_map(|series| series.intervals.iter().flat_map(|interval| [interval.1, interval.2]));
+        let (low, high) = extent(points.chain(ends).chain(self.y.shows.iter().copied()));
         let (below, above) = padded(low, high);
         // An end that the axis must show is a natural bound, such as 0 or 100%.
         let bound = |end: f64| self.y.shows.contains(&end) && low < high;
@@ -286,18 +313,18 @@ fn draw_series<'b>(
     (bottom, top): (f64, f64),
 ) -> Result<(), DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>> {
     let color = series.tone.color();
-    if !series.band.is_empty() {
-        let band = series
-            .band
-            .iter()
-            .map(|&(x, low, high)| (x, low.max(bottom), high.min(top)));
-        let upper = band.clone().map(|(x, _, high)| (x, high));
-        let lower = band.clone().rev().map(|(x, low, _)| (x, low));
+    let intervals = series
+        .intervals
+        .iter()
+        .map(|&(x, low, high)| (x, low.max(bottom), high.min(top)));
+    if series.is_banded && !series.intervals.is_empty() {
+        let upper = intervals.clone().map(|(x, _, high)| (x, high));
+        let lower = intervals.clone().rev().map(|(x, low, _)| (x, low));
         let outline: Vec<_> = upper.chain(lower).collect();
         chart.draw_series([Polygon::new(outline, color.mix(0.16).filled())])?;
-        let bars = band.map(|(x, low, high)| PathElement::new([(x, low), (x, high)], color.mix(0.5).stroke_width(2)));
-        chart.draw_series(bars)?;
     }
+    let bars = intervals.map(|(x, low, high)| PathElement::new([(x, low), (x, high)], color.mix(0.5).stroke_width(3)));
+    chart.draw_series(bars)?;
     let points = series.points.iter().copied();
     let stroke = color.stroke_width(series.shape.width());
     chart.draw_series(LineSeries::new(points.clone(), stroke))?;
@@ -342,6 +369,11 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         (x / part.len() as f64, y / part.len() as f64)
     };
     finite.chunks(bucket).map(mean).collect()
+}
+
+/// A number that stands alone, with about three digits.
+fn alone(value: f64) -> String {
+    tick(value, value.abs() / 100.0, value.abs())
 }
 
 /// A number on an axis that goes up to `largest` with ticks about `step` apart: `0.25`, `40`, `15k`, `1.2M`.
@@ -436,8 +468,22 @@ mod tests {
         assert!(line(vec![(1.0, 5.0)]).contains("<circle"));
         assert!(line(vec![(1.0, 5.0), (1.0, 5.0)]).contains("<svg"));
         let one = Series::banded("elo", Tone::Teal, &[(1.0, 0.0, -9.0, 9.0), (2.0, 0.0, f64::NAN, 9.0)]);
-        assert_eq!((one.points.len(), one.band.len()), (1, 1));
+        assert_eq!((one.points.len(), one.intervals.len()), (1, 1));
         assert!(plot(one).contains("<svg"));
+    }
+
+    #[test]
+    fn a_point_says_its_interval() {
+        let points = [
+            (1.0, 0.0, 0.0, 0.0),
+            (2.0, 40.0, 10.0, f64::INFINITY),
+            (3.0, 60.0, 45.0, 75.0),
+        ];
+        let series = Series::barred("Elo", Tone::Blue, &points);
+        let said: Vec<_> = (0..3).map(|place| series.says(place)).collect();
+        assert_eq!(said, ["Elo: 0", "Elo: 40 (10 or more)", "Elo: 60 (45 to 75)"]);
+        assert!(!plot(series).contains("<polygon"), "bars, but no band");
+        assert!(plot(Series::banded("Elo", Tone::Blue, &points)).contains("<polygon"));
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use tengen_store::Store;
 
-use super::curves::newest_ratings;
+use super::curves::{intervals, newest_ratings};
+use super::history::History;
+use super::page::document;
 use super::plot::{Axis, Plot, Series, Shape, Tone};
-use super::{Align, STYLE, Table, elo_estimate, replace};
-use crate::metrics::{self, Event, Gate, Measured, Rating, Train};
+use super::{Align, Refresh, Table, elo_estimate, replace};
+use crate::metrics::{Event, Gate, Measured, Rating, Train};
 use crate::numbers::{duration, short_model, thousands};
 
 /// What a run has spent.
@@ -47,7 +49,7 @@ impl ComparedRun {
     pub fn read(name: &str, store: &Store) -> anyhow::Result<ComparedRun> {
         let config = store.run_info()?.map_or(Value::Null, |run| run.config);
         let mut problems = Vec::new();
-        let events = metrics::read_all(store, &mut problems)?;
+        let events = History::read(store, &mut problems)?.events;
         for problem in problems {
             tracing::warn!("{name}: {problem}");
         }
@@ -178,22 +180,12 @@ impl CostAxis {
 /// # Errors
 /// If the file cannot be written.
 pub fn write_comparison(runs: &[ComparedRun], out: &Path) -> anyhow::Result<()> {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Tengen: runs side by side" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body { main {
-                h1 { "Runs side by side" }
-                (PreEscaped(compare_runs(runs)))
-            } }
-        }
-    };
-    replace(out, page.into_string().as_bytes()).with_context(|| format!("cannot write the page {}", out.display()))
+    let body = html! { main {
+        h1 { "Runs side by side" }
+        (PreEscaped(compare_runs(runs)))
+    } };
+    let page = document("runs side by side", Refresh::Never, &body);
+    replace(out, page.as_bytes()).with_context(|| format!("cannot write the page {}", out.display()))
 }
 
 /// Runs side by side, as `section` elements whose attribute `data-part` names them.
@@ -239,8 +231,9 @@ fn plots(runs: &[ComparedRun], axis: CostAxis) -> Vec<Plot> {
     vec![
         plot(
             "Strength",
-            "Each dot is a model with its 95% interval, as far as it is bounded. The ratings of a run begin at 0 with \
-             its first model, unless players outside the run fix their scale: only then can runs be compared.",
+            "Each dot is a model. The ratings of a run begin at 0 with its first model, unless players outside the run \
+             fix their scale: only then can runs be compared. Its bar is the 95% interval of the distance from those \
+             players or, without them, from the opponent of its gate match, as far as it is bounded.",
             Axis::new("Elo"),
             each(&|run, tone| strength(run, tone, axis)),
         ),
@@ -273,18 +266,19 @@ fn plots(runs: &[ComparedRun], axis: CostAxis) -> Vec<Plot> {
 }
 
 fn strength(run: &ComparedRun, tone: Tone, axis: CostAxis) -> Series {
-    let point = |rating: &Rating| {
+    let ratings = newest_ratings(&run.events);
+    let point = |(rating, (low, high)): (&Rating, (f64, f64))| {
         let cost = Cost {
             cpu_seconds: rating.cpu_seconds,
             evaluations: rating.evaluations as f64,
         };
         // An unbounded interval would cover the other runs.
         let known = |end: f64| if end.is_finite() { end } else { rating.elo };
-        let (low, high) = (known(rating.low), known(rating.high));
-        (axis.of(cost), rating.elo, low, high)
+        (axis.of(cost), rating.elo, known(low), known(high))
     };
-    let points: Vec<_> = newest_ratings(&run.events).iter().map(point).collect();
-    Series::banded(run.name.clone(), tone, &points)
+    let intervals = intervals(&ratings, &run.events);
+    let points: Vec<_> = ratings.iter().zip(intervals).map(point).collect();
+    Series::barred(run.name.clone(), tone, &points)
 }
 
 fn promotions(run: &ComparedRun, axis: CostAxis) -> Vec<(f64, f64)> {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::ModelRow;
 use super::openings::percent;
 use crate::metrics::{Event, Gate, Measured};
-use crate::numbers::{duration, elo, elo_estimate, elo_interval, thousands};
+use crate::numbers::{duration, elo, elo_estimate, elo_interval, short_model, thousands};
 
 /// Maximum number of rows of a table; older ones are only counted.
 const MOST_ROWS: usize = 60;
@@ -14,10 +14,16 @@ const MOST_ROWS: usize = 60;
 pub(super) fn models(rows: &[ModelRow]) -> Markup {
     html! {
         @if rows.is_empty() { p.none { "No models yet." } } @else {
+            p.soft {
+                "\"In the gate\" is the Elo of a model over its opponent there, with its 95% interval: it tells a \
+                 model from the one before. The 95% interval beside it is that of the Elo itself, so of the whole \
+                 distance from the run's first model or, if there are any, from the players that fix the scale."
+            }
             p.soft.table-hint { "Scroll the table sideways to see all columns." }
             div.card.table tabindex="0" { table {
                 tr {
-                    th.left { "model" } th.left { "status" } th { "Elo" } th { "95% interval" } th { "steps" }
+                    th.left { "model" } th.left { "status" } th { "Elo" } th { "in the gate" }
+                    th { "95% interval" } th { "steps" }
                     th { "games" } th { "positions" } th { "evaluations" } th { "CPU time" } th { "GPU time" }
                 }
                 @for row in rows.iter().rev().take(MOST_ROWS) { (model(row)) }
@@ -39,6 +45,7 @@ fn model(row: &ModelRow) -> Markup {
                 @else if row.promoted.is_some() { "former champion" }
             }
             td { (rated.map_or("–".into(), |rating| signed(rating.elo))) }
+            td { (row.gate.as_ref().map_or("–".into(), step)) }
             td { (interval.map_or("–".into(), |rating| elo_interval(bound(rating.low), bound(rating.high)))) }
             td { (count(row.step)) }
             td { (count(row.games)) }
@@ -48,6 +55,16 @@ fn model(row: &ModelRow) -> Markup {
             td { (seconds(row.gpu_seconds)) }
         }
     }
+}
+
+/// How much stronger than its opponent in the gate a candidate is: `+63 (+16 to +113) over g000006`.
+fn step(gate: &Gate) -> String {
+    format!("{} over {}", difference(gate), short_model(&gate.champion))
+}
+
+/// The Elo of a candidate over the champion, with its interval.
+fn difference(gate: &Gate) -> String {
+    elo_estimate(gate.elo, bound(gate.elo_low), bound(gate.elo_high))
 }
 
 /// The gate verdicts, newest first.
@@ -74,7 +91,6 @@ pub(super) fn gates(events: &[Event]) -> Markup {
 
 fn verdict_row(at: f64, gate: &Gate) -> Markup {
     let played = gate.games > 0;
-    let interval = elo_estimate(gate.elo, bound(gate.elo_low), bound(gate.elo_high));
     html! {
         tr {
             td { (duration(at)) }
@@ -83,7 +99,7 @@ fn verdict_row(at: f64, gate: &Gate) -> Markup {
             td.left { @if gate.promoted { span.yes { "promoted" } } @else { "rejected" } }
             td { (gate.games) }
             td { @if played { (percent(gate.points_share)) } @else { "–" } }
-            td { @if played { (interval) } @else { "–" } }
+            td { @if played { (difference(gate)) } @else { "–" } }
             td { @if played && gate.llr.is_finite() { (format!("{:+.2}", gate.llr)) } @else { "–" } }
             td.words { (reason_in_words(&gate.reason)) }
         }
@@ -129,6 +145,15 @@ pub(super) fn signed(difference: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Rating;
+
+    fn after_a_minute(gate: Gate) -> Event {
+        Event {
+            time_ms: 0,
+            elapsed_seconds: 61.0,
+            measured: Measured::Gate(gate),
+        }
+    }
 
     #[test]
     fn unknown_figures_are_dashes() {
@@ -152,11 +177,7 @@ mod tests {
             reason: "game_limit".into(),
             ..Gate::default()
         };
-        let event = Event {
-            time_ms: 0,
-            elapsed_seconds: 61.0,
-            measured: Measured::Gate(gate),
-        };
+        let event = after_a_minute(gate);
         let page = gates(&[event]).into_string();
         for part in ["a&lt;b", "promoted", "maximum number of games", "1 min 01 s"] {
             assert!(page.contains(part), "{part}: {page}");
@@ -173,25 +194,44 @@ mod tests {
             reason: "test_accepted".into(),
             ..Gate::default()
         };
-        let event = Event {
-            time_ms: 0,
-            elapsed_seconds: 61.0,
-            measured: Measured::Gate(gate),
-        };
+        let event = after_a_minute(gate);
         // As the report reads it: JSON has no infinity, so an unbounded end is null.
         let event = Event::from_json(&serde_json::to_vec(&event).unwrap()).unwrap();
         let page = gates(&[event]).into_string();
         assert!(page.contains("<td>+318 or more</td>"), "{page}");
         let row = ModelRow {
-            elo: Some(crate::metrics::Rating {
+            elo: Some(Rating {
                 elo: 645.0,
                 low: 318.0,
-                ..crate::metrics::Rating::default()
+                ..Rating::default()
             }),
             ..ModelRow::default()
         };
         let page = models(&[row]).into_string();
-        assert!(page.contains("<td>+645</td><td>+318 or more</td>"), "{page}");
+        assert!(page.contains("<td>+645</td><td>–</td><td>+318 or more</td>"), "{page}");
+    }
+
+    #[test]
+    fn a_model_shows_its_step_in_the_gate() {
+        let row = ModelRow {
+            elo: Some(Rating {
+                elo: 1449.0,
+                low: 1116.0,
+                ..Rating::default()
+            }),
+            gate: Some(Gate {
+                champion: "g000018-ed4e361fc24f".into(),
+                games: 100,
+                elo: 14.0,
+                elo_low: -42.0,
+                elo_high: 73.0,
+                ..Gate::default()
+            }),
+            ..ModelRow::default()
+        };
+        let page = models(&[row]).into_string();
+        let cells = "<td>+1449</td><td>+14 (-42 to +73) over g000018</td><td>+1116 or more</td>";
+        assert!(page.contains(cells), "{page}");
     }
 
     #[test]

@@ -17,26 +17,22 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Adds up what all events say.
-    pub(super) fn of<'a>(events: impl Iterator<Item = &'a Selfplay>) -> Usage {
-        let mut usage = Usage::default();
-        for event in events {
-            for more in &event.gpu_buckets {
-                let bucket = usage.buckets.entry(more.rows).or_default();
-                bucket.rows = more.rows;
-                bucket.batches += more.batches;
-                bucket.asked += more.asked;
-            }
-            if usage.workers.len() < event.workers.len() {
-                usage.workers.resize(event.workers.len(), WorkerSeconds::default());
-            }
-            for (sum, more) in usage.workers.iter_mut().zip(&event.workers) {
-                sum.descend += more.descend;
-                sum.wait += more.wait;
-                sum.absorb += more.absorb;
-            }
+    /// Adds what one event says.
+    pub(super) fn add(&mut self, event: &Selfplay) {
+        for more in &event.gpu_buckets {
+            let bucket = self.buckets.entry(more.rows).or_default();
+            bucket.rows = more.rows;
+            bucket.batches += more.batches;
+            bucket.asked += more.asked;
         }
-        usage
+        if self.workers.len() < event.workers.len() {
+            self.workers.resize(event.workers.len(), WorkerSeconds::default());
+        }
+        for (sum, more) in self.workers.iter_mut().zip(&event.workers) {
+            sum.descend += more.descend;
+            sum.wait += more.wait;
+            sum.absorb += more.absorb;
+        }
     }
 
     /// A table of the workers and, if there was a GPU, one of its batches.
@@ -106,7 +102,12 @@ mod tests {
                 &[worker(2.0), worker(3.0)],
             ),
         ];
-        let usage = Usage::of(events.iter());
+        let sum = |events: &[Selfplay]| {
+            let mut usage = Usage::default();
+            events.iter().for_each(|event| usage.add(event));
+            usage
+        };
+        let usage = sum(&events);
         assert_eq!(
             usage.workers.iter().map(|worker| worker.descend).collect::<Vec<_>>(),
             [3.0, 3.0]
@@ -120,12 +121,8 @@ mod tests {
             assert!(page.contains(part), "{part}: {page}");
         }
         // Without a GPU, there is no table of its batches; without metrics, there is nothing.
-        assert!(
-            !Usage::of([event(&[], &[worker(1.0)])].iter())
-                .tables()
-                .into_string()
-                .contains("GPU")
-        );
-        assert_eq!(Usage::of([].iter()).tables().into_string(), "");
+        let page = sum(&[event(&[], &[worker(1.0)])]).tables().into_string();
+        assert!(!page.contains("GPU"), "{page}");
+        assert_eq!(sum(&[]).tables().into_string(), "");
     }
 }

@@ -6,9 +6,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use tengen_records::{EndReason, FULL_SEARCH, GameKind, GameRecord, OPENING, PlyRecord};
-use tengen_report::metrics::{Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
+use tengen_report::metrics::{self, Event, Gate, Measured, Metrics, Model, Rating, Selfplay, Start, Train};
 use tengen_report::notices::{self, Author, Notice, TrainerSays, WorkerSays};
-use tengen_report::{Refresh, write_report};
+use tengen_report::{Align, Comparison, Curve, Refresh, Table, write_report};
 use tengen_rng::SplitMix64;
 use tengen_rules::{Komi, Move, Outcome, Setup, Size};
 use tengen_store::{Collection, Create, GamesOf, Promotion, RunInfo, Store};
@@ -267,7 +267,7 @@ fn invent_metrics(store: &Store, folder: &Path, generations: u32) {
                 champion: if minute == 9 {
                     String::new()
                 } else {
-                    models[0].to_string()
+                    models[(minute / 10) as usize - 1].to_string()
                 },
                 promoted: model.generation() % 3 == 1,
                 games: if minute == 9 { 0 } else { 80 },
@@ -394,6 +394,8 @@ fn a_run_gives_a_self_contained_page() {
         "generation 6",
         "g000004-",
         "mean result",
+        "<td>+78 (+5 to +151) over g000001</td>",
+        "svg.plot",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -616,10 +618,58 @@ fn a_worker_that_stopped_without_a_word_is_named() {
     assert_eq!(gone, 1, "one of three workers has");
     assert!(page.contains("The worker lost-1 on lost has stopped without saying so"));
     assert_eq!(
-        (page.matches("12.2</td>").count(), page.matches("4321</td>").count()),
+        (page.matches("12.2</td>").count(), page.matches("4,321</td>").count()),
         (1, 1),
         "only the living play"
     );
     assert!(page.contains("GPU busy"));
     assert_eq!(page.matches("87%</td>").count(), 1, "only the living use their GPU");
+}
+
+#[test]
+fn a_comparison_holds_curves_and_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.html");
+    let mut table = Table::new("arm", Align::Left).column("Elo", Align::Right);
+    table.row(vec!["<b>".to_owned(), "+5".to_owned()]);
+    let curve = |name: &str, low, high| Curve {
+        name: name.to_owned(),
+        points: vec![[10.0, 1e5, 100.0, low, high], [20.0, 2e5, 200.0, low, high]],
+    };
+    let page = Comparison {
+        title: "visits".to_owned(),
+        about: "two arms".to_owned(),
+        curves: vec![curve("eight", 50.0, 250.0), curve("four", f64::NAN, f64::NAN)],
+        tables: vec![("Arms".to_owned(), table)],
+    };
+    page.write(&path).unwrap();
+    let html = std::fs::read_to_string(&path).unwrap();
+    for part in [
+        "<svg",
+        "eight",
+        "four",
+        "&lt;b&gt;",
+        "two arms",
+        "eight: 200 (50 to 250) at 200k network evaluations",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+}
+
+#[test]
+fn the_newest_event_says_the_time_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), Create::Always).unwrap();
+    assert_eq!(metrics::elapsed_seconds(&store).unwrap(), 0.0);
+    let metrics = Metrics::of(&store, folder.path()).unwrap();
+    for (time_ms, elapsed_seconds) in [(10, 5.0), (30, 7.5), (20, 6.0)] {
+        let measured = Measured::Train(Train::default());
+        let event = Event {
+            time_ms,
+            elapsed_seconds,
+            measured,
+        };
+        metrics.record(&event).unwrap();
+    }
+    assert_eq!(metrics::elapsed_seconds(&store).unwrap(), 7.5);
 }

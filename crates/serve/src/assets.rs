@@ -7,9 +7,10 @@ use axum::response::{IntoResponse, Response};
 use crate::problem::Problem;
 
 /// Name, content type, and content of every file.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("report.css", CSS, tengen_report::STYLE),
     ("serve.css", CSS, include_str!("web/serve.css")),
+    ("plots.js", SCRIPT, tengen_report::PLOTS_SCRIPT),
     ("live.js", SCRIPT, include_str!("web/live.js")),
     ("board.js", SCRIPT, include_str!("web/board.js")),
     ("replay.js", SCRIPT, include_str!("web/replay.js")),

@@ -13,6 +13,9 @@ use crate::problem::{Problem, blocking};
 use crate::runs::Run;
 use crate::server::{MOST_WATCHERS, Shared};
 
+/// The scripts of pages with plots that follow runs.
+const SCRIPTS: [&str; 2] = ["live.js", "plots.js"];
+
 /// `/`: the only run, or a list of all.
 pub(crate) async fn home(State(shared): State<Shared>) -> Result<Response, Problem> {
     if let [run] = shared.runs.all() {
@@ -71,7 +74,7 @@ fn row(run: &Run) -> Markup {
 pub(crate) async fn report(State(shared): State<Shared>, Path(slug): Path<String>) -> Result<Html<String>, Problem> {
     let run = shared.runs.find(&slug)?;
     let content = live_content(&run.report.current().await?, &format!("/runs/{slug}"));
-    Ok(page(&shared.runs, Place::Report(run), &slug, &["live.js"], content))
+    Ok(page(&shared.runs, Place::Report(run), &slug, &SCRIPTS, content))
 }
 
 /// `/runs/{run}/sections`: the content of the report alone.
@@ -102,7 +105,7 @@ pub(crate) async fn compare(State(shared): State<Shared>) -> Result<Html<String>
         &shared.runs,
         Place::Compare,
         "runs side by side",
-        &["live.js"],
+        &SCRIPTS,
         content,
     ))
 }

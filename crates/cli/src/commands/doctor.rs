@@ -19,7 +19,7 @@ use crate::{arguments, output};
 /// few seconds. With --device cuda, it also compares the GPU with the CPU: copies, input planes, predictions in each
 /// number format, and training. If anything differs by more than rounding, it says so and exits with 1.
 ///
-/// With --tune CONFIG, it looks for the settings of that run that suit this machine instead: number format, workers,
+/// With --tune CONFIG, it instead looks for the settings of that run that suit this machine: number format, workers,
 /// groups, and games of a group, by playing with the run's network. It prints what it measured, and the settings as
 /// TOML.
 #[derive(clap::Args)]
@@ -29,11 +29,11 @@ use crate::{arguments, output};
   tengen doctor --tune configs/9x9.toml
   tengen doctor --seconds 20 --json")]
 pub(crate) struct Args {
-    /// How long to measure in total, in seconds [default: 4; with --tune 30]
+    /// How long to measure in total, in seconds [default: 4; with --tune, 30]
     #[arg(long, value_parser = arguments::seconds)]
     seconds: Option<f64>,
     /// The device to test: cuda compares the first GPU with the CPU, cuda:0,cuda:1 the first two [default: cpu; with
-    /// --tune inference.device of the configuration]
+    /// --tune, the configuration's inference.device]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Devices>,
     /// Find settings for the run with this configuration

@@ -47,7 +47,8 @@ use tengen_matches::{Asked, Conditions, TrainedOn};
   printf 'boardsize 5\\ngenmove b\\nshowboard\\nquit\\n' |
       tengen gtp --model uniform --visits 256
 
-The third one is for Lizzie, which only asks KataGo for scores and ownership.
+The third one is for Lizzie, which asks only engines named KataGo for scores
+and ownership.
 
 MODEL is one of
   store:DIR          the champion of a run store (or just its folder)
@@ -73,7 +74,8 @@ pub(crate) struct Args {
     /// Capture dead stones and fill neutral points before passing
     #[arg(long)]
     finish: bool,
-    /// Resign after TURNS own turns in a row with a win probability below PROBABILITY, such as 0.05:3 [default: never]
+    /// Resign after TURNS of its own turns in a row with a win probability below PROBABILITY, such as 0.05:3 [default:
+    /// never]
     #[arg(long, value_name = "PROBABILITY:TURNS", conflicts_with = "finish")]
     resign: Option<Resign>,
     /// Keep searching during the opponent's turn until the controller's next line; these visits count
@@ -82,7 +84,7 @@ pub(crate) struct Args {
     /// Choose moves at random, weighted by visits to the power of 1/T, for variety; 0 plays the best move
     #[arg(long, allow_negative_numbers = true, value_name = "T", default_value = "0", value_parser = temperature)]
     temperature: f64,
-    /// Number of turns, counting both players', for which --temperature applies
+    /// Number of turns, counting those of both players, to which --temperature applies
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = DEFAULT_TEMPERATURE_PLIES)]
     temperature_plies: usize,
     /// The name reported to the controller

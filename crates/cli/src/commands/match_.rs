@@ -59,10 +59,11 @@ pub(crate) struct Args {
     /// The second player
     #[arg(long, value_name = "PLAYER", value_parser = arguments::player, requires = "a")]
     b: Option<Box<PlayerSpec>>,
-    /// Games to play; the maximum if --sprt or --until-clear may end the match early [default: 100; then 2000]
+    /// Games to play; the maximum if --sprt or --until-clear may end the match early [default: 100, or 2000 with one of
+    /// these]
     #[arg(long, allow_negative_numbers = true, value_parser = arguments::count, value_name = "N")]
     games: Option<u32>,
-    /// Stop as soon as it is clear (5% errors) whether A is ELO0 or ELO1 stronger
+    /// Stop as soon as it is clear (5% error rates) whether A is stronger by ELO0 or by ELO1
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true, value_parser = sprt)]
     sprt: Option<SprtConfig>,
     /// Stop as soon as the always-valid bounds leave no doubt which player is stronger

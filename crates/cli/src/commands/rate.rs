@@ -147,9 +147,7 @@ fn play(matches: &Matches<'_>, models: usize) -> anyhow::Result<Vec<Pairing>> {
 
 /// Records the ratings in the run's metrics, where the report finds them.
 fn record(standing: &Standing, store: &Store) -> anyhow::Result<()> {
-    let elapsed = metrics::read_all(store, &mut Vec::new())?
-        .last()
-        .map_or(0.0, |event| event.elapsed_seconds);
+    let elapsed = metrics::elapsed_seconds(store)?;
     let scratch = || tengen_store::scratch_folder(store.location());
     let folder = store.local_path().map_or_else(scratch, Path::to_owned);
     let metrics = Metrics::of(store, &folder).context("cannot record the ratings")?;

@@ -24,7 +24,7 @@ use crate::screen::Terminal;
   tengen run configs/9x9.toml --store /data/nine --device cuda
   tengen run configs/5x5.toml --set budget.minutes=1 \\
       --set training.learning_rate=0.002
-  tengen run configs/7x7.toml --init store:data/runs/5x5")]
+  tengen run configs/9x9.toml --init store:data/runs/7x7")]
 pub(crate) struct Args {
     /// The experiment's TOML file; configs/ has examples, and configs/all-keys.toml explains every key
     config: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Local folder for what is not in the store: games waiting while the store is unreachable, and for stores that are
-    /// not folders also metrics and report [default: a separate folder under ~/.local/state/tengen]
+    /// not folders, the metrics and the report, too [default: a separate folder under ~/.local/state/tengen]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Begin with this model, model:PATH or store:DIR, instead of random weights. A larger `[network]` grows from it;

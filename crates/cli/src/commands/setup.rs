@@ -34,7 +34,7 @@ const DOWNLOADED: &str = ".libtorch";
 #[command(after_help = "Examples:
   tengen setup
   tengen setup cuda
-  tengen setup torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))')")]
+  tengen setup torch=$(python3 -c 'import torch; print(torch.__path__[0])')")]
 pub(crate) struct Args {
     /// `cpu`, `cuda`, or `torch=PATH`, the folder of PyTorch's package
     #[arg(value_name = "KIND", value_parser = kind)]

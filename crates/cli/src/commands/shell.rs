@@ -10,9 +10,9 @@ use crate::output::{counted, result};
 /// Print a script that completes the program's commands and options in a shell
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  bash:  tengen completions bash > ~/.local/share/bash-completion/completions/tengen
-  zsh:   tengen completions zsh > \"${fpath[1]}/_tengen\"
-  fish:  tengen completions fish > ~/.config/fish/completions/tengen.fish
+  tengen completions bash > ~/.local/share/bash-completion/completions/tengen
+  tengen completions zsh > \"${fpath[1]}/_tengen\"
+  tengen completions fish > ~/.config/fish/completions/tengen.fish
 
 New shells use it.")]
 pub(crate) struct CompletionsArgs {

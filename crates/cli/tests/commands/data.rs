@@ -328,3 +328,21 @@ fn import_errors_give_the_reason_and_leave_nothing_behind() {
     tengen(&["data", "import", &file, "--store", &path("store"), "--rules", "martian"]).refuses(2, "martian");
     tengen(&["data", "import", &file, "--store", &path("store"), "--name", "a/b"]).refuses(1, "import name");
 }
+
+#[cfg(feature = "torch")]
+#[test]
+fn quiet_leaves_stderr_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/5x5.toml");
+    let play = |store: &str, more: &[&str]| {
+        let store = folder.path().join(store);
+        let mut args = vec!["selfplay", "--config", config.to_str().unwrap(), "--games", "2"];
+        args.extend(["--set", "selfplay.search.visits=2", "--session", "1"]);
+        args.extend(["--store", store.to_str().unwrap()].iter().chain(more));
+        let answer = tengen(&args);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stderr
+    };
+    assert!(play("loud", &[]).starts_with("device "));
+    assert_eq!(play("quiet", &["--quiet"]), "");
+}

@@ -39,6 +39,16 @@ fn every_command_has_a_manual_page() {
     assert!(refused.stderr.contains("cannot write manual pages into /proc/nothing"));
 }
 
+/// A line that breaks in a terminal of 80 columns cannot be pasted from there.
+#[cfg(all(feature = "torch", not(feature = "cloud")))]
+fn examples_fit(page: &str) {
+    let (_, examples) = page.split_once("Examples:\n").unwrap_or_default();
+    let commands = examples.lines().take_while(|line| line.starts_with("  "));
+    for line in commands {
+        assert!(line.chars().count() <= 80, "more than 80 columns: {line}");
+    }
+}
+
 /// Builds without libtorch or with stores in the cloud have other commands and texts.
 #[cfg(all(feature = "torch", not(feature = "cloud")))]
 #[test]
@@ -57,6 +67,7 @@ fn the_pages_of_help_in_the_documentation_are_current() {
             .collect()
     };
     let (new, kept) = (read(folder.path()), read(&kept));
+    new.values().for_each(|page| examples_fit(page));
     assert!(new.len() > 40 && new["tengen-data-export.md"].contains("--format"));
     for (file, text) in &new {
         assert_eq!(

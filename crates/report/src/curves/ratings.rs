@@ -3,24 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::Curves;
-use crate::metrics::{Anchor, Event, Measured, Rating};
+use crate::metrics::{Anchor, Event, Gate, Measured, Rating};
 use crate::plot::{Axis, Plot, Series, Shape, Tone};
 
 impl Curves<'_> {
     /// Elo over evaluations and over CPU time.
     pub(crate) fn strength(&self) -> Vec<Plot> {
         let over = |title, caption, label, cost: fn(&Rating) -> f64| {
-            let point = |rating: &Rating| {
-                let (low, high) = match (rating.low.is_finite(), rating.high.is_finite()) {
-                    (true, true) => (rating.low, rating.high),
-                    (true, false) => (rating.low, f64::INFINITY),
-                    (false, true) => (f64::NEG_INFINITY, rating.high),
-                    (false, false) => (rating.elo, rating.elo),
-                };
-                (cost(rating), rating.elo, low, high)
-            };
-            let points: Vec<_> = self.ratings.iter().map(point).collect();
-            let mut series = vec![Series::banded("Elo with 95% interval", Tone::Blue, &points)];
+            let point = |(rating, &(low, high)): (&Rating, &(f64, f64))| (cost(rating), rating.elo, low, high);
+            let points: Vec<_> = self.ratings.iter().zip(&self.intervals).map(point).collect();
+            let mut series = vec![Series::barred("Elo with 95% interval", Tone::Blue, &points)];
             let last = points.last().map_or(0.0, |point| point.0);
             let tones = [Tone::Orange, Tone::Teal, Tone::Purple, Tone::Gray];
             series.extend(
@@ -49,8 +41,9 @@ impl Curves<'_> {
             over(
                 "Strength over evaluations",
                 "Each dot is a model, rated by matches against other models of this run and, where thin lines show \
-                 their strength, against other players. A bar that reaches the edge of the plot is unbounded on that \
-                 side: no game was lost, or none won, on the way to the players that fix the scale.",
+                 their strength, against other players. Without such players, its bar is the interval of its match in \
+                 the gate, counted from the dot of its opponent: a bar above that dot is a step forward. A bar that \
+                 reaches the edge of the plot is unbounded on that side: no game was lost, or none won.",
                 "network evaluations",
                 |rating| rating.evaluations as f64,
             ),
@@ -62,6 +55,49 @@ impl Curves<'_> {
             ),
         ]
     }
+}
+
+/// The gate match that each model has played as a candidate, the newest of several.
+pub(crate) fn gate_matches(events: &[Event]) -> BTreeMap<&str, &Gate> {
+    let played = events.iter().filter_map(|event| match &event.measured {
+        Measured::Gate(gate) if gate.games > 0 && !gate.champion.is_empty() => Some(gate),
+        _ => None,
+    });
+    played.map(|gate| (gate.candidate.as_str(), gate)).collect()
+}
+
+/// The interval that a curve shows of each rating. An end without a bound is infinite; where nothing is known, both
+/// ends are the rating itself.
+///
+/// If players outside the run fix the scale, it is the rating's own. Otherwise that would be the interval of the
+/// distance from the run's first model, which is far below all others: it is nearly the same for all of them, and does
+/// not tell a model from the one before. The interval of its gate match does.
+pub(crate) fn intervals(ratings: &[Rating], events: &[Event]) -> Vec<(f64, f64)> {
+    let elo: BTreeMap<&str, f64> = ratings
+        .iter()
+        .map(|rating| (rating.model_id.as_str(), rating.elo))
+        .collect();
+    let gates = gate_matches(events);
+    let of_gate = |rating: &Rating| {
+        let gate = gates.get(rating.model_id.as_str())?;
+        let opponent = elo.get(gate.champion.as_str())?;
+        Some((opponent + gate.elo_low, opponent + gate.elo_high))
+    };
+    let interval = |rating: &Rating| {
+        let own = (rating.low, rating.high);
+        let (low, high) = if rating.anchored {
+            own
+        } else {
+            of_gate(rating).unwrap_or(own)
+        };
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => (low, high),
+            (true, false) => (low, f64::INFINITY),
+            (false, true) => (f64::NEG_INFINITY, high),
+            (false, false) => (rating.elo, rating.elo),
+        }
+    };
+    ratings.iter().map(interval).collect()
 }
 
 /// An anchor's Elo as far as its games tell.
@@ -136,14 +172,20 @@ mod tests {
     use super::*;
     use crate::metrics::Model;
 
+    fn rating(model_id: &str, elo: f64) -> Rating {
+        Rating {
+            model_id: model_id.into(),
+            elo,
+            ..Rating::default()
+        }
+    }
+
     #[test]
     fn the_newest_rating_of_each_model_counts() {
         let rating = |model_id: &str, elo, evaluations| {
             Measured::Rating(Rating {
-                model_id: model_id.into(),
-                elo,
                 evaluations,
-                ..Rating::default()
+                ..rating(model_id, elo)
             })
         };
         let model = |model_id: &str, elo, evaluations| {
@@ -170,13 +212,57 @@ mod tests {
     }
 
     #[test]
+    fn a_step_has_the_interval_of_its_gate_match() {
+        let bounded_below = |model_id: &str, elo, low| {
+            Measured::Rating(Rating {
+                low,
+                ..rating(model_id, elo)
+            })
+        };
+        let gate = |candidate: &str, champion: &str, elo_low, elo_high| {
+            Measured::Gate(Gate {
+                candidate: candidate.into(),
+                champion: champion.into(),
+                games: 100,
+                elo_low,
+                elo_high,
+                ..Gate::default()
+            })
+        };
+        let mut measured = vec![
+            // Won every game: as read from a file, an unbounded end is not a number.
+            gate("b", "a", 318.0, f64::NAN),
+            gate("c", "b", -37.0, 82.0),
+            // Its opponent is not rated, so its own interval is all there is.
+            gate("d", "z", 5.0, 9.0),
+            bounded_below("a", 0.0, 0.0),
+            bounded_below("b", 1420.0, 1100.0),
+            bounded_below("c", 1440.0, 1110.0),
+            bounded_below("d", 1450.0, 1120.0),
+        ];
+        let shown = |measured: &[Measured]| {
+            let events = events(measured.to_vec());
+            intervals(&newest_ratings(&events), &events)
+        };
+        let (known, unbounded) = ((1383.0, 1502.0), f64::INFINITY);
+        let expected = [(0.0, unbounded), (318.0, unbounded), known, (1120.0, unbounded)];
+        assert_eq!(shown(&measured), expected);
+        // Against players outside the run, the distance from them is what counts.
+        measured.push(Measured::Rating(Rating {
+            low: 1850.0,
+            high: 1950.0,
+            anchored: true,
+            ..rating("c", 1900.0)
+        }));
+        assert_eq!(shown(&measured), [(1850.0, 1950.0)]);
+    }
+
+    #[test]
     fn ratings_of_different_scales_are_not_mixed() {
         let rating = |model_id: &str, elo, anchored| {
             Measured::Rating(Rating {
-                model_id: model_id.into(),
-                elo,
                 anchored,
-                ..Rating::default()
+                ..rating(model_id, elo)
             })
         };
         let anchor = |name: &str, elo| {

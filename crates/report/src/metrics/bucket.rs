@@ -1,7 +1,8 @@
 //! Metrics of runs in a bucket: every process publishes its lines there, so that reports on other machines have them.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use tengen_model::sha256_hex;
 use tengen_store::{Store, StoreError};
 
-use super::{Event, FOLDER, local_lines};
+use super::{Event, FOLDER, each_local_line};
 
 /// The time from one part to the next, for a process that has run for so long: parts get larger as a run gets older, so
 /// that a week makes some 600 of them.
@@ -133,28 +134,38 @@ fn unsealed(part: &[u8]) -> Option<&[u8]> {
     (part == sealed(lines)).then_some(lines)
 }
 
-/// All events of a run in a bucket, in chronological order: what its processes have published, and what this machine's
+/// Hands over every event of a run in a bucket once: what its processes have published, and then what this machine's
 /// own files in the scratch folder hold besides. Parts that are damaged are named among the problems, and skipped.
 ///
 /// # Errors
 /// If the bucket or a file of this machine cannot be read.
-pub(super) fn read(store: &Store, scratch: &Path, problems: &mut Vec<String>) -> anyhow::Result<Vec<Event>> {
-    let mut texts = Vec::new();
+pub(super) fn read(
+    store: &Store,
+    scratch: &Path,
+    problems: &mut Vec<String>,
+    take: &mut dyn FnMut(Event),
+) -> anyhow::Result<()> {
+    // Hashes suffice: should two lines ever share one, a curve lacks a point.
+    let mut known = HashSet::new();
+    let mut once = |line: &[u8]| {
+        if known.insert(hash(line)) {
+            Event::from_json(line).into_iter().for_each(&mut *take);
+        }
+    };
     for (path, size) in store.files().list(FOLDER)? {
         let part = part(store, &scratch.join("published").join(&path), &path, size)?;
         match unsealed(&part) {
-            Some(lines) => texts.push(lines.to_vec()),
+            Some(lines) => lines.split_inclusive(|&byte| byte == b'\n').for_each(&mut once),
             None => problems.push(format!("Skipped because its SHA-256 does not match: {path}")),
         }
     }
-    texts.extend(local_lines(scratch)?);
-    let lines: BTreeSet<&[u8]> = texts
-        .iter()
-        .flat_map(|text| text.split(|&byte| byte == b'\n'))
-        .collect();
-    let mut events: Vec<Event> = lines.into_iter().filter_map(Event::from_json).collect();
-    events.sort_by_key(|event| (event.time_ms, event.axis()));
-    Ok(events)
+    each_local_line(scratch, &mut once)
+}
+
+fn hash(line: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The bytes of a part, from its copy on this machine if there is one: a part never changes.
@@ -200,14 +211,20 @@ mod tests {
         }
     }
 
+    /// The steps of all events, and the problems.
+    fn read_steps(store: &Store, scratch: &Path) -> (Vec<u64>, Vec<String>) {
+        let (mut steps, mut problems) = (Vec::new(), Vec::new());
+        read(store, scratch, &mut problems, &mut |event| steps.push(event.axis())).unwrap();
+        (steps, problems)
+    }
+
     fn steps(store: &Store) -> Vec<u64> {
-        let mut problems = Vec::new();
         let scratch = tempfile::tempdir().unwrap();
-        let events = read(store, scratch.path(), &mut problems).unwrap();
-        let again = read(store, scratch.path(), &mut problems).unwrap();
-        assert_eq!(events.len(), again.len(), "from the bucket, and from the copies");
+        let (steps, problems) = read_steps(store, scratch.path());
+        let (again, _) = read_steps(store, scratch.path());
+        assert_eq!(steps, again, "from the bucket, and from the copies");
         assert_eq!(problems, Vec::<String>::new());
-        events.iter().map(Event::axis).collect()
+        steps
     }
 
     #[test]
@@ -222,6 +239,17 @@ mod tests {
         }
         assert_eq!(store.files().list(FOLDER).unwrap().len(), 2);
         assert_eq!(steps(&store), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn lines_of_this_machine_that_are_not_published_yet_are_read_besides() {
+        let store = bucket("besides");
+        let scratch = tempfile::tempdir().unwrap();
+        let metrics = Metrics::of(&store, scratch.path()).unwrap();
+        metrics.record(&train(1, 1)).unwrap();
+        drop(metrics);
+        Metrics::open(scratch.path()).unwrap().record(&train(2, 2)).unwrap();
+        assert_eq!(read_steps(&store, scratch.path()).0, [1, 2]);
     }
 
     #[test]
@@ -250,9 +278,9 @@ mod tests {
         part[20] ^= 1;
         store.files().put_new("metrics/s/000002.jsonl", part).unwrap();
         store.files().put_new("metrics/s/000003.jsonl", &b"\n"[..]).unwrap();
-        let (mut problems, scratch) = (Vec::new(), tempfile::tempdir().unwrap());
-        let events = read(&store, scratch.path(), &mut problems).unwrap();
-        assert_eq!(events.iter().map(Event::axis).collect::<Vec<_>>(), [7]);
+        let scratch = tempfile::tempdir().unwrap();
+        let (steps, problems) = read_steps(&store, scratch.path());
+        assert_eq!(steps, [7]);
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].contains("metrics/s/000002.jsonl"), "{problems:?}");
     }

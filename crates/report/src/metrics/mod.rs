@@ -15,7 +15,7 @@ pub use event::{
 };
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -103,29 +103,46 @@ impl Metrics {
     }
 }
 
-/// All events of a store in chronological order. Skips lines that cannot be read, such as a last line cut short by a
-/// crash or an event of a later version; a store without metrics has no events. Adds a sentence to `problems`
-/// for what is damaged.
+/// The time of a run so far, in seconds, by its newest event.
+///
+/// # Errors
+/// As reading the metrics for a report.
+pub fn elapsed_seconds(store: &Store) -> anyhow::Result<f64> {
+    let (mut newest, mut elapsed) = (i64::MIN, 0.0);
+    read_each(store, &mut Vec::new(), &mut |event| {
+        if event.time_ms >= newest {
+            (newest, elapsed) = (event.time_ms, event.elapsed_seconds);
+        }
+    })?;
+    Ok(elapsed)
+}
+
+/// Hands over every event of a store: those of one process in chronological order, those of an earlier process first.
+/// Skips lines that cannot be read, such as a last line cut short by a crash or an event of a later version; a store
+/// without metrics has no events. Adds a sentence to `problems` for what is damaged.
 ///
 /// # Errors
 /// If the store or a file in it exists but cannot be read.
-pub fn read_all(store: &Store, problems: &mut Vec<String>) -> anyhow::Result<Vec<Event>> {
+pub(crate) fn read_each(store: &Store, problems: &mut Vec<String>, take: &mut dyn FnMut(Event)) -> anyhow::Result<()> {
     match store.local_path() {
-        Some(folder) => read_folder(folder),
-        None => bucket::read(store, &scratch_folder(store.location()), problems),
+        Some(folder) => each_local_line(folder, &mut |line| {
+            Event::from_json(line).into_iter().for_each(&mut *take)
+        }),
+        None => bucket::read(store, &scratch_folder(store.location()), problems, take),
     }
 }
 
-fn read_folder(store_folder: &Path) -> anyhow::Result<Vec<Event>> {
-    let texts = local_lines(store_folder)?;
-    let lines = texts.iter().flat_map(|text| text.split(|&byte| byte == b'\n'));
-    let mut events: Vec<Event> = lines.filter_map(Event::from_json).collect();
-    events.sort_by_key(|event| event.time_ms);
-    Ok(events)
+/// Hands over every line of the files in `metrics/` of a folder, in the order of their names. Never holds more than one
+/// line.
+fn each_local_line(folder: &Path, take: &mut dyn FnMut(&[u8])) -> anyhow::Result<()> {
+    for path in local_files(folder)? {
+        each_line(&path, take).with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    Ok(())
 }
 
-/// The contents of all files of lines in `metrics/` of a folder, in the order of their names.
-fn local_lines(folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
+/// The files of lines in `metrics/` of a folder, in the order of their names.
+fn local_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = folder.join(FOLDER);
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -139,8 +156,17 @@ fn local_lines(folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
         }
     }
     files.sort();
-    let read = |path: &PathBuf| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    files.iter().map(read).collect()
+    Ok(files)
+}
+
+fn each_line(path: &Path, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut file = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line)? > 0 {
+        take(&line);
+        line.clear();
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -160,6 +186,12 @@ mod tests {
         }
     }
 
+    fn read_folder(folder: &Path) -> Vec<Event> {
+        let mut events = Vec::new();
+        each_local_line(folder, &mut |line| events.extend(Event::from_json(line))).unwrap();
+        events
+    }
+
     fn steps(events: &[Event]) -> Vec<u64> {
         events.iter().map(Event::axis).collect()
     }
@@ -167,23 +199,19 @@ mod tests {
     #[test]
     fn a_store_without_metrics_has_no_events() {
         let store = tempfile::tempdir().unwrap();
-        assert_eq!(read_folder(store.path()).unwrap().len(), 0);
+        assert_eq!(read_folder(store.path()).len(), 0);
     }
 
     #[test]
-    fn events_are_read_in_chronological_order() {
+    fn what_was_not_measured_is_not_zero() {
         let store = tempfile::tempdir().unwrap();
-        let metrics = Metrics::open(store.path()).unwrap();
-        for (time, step) in [(30, 3), (10, 1), (20, 2)] {
-            metrics.record(&train(time, step)).unwrap();
-        }
-        let events = read_folder(store.path()).unwrap();
-        assert_eq!(steps(&events), [1, 2, 3]);
+        Metrics::open(store.path()).unwrap().record(&train(10, 1)).unwrap();
+        let events = read_folder(store.path());
         let Measured::Train(first) = &events[0].measured else {
             panic!("{events:?}")
         };
         assert_eq!(first.total_loss, 1.5);
-        assert!(first.policy_loss.is_nan(), "what was not measured is not zero");
+        assert!(first.policy_loss.is_nan());
     }
 
     #[test]
@@ -198,7 +226,7 @@ mod tests {
         fs::write(folder.join("5-1.jsonl"), text).unwrap();
         fs::write(folder.join("6-2.jsonl"), [&b"\xff\xfe\n"[..], good.as_bytes()].concat()).unwrap();
         fs::write(folder.join("events.out.tfevents.1.tengen.1"), "not lines").unwrap();
-        assert_eq!(steps(&read_folder(store.path()).unwrap()), [7, 7]);
+        assert_eq!(steps(&read_folder(store.path())), [7, 7]);
     }
 
     #[test]
@@ -210,7 +238,7 @@ mod tests {
                 .record(&train(step, step as u64))
                 .unwrap();
         }
-        assert_eq!(steps(&read_folder(store.path()).unwrap()), [1, 2]);
+        assert_eq!(steps(&read_folder(store.path())), [1, 2]);
     }
 
     #[test]

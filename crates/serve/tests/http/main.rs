@@ -60,6 +60,7 @@ fn pages_load_and_may_load_nothing_from_elsewhere() {
         "report.css",
         "serve.css",
         "live.js",
+        "plots.js",
         "board.js",
         "replay.js",
         "play.js",

@@ -17,7 +17,7 @@ const ABSENT: &str = "-";
 #[command(after_help = "Examples:
   tengen config diff configs/5x5.toml configs/9x9.toml
   tengen config diff data/runs/demo configs/5x5.toml
-  tengen config diff configs/all-keys.toml configs/5x5.toml    what 5x5 changes of the defaults")]
+  tengen config diff configs/all-keys.toml configs/5x5.toml  # what it changes")]
 pub(crate) struct Args {
     /// A config file, or a store for the configuration that its run started with
     a: String,

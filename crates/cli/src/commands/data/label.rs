@@ -27,9 +27,9 @@ use crate::teachers::teacher;
     after_help = "Examples:
   tengen data label data/runs/demo --model store:data/runs/large --visits 200 \\
       --into data/labelled
-  tengen data label ~/sgf --model store:data/runs/demo,method=puct --visits 800 \\
-      --every 4 --into data/labelled
-  tengen data label data/imported --of imported --visits 500 --into data/taught \\
+  tengen data label ~/sgf --model store:data/runs/demo,method=puct \\
+      --visits 800 --every 4 --into data/labelled
+  tengen data label data/games --of imported --visits 500 --into data/taught \\
       --model 'analysis:katago analysis -model net.bin.gz -config analysis.cfg'
 
 MODEL is one of

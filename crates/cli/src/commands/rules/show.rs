@@ -18,7 +18,7 @@ use crate::{arguments, output};
   tengen rules show --size 5 --moves \"C3 C4 D4 pass\"
   tengen rules show --size 2 --moves \"A1 B1 B2\"   # White may not play A2 or B1
   tengen rules show --size 9 --moves \"E5 pass pass\" --komi 7 --json
-  tengen rules show --size 5 --moves \"C3 B4 pass pass\" --rules new_zealand --dead B4")]
+  tengen rules show --size 5 --moves \"C3 B4 pass pass\" --rules aga --dead B4")]
 pub(crate) struct Args {
     /// The board: 9 is 9x9, 7x5 is 7 wide and 5 high
     #[arg(long, default_value = "9", value_parser = arguments::size)]
