@@ -17,9 +17,10 @@ network = { blocks = 4, channels = 32 }
 "#;
 
 /// Examples for keys that have no default, or whose default does not show what other values look like.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("selfplay.boards", r#"[{ size = "9x9", share = 1.0 }]"#),
     ("selfplay.komi.fixed_fair", "24.5"),
+    ("selfplay.komi.least_chance", "0.2"),
     ("selfplay.later_noise", "[[200000, 0.0]]"),
     ("loop.later_visits", "[[100000, 16], [1000000, 32]]"),
     ("loop.grow", r#"[[1000000, "b5c64"]]"#),

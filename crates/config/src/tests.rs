@@ -300,8 +300,8 @@ fn bad_overrides_are_named_with_the_fix() {
         ),
         (
             "selfplay.komi=7",
-            "selfplay.komi is 7: expected a section with the keys uniform_share, spread, fixed_fair, such as \
-             selfplay.komi.uniform_share=0.2",
+            "selfplay.komi is 7: expected a section with the keys uniform_share, spread, fixed_fair, least_chance, \
+             such as selfplay.komi.uniform_share=0.2",
         ),
         (
             "selfplay.komi=[]",

@@ -79,8 +79,8 @@ pub(crate) trait Method: Debug + Send + Sync {
     fn set_noise(&mut self, scale: f32);
 
     /// Prepares for `visits` new visits of a root that has just been evaluated, and adds noise if the settings ask for
-    /// it. The root may already have visits, from a kept tree.
-    fn begin(&mut self, tree: &mut Tree, visits: u32, rng: &mut Rng);
+    /// it. The root may already have visits, from a kept tree. `after_pass` tells whether the opponent has just passed.
+    fn begin(&mut self, tree: &mut Tree, visits: u32, after_pass: bool, rng: &mut Rng);
 
     /// Whether the search is finished after `done` visits; `budget` is the most it may make.
     fn is_done(&self, done: u32, budget: u32) -> bool {

@@ -477,7 +477,8 @@ impl Search {
     fn open_for_visits(&mut self, values: Values) {
         self.root_values = values;
         let visits = self.budget.saturating_sub(self.done);
-        self.method.begin(&mut self.tree, visits, &mut self.rng);
+        let after_pass = self.position.consecutive_passes() > 0;
+        self.method.begin(&mut self.tree, visits, after_pass, &mut self.rng);
     }
 
     fn connect(&mut self, edge: usize, node: NodeId) {

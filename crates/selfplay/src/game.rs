@@ -138,7 +138,7 @@ impl Game {
     }
 
     /// Starts the next search of the game: of its position, or, while the komi is unknown, a search without visits that
-    /// only obtains the network's evaluation of the opening.
+    /// only obtains the network's evaluation of the opening with some komi.
     pub(crate) fn start_search(&self, search: &mut Search, settings: &Settings, run: &RunIdentity, terms: Terms<'_>) {
         let rng = self.address.stream(run.seed, STREAM_PLIES + self.position.ply() as u64);
         match self.komi {
@@ -159,6 +159,7 @@ impl Game {
                 let size = self.position.size();
                 search.restart(&self.position, setup::rounded(size, terms.fair_komi.of(size)), 0, rng);
             }
+            KomiPlan::ByChance(komi) => search.restart(&self.position, komi.next(), 0, rng),
         }
     }
 
@@ -218,17 +219,22 @@ impl Game {
         }
     }
 
-    /// Draws the komi around the margin expected by the network, which was evaluated with the komi `searched`.
+    /// Uses the network's evaluation with the komi `searched` to draw the komi or to come closer to it.
     fn determine_komi(&mut self, searched: Komi, result: &SearchResult) {
-        let KomiPlan::AroundNetwork { offset } = self.komi else {
-            return;
-        };
         let for_black = match self.position.to_move() {
-            Color::Black => result.network_margin,
-            Color::White => -result.network_margin,
+            Color::Black => 1.0,
+            Color::White => -1.0,
         };
-        let fair = f64::from(for_black + searched.points());
-        self.komi = KomiPlan::Known(setup::rounded(self.position.size(), fair + offset));
+        self.komi = match self.komi {
+            KomiPlan::AroundNetwork { offset } => {
+                let fair = f64::from(for_black * result.network_margin + searched.points());
+                KomiPlan::Known(setup::rounded(self.position.size(), fair + offset))
+            }
+            KomiPlan::ByChance(search) => {
+                search.after(searched, f64::from(0.5 + 0.5 * for_black * result.network_value))
+            }
+            known @ KomiPlan::Known(_) => known,
+        };
     }
 
     fn record_ply(&mut self, result: SearchResult, settings: &Settings, full: u32, cheap: bool) {

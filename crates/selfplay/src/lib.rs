@@ -28,6 +28,7 @@ mod game;
 mod generate;
 mod generator;
 mod group;
+mod komi_search;
 mod lead;
 mod model;
 mod panic;

@@ -5,6 +5,7 @@ use tengen_rules::{Komi, Move, Position, Size};
 
 use crate::config::{BookShare, KomiConfig, OpeningConfig, Settings};
 use crate::forks::EarlierGames;
+use crate::komi_search::KomiSearch;
 
 /// The komi of a new game.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub(crate) enum KomiPlan {
         /// The offset in points.
         offset: f64,
     },
+    /// The komi will give Black this chance of winning, as the network sees the opening position.
+    ByChance(KomiSearch),
 }
 
 /// Draws the board size of a game from the boards that are played on after so many positions of self-play.
@@ -119,15 +122,19 @@ fn random_move(position: &Position, rng: &mut Rng) -> Option<Move> {
 
 /// Draws the komi of a game: usually near the fair value, sometimes anywhere.
 ///
-/// `fair` is the fair komi of the empty board in points; with random plies, the network's estimate is used instead.
-pub(crate) fn draw_komi(config: &KomiConfig, size: Size, random_plies: u16, fair: f64, rng: &mut Rng) -> KomiPlan {
+/// `fair` is the fair komi of the empty board in points; after an opening, the network's estimate is used instead.
+pub(crate) fn draw_komi(config: &KomiConfig, size: Size, opening_plies: u16, fair: f64, rng: &mut Rng) -> KomiPlan {
+    if let (Some(least), None, 1..) = (config.least_chance, config.fixed_fair, opening_plies) {
+        let chance = least + (1.0 - 2.0 * least) * rng::unit_f64(rng);
+        return KomiPlan::ByChance(KomiSearch::new(size, chance));
+    }
     if rng::unit_f64(rng) < config.uniform_share {
         let span = 2 * size.area();
         let half_points = rng::below(rng, 2 * span + 1) as i32 - span as i32;
         return KomiPlan::Known(Komi::from_half_points(half_points as i16));
     }
     let offset = config.spread * rng::normal(rng);
-    match (config.fixed_fair, random_plies) {
+    match (config.fixed_fair, opening_plies) {
         (Some(fixed), _) => KomiPlan::Known(rounded(size, fixed + offset)),
         (None, 0) => KomiPlan::Known(rounded(size, fair + offset)),
         (None, _) => KomiPlan::AroundNetwork { offset },

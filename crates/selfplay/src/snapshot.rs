@@ -8,6 +8,7 @@ use tengen_rules::{Komi, Move, Position, Rules, Size};
 
 use crate::forks::EarlierGames;
 use crate::game::{Game, GameAddress};
+use crate::komi_search::KomiSearch;
 use crate::setup::KomiPlan;
 
 /// The format of [`Snapshot`] that this version writes and reads.
@@ -59,6 +60,7 @@ pub struct GameSnapshot {
 enum KomiSnapshot {
     HalfPoints(i16),
     AroundNetwork { offset_bits: u64 },
+    ByChance { chance_bits: u64, low: i16, high: i16 },
 }
 
 /// A [`PlyRecord`] with all values as integers.
@@ -139,6 +141,11 @@ impl GameSnapshot {
                 KomiPlan::AroundNetwork { offset } => KomiSnapshot::AroundNetwork {
                     offset_bits: offset.to_bits(),
                 },
+                KomiPlan::ByChance(search) => KomiSnapshot::ByChance {
+                    chance_bits: search.chance().to_bits(),
+                    low: search.bounds().0,
+                    high: search.bounds().1,
+                },
             },
             opening_plies: game.opening_plies,
             start_time_ms: game.start_time_ms,
@@ -174,6 +181,11 @@ impl GameSnapshot {
                 offset if offset.is_finite() => KomiPlan::AroundNetwork { offset },
                 offset => return Err(damaged(format!("invalid komi offset {offset}"))),
             },
+            KomiSnapshot::ByChance { chance_bits, low, high } => {
+                let chance = f64::from_bits(chance_bits);
+                let search = KomiSearch::between(chance, low, high);
+                KomiPlan::ByChance(search.ok_or_else(|| damaged(format!("no komi from {low} to {high} for {chance}")))?)
+            }
         };
         Ok(Game {
             address: GameAddress {

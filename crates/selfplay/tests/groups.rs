@@ -186,11 +186,17 @@ fn a_decided_game_is_searched_with_fewer_visits() {
 fn stopping_and_resuming_does_not_change_games() {
     let mut config = config(&["4x4"]);
     config.opening.fork_share = 0.3;
+    games_survive_a_stop(&config);
+    config.komi.least_chance = Some(0.2);
+    games_survive_a_stop(&config);
+}
+
+fn games_survive_a_stop(config: &SelfPlayConfig) {
     let mut predictor = ScriptedPredictor::new(4);
-    let (mut straight, _) = group(&config, Some(20), scripted(4));
+    let (mut straight, _) = group(config, Some(20), scripted(4));
     let expected = play_out(&mut straight, &mut predictor);
     for steps in [0, 1, 5, 60, 301] {
-        let (mut first, _) = group(&config, Some(20), scripted(4));
+        let (mut first, _) = group(config, Some(20), scripted(4));
         let mut games = Vec::new();
         for _ in 0..steps {
             games.extend(first.step(&mut predictor).unwrap());
@@ -198,7 +204,7 @@ fn stopping_and_resuming_does_not_change_games() {
         let bytes = Snapshot::new(vec![first.snapshot()]).to_bytes();
         let snapshot = Snapshot::from_bytes(&bytes).unwrap();
         assert_eq!(snapshot.games(), first.games_in_flight());
-        let (mut second, _) = group(&config, Some(20), scripted(4));
+        let (mut second, _) = group(config, Some(20), scripted(4));
         second.restore(&snapshot.groups[0]).unwrap();
         games.extend(play_out(&mut second, &mut predictor));
         games.sort_by_key(|game| game.address);
@@ -468,6 +474,11 @@ fn a_broken_evaluation_is_named_by_its_row() {
     }
 }
 
+/// The chance of a side that expects this margin, in points after komi.
+fn chance_of(margin: f32) -> f32 {
+    1.0 / (1.0 + (-0.3 * margin).exp())
+}
+
 /// Predicts that the side to move will own 5 points more than the opponent.
 struct Optimistic;
 
@@ -478,6 +489,8 @@ impl Predictor for Optimistic {
             .iter_mut()
             .zip(inputs.komi())
             .for_each(|(margin, komi)| *margin = 5.0 + komi);
+        out.win.assign(&out.margin.mapv(chance_of));
+        out.loss.assign(&out.margin.mapv(|margin| chance_of(-margin)));
         Ok(())
     }
 
@@ -511,6 +524,35 @@ fn komi_follows_the_model_or_the_network_after_random_plies() {
         );
     }
     assert!(seen.iter().all(|&n| n > 0), "{seen:?}");
+}
+
+#[test]
+fn komi_after_an_opening_leaves_both_sides_a_chance() {
+    let mut config = config(&["5x5"]);
+    config.komi.uniform_share = 1.0;
+    config.komi.least_chance = Some(0.3);
+    config.opening.random_share = 0.7;
+    let (mut group, _) = group(&config, Some(80), uniform());
+    let games = play_out(&mut group, &mut Optimistic);
+    let (mut far, mut chances) = (0, Vec::new());
+    for record in games.iter().map(|game| &game.record) {
+        let ahead = match record.opening_plies {
+            0 => {
+                far += u32::from(record.komi.points().abs() > 12.0);
+                continue;
+            }
+            odd if odd % 2 == 1 => -5.0,
+            _ => 5.0,
+        };
+        chances.push(chance_of(ahead - record.komi.points()));
+    }
+    assert!(
+        chances.iter().all(|chance| (0.26..0.74).contains(chance)),
+        "{chances:?}"
+    );
+    let low = chances.iter().filter(|&&chance| chance < 0.5).count();
+    assert!(low > 10 && chances.len() - low > 10, "{chances:?}");
+    assert!(far > 3, "games from the empty board keep their komi");
 }
 
 #[test]

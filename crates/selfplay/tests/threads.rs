@@ -358,9 +358,11 @@ fn generate_hands_over_every_finished_group_before_it_reports_a_failure() {
         let sink = |games: Vec<GameRecord>| groups.push(games.len());
         let error = generate(&config(&["3x3"]), &setup, &mortal(5, panics), &counters, &stop, sink).unwrap_err();
         assert!(!error.to_string().is_empty());
-        // The failing worker finishes no group; the other one finishes the group it has started.
+        // The failing worker finishes no group; the other one finishes the group it has started, which is the last and
+        // smaller one if the failing worker was slow.
         assert!(!groups.is_empty(), "{error}");
-        assert!(groups.iter().all(|&games| games == 32), "whole groups only: {groups:?}");
+        let whole = |&games: &usize| games == 32 || games == 400 % 32;
+        assert!(groups.iter().all(whole), "whole groups only: {groups:?}");
     }
 }
 

@@ -12,6 +12,9 @@ use crate::numeric;
 use crate::tree::{NO_NODE, NodeId, ROOT, Tree};
 use below::{Parts, Selector, Sigma};
 
+/// The number of candidates from which on the pass is always one of them.
+const ENOUGH_FOR_PASS: usize = 4;
+
 /// The state of Gumbel search at the root; its vectors are reused between searches.
 #[derive(Debug)]
 pub(super) struct Gumbel {
@@ -45,9 +48,10 @@ impl Method for Gumbel {
 
     /// Draws the noise and chooses the candidates.
     ///
-    /// If there are at least two candidates, the pass is always one: it ends the game after a pass, and an untrained
-    /// network would rarely propose it.
-    fn begin(&mut self, tree: &mut Tree, visits: u32, rng: &mut Rng) {
+    /// The pass is always one of at least [`ENOUGH_FOR_PASS`] candidates, and of two after a pass, when it ends the
+    /// game: an untrained network would rarely propose it. A search of two or three visits cannot spare one for it
+    /// before.
+    fn begin(&mut self, tree: &mut Tree, visits: u32, after_pass: bool, rng: &mut Rng) {
         let edges = tree.edges(ROOT);
         let count = edges.len();
         self.logits.clear();
@@ -74,7 +78,8 @@ impl Method for Gumbel {
             .position(|&edge| edge == pass)
             .expect("the pass is an edge");
         self.considered.truncate(candidates);
-        if candidates >= 2 && pass_place >= candidates {
+        let enough = if after_pass { 2 } else { ENOUGH_FOR_PASS };
+        if candidates >= enough && pass_place >= candidates {
             self.considered[candidates - 1] = pass;
         }
         self.budget = visits;
@@ -223,13 +228,17 @@ mod tests {
 
     /// Runs a root with `moves` edges where move i has the value i / moves; returns the visits per move and the best.
     fn run(moves: u16, config: &SearchConfig, budget: u32) -> (Vec<u32>, u16) {
+        run_from(moves, config, budget, false)
+    }
+
+    fn run_from(moves: u16, config: &SearchConfig, budget: u32, after_pass: bool) -> (Vec<u32>, u16) {
         let utility = Utility::new(Size::square(5).unwrap(), 0.0);
         let mut tree = Tree::default();
         let priors = vec![1.0 / f32::from(moves); usize::from(moves)];
         tree.add_node(&(0..moves).collect::<Vec<_>>(), &priors, 0.0);
         let mut root = Gumbel::new(config);
         let open = OpenMoves::new(Size::square(19).unwrap(), None);
-        root.begin(&mut tree, budget, &mut rng::stream(1, &[]));
+        root.begin(&mut tree, budget, after_pass, &mut rng::stream(1, &[]));
         for _ in 0..budget {
             let edge = root.root_edge(&tree, open);
             let mut child = tree.child(edge);
@@ -269,12 +278,24 @@ mod tests {
                         noise,
                         ..SearchConfig::default()
                     };
-                    let (visits, _) = run(moves, &config, budget);
-                    assert_eq!(visits.iter().sum::<u32>(), budget);
-                    let pass_visited = visits[usize::from(moves) - 1] > 0;
-                    assert!(pass_visited || budget == 1, "the pass is visited if two moves are");
+                    for after_pass in [false, true] {
+                        let (visits, _) = run_from(moves, &config, budget, after_pass);
+                        assert_eq!(visits.iter().sum::<u32>(), budget);
+                        let pass_visited = visits[usize::from(moves) - 1] > 0;
+                        let least = if after_pass { 2 } else { 4 };
+                        assert!(
+                            pass_visited || budget < least,
+                            "the pass is visited if {least} moves are"
+                        );
+                    }
                 }
             }
         }
+        let config = SearchConfig {
+            noise: false,
+            ..SearchConfig::default()
+        };
+        assert_eq!(run_from(9, &config, 3, false).0, [1, 1, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(run_from(9, &config, 3, true).0, [1, 1, 0, 0, 0, 0, 0, 0, 1]);
     }
 }

@@ -83,7 +83,7 @@ impl Method for Puct {
         self.noise = NOISE_SHARE * scale;
     }
 
-    fn begin(&mut self, tree: &mut Tree, _visits: u32, rng: &mut Rng) {
+    fn begin(&mut self, tree: &mut Tree, _visits: u32, _after_pass: bool, rng: &mut Rng) {
         if self.explores() {
             add_noise(tree, self.noise, rng);
         }
