@@ -249,11 +249,12 @@ impl Checkpoints<'_> {
                 break;
             }
             let is_checked = self.checked.steps().contains(&step);
-            match if is_checked {
+            let found = if is_checked {
                 Ok(None)
             } else {
                 self.examine(step).map(Some)
-            } {
+            };
+            match found {
                 Ok(None | Some(Found::Intact(_))) => intact.push(step),
                 Ok(Some(Found::Damaged(reason))) => damaged.push(self.set_aside(step, reason)),
                 // Nobody can resume from that of another version now, so it stays, but does not count.
