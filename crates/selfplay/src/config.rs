@@ -191,7 +191,7 @@ pub struct KomiConfig {
     pub fixed_fair: Option<f64>,
     /// Draws the komi of games that begin with an opening by chances instead: each side's chance of winning after it,
     /// as the network sees it, is at least this, 0 to 0.5, and all such chances are equally likely. `uniform_share` and
-    /// `spread` do not apply to these games then, which take up to ten evaluations more. Usual: none, or 0.2. Larger
+    /// `spread` do not apply to these games then, which take some ten evaluations more. Usual: none, or 0.2. Larger
     /// plays more even games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_chance: Option<f64>,
