@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -64,11 +65,23 @@ void together(Group &group, F work) {
   }
 }
 
+std::mutex beginning;
+
+// Waits for what `begin` begins. Threads begin one after another: libtorch's flight recorder notes the groups of a
+// process in a map without a lock (PyTorch's pull request 179313).
+template <class F>
+void complete(F begin) {
+  c10::intrusive_ptr<c10d::Work> work;
+  {
+    const std::lock_guard<std::mutex> one_at_a_time(beginning);
+    work = begin();
+  }
+  work->wait();
+}
+
 void sum_on_cpu(Group &group, at::Tensor tensor) {
-  together(group, [&] {
-    std::vector<at::Tensor> tensors{tensor};
-    group.gloo->allreduce(tensors)->wait();
-  });
+  std::vector<at::Tensor> tensors{tensor};
+  together(group, [&] { complete([&] { return group.gloo->allreduce(tensors); }); });
 }
 
 // The tensor in pinned memory of the CPU, complete.
@@ -150,10 +163,8 @@ int tengen_group_sum(Group *group, const at::Tensor *tensor) {
 int tengen_group_from_first(Group *group, const at::Tensor *tensor) {
   return succeeds([&] {
     at::Tensor copy = tensor->to(at::kCPU).contiguous();
-    tengen::together(*group, [&] {
-      std::vector<at::Tensor> tensors{copy};
-      group->gloo->broadcast(tensors)->wait();
-    });
+    std::vector<at::Tensor> tensors{copy};
+    tengen::together(*group, [&] { tengen::complete([&] { return group->gloo->broadcast(tensors); }); });
     tensor->copy_(copy);
   });
 }
