@@ -40,19 +40,11 @@ pub struct TrainingBatch {
 }
 
 impl TrainingBatch {
-    /// Collects samples without optional planes on the smallest canvas that fits every board.
+    /// Collects samples on the smallest canvas that fits every board, with these optional planes.
     ///
     /// # Panics
     /// If there are no samples.
-    pub fn of(samples: &[Sample]) -> TrainingBatch {
-        TrainingBatch::with_planes(samples, PlaneSet::default())
-    }
-
-    /// [`TrainingBatch::of`] with these optional planes.
-    ///
-    /// # Panics
-    /// If there are no samples.
-    pub fn with_planes(samples: &[Sample], plane_set: PlaneSet) -> TrainingBatch {
+    pub fn of(samples: &[Sample], plane_set: PlaneSet) -> TrainingBatch {
         let side = |get: fn(Size) -> usize| samples.iter().map(|sample| get(sample.features.size)).max();
         let (width, height) = side(Size::width)
             .zip(side(Size::height))

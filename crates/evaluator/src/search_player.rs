@@ -370,6 +370,6 @@ mod tests {
             "without time, there is one look"
         );
         assert!(visits(60_000, 100) <= 101, "the visits end the search");
-        assert!(visits(30, MOST_VISITS) > 4 * VISITS_PER_LOOK, "the time is used");
+        assert!(visits(300, MOST_VISITS) > 4 * VISITS_PER_LOOK, "the time is used");
     }
 }

@@ -210,7 +210,7 @@ impl Follow {
                 format!("g{:06}-step{}", says.generation, place.step)
             }
             (_, Some((_, champion))) => champion.clone(),
-            (_, None) => champion(run)?.to_string(),
+            (_, None) => run.champion()?.to_string(),
         };
         // Another generation of the same weights is the same network.
         if let Some(before) = self.orders.as_ref().map(|orders| &orders.model)
@@ -255,20 +255,12 @@ impl Follow {
         let model = match self.orders.take() {
             Some(orders) => orders.model,
             None => {
-                let id = champion(run)?;
                 let progress = Progress {
                     positions: self.positions,
                     rejected: 0,
                     spent: 0.0,
                 };
-                let info = run.store.models().info(&id)?;
-                let mut komi = FairKomi::new();
-                for size in run.config.sizes()? {
-                    if let Some(fair) = info.fair_komi(size) {
-                        komi.set(size, f64::from(fair.points()));
-                    }
-                }
-                selfplay::update(run, &run.weights(&id)?, id.generation(), id.to_string(), progress, komi)?
+                selfplay::champion_update(run, progress)?
             }
         };
         Ok(Orders {
@@ -311,11 +303,6 @@ fn step_of(name: &str) -> &str {
     name.split_once("-step").map_or(name, |(_, step)| step)
 }
 
-fn champion(run: &Opened) -> anyhow::Result<ModelId> {
-    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-    Ok(champion.model_id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,7 +326,7 @@ mod tests {
         let (author, _) = author::own().expect("a name");
         let notice = Notice::new(&author, 1, true, says);
         notice.write(&run.store, TRAINER).expect("the store works");
-        let champion = champion(&run).expect("a champion").to_string();
+        let champion = run.champion().expect("a champion").to_string();
         let check = || {
             let mut follow = Follow::new(&run).expect("the store works");
             let first = follow.first_orders(&run).expect("orders");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use tengen_report::metrics::{Event, Gate, Measured, Metrics};
+use tengen_report::metrics::{Gate, Measured, Metrics};
 use tengen_report::notices::{GateSays, Notice, TRAINER, TrainerSays, Work};
 use tengen_run::{Clock, Failures, Gating, GpuMeter, Ledger, Opened, Settled, left_over, rejected};
 
@@ -196,9 +196,9 @@ fn work(
         };
         says().rejected += u32::from(!settled.promoted);
         let elapsed = trainer.map_or(0.0, |says| says.elapsed_seconds);
-        metrics.record(&Event::now(elapsed, Measured::Gate(settled.event())))?;
+        metrics.note(elapsed, Measured::Gate(settled.event()));
         for rating in gating.ratings()? {
-            metrics.record(&Event::now(elapsed, Measured::Rating(rating)))?;
+            metrics.note(elapsed, Measured::Rating(rating));
         }
         tell(&settled);
         decided.verdicts.push(settled.event());

@@ -62,7 +62,7 @@ pub struct Learned {
 /// If there are no games, the store or a step fails, or another process that trains with this one is gone. A checkpoint
 /// keeps the steps up to that point.
 pub fn learn(run: &mut Opened, goal: Goal, progress: &mut dyn FnMut(Option<&Losses>)) -> anyhow::Result<Learned> {
-    let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
+    let is_first = run.is_first();
     let follows = goal.follow && is_first;
     let lock = match follows {
         true => wait_for_lock(run, "another trainer or run works here", || run.lock())?,

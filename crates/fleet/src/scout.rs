@@ -43,7 +43,7 @@ impl Scout {
     /// If the store fails.
     pub(crate) fn look(&mut self, store: &Store, generation: u32) -> Result<Vec<ShardInfo>, StoreError> {
         let newest = store.games().newest(generation.saturating_sub(1)..=generation)?;
-        Ok(self.unknown(newest.shards))
+        Ok(self.unknown(newest))
     }
 
     /// Whether it is time for a thorough look.

@@ -108,8 +108,8 @@ impl Workers {
             if let Some(notice) = Notice::<WorkerSays>::read(store, &worker_path(name))? {
                 seen.says = notice.says;
                 seen.ended = notice.ended;
+                seen.is_read = true;
             }
-            seen.is_read = true;
         }
         Ok(())
     }
@@ -164,5 +164,37 @@ impl Workers {
     pub(crate) fn alive(&self) -> impl Iterator<Item = (&String, Duration)> {
         let alive = self.seen.iter().filter(|(_, seen)| seen.is_alive());
         alive.map(|(name, seen)| (name, seen.changed.elapsed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{author, testing};
+
+    #[test]
+    fn a_damaged_notice_is_read_again_and_not_retired() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = testing::run(folder.path()).store;
+        let path = worker_path("w");
+        let mut workers = Workers::default();
+        let games = |workers: &mut Workers| {
+            workers.look(&store).expect("the store works");
+            workers.read(&store).expect("the store works");
+            workers.effort().work.games
+        };
+        store.files().replace(&path, b"torn".to_vec()).expect("written");
+        assert_eq!(games(&mut workers), 0);
+        assert!(
+            !workers.seen["w"].is_read,
+            "its costs are unknown, so it cannot be retired"
+        );
+        let mut says = WorkerSays::default();
+        says.work.games = 7;
+        let (author, _) = author::own().expect("a name");
+        let notice = Notice::new(&author, 1, true, says);
+        notice.write(&store, &path).expect("written");
+        assert_eq!(games(&mut workers), 7);
+        assert!(workers.seen["w"].is_read);
     }
 }

@@ -143,9 +143,9 @@ fn the_time_for_the_whole_game_is_limited() {
 
 #[test]
 fn startup_has_its_own_limit() {
-    let fake = Fake::new("name) echo 'loading weights' >&2; sleep 0.7; printf '=%s Slow\\n\\n' $id;;");
+    let fake = Fake::new("name) echo 'loading weights' >&2; sleep 3; printf '=%s Slow\\n\\n' $id;;");
     let start = |startup| Controller::start(&fake.command(), Timeouts { startup, ..limits() });
-    let error = start(SHORT).err().expect("an error");
+    let error = start(Duration::from_millis(1500)).err().expect("an error");
     assert!(
         matches!(&error, ControllerError::TimedOut { during, .. } if during == "name"),
         "{error}"
@@ -253,7 +253,7 @@ fn unrequested_output_is_an_error() {
     while !fake.file("said").exists() {
         std::thread::sleep(Duration::from_millis(2));
     }
-    std::thread::sleep(Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(500));
     let error = controller.genmove(size(), Color::Black).expect_err("an error");
     assert!(matches!(error, ControllerError::Nonsense { .. }), "{error}");
     assert!(error.to_string().contains("D4"), "{error}");

@@ -79,7 +79,7 @@ fn nothing_is_left_after_any_failure() {
         "while :; do echo flood >&2; done",
     ] {
         let fake = Fake::new(&format!("genmove) {CHILD}; {failure};;"));
-        fake.genmove_error_within(Duration::from_millis(400));
+        fake.genmove_error_within(Duration::from_millis(1500));
         expect_gone(&numbers(&fake, 2));
     }
 }

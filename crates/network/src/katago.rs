@@ -94,7 +94,7 @@ impl KatagoPredictor {
         let computed = self.forward.run(&self.see(inputs, trails));
         let copied = |tensor: &Tensor| {
             let back = read_back(&tensor.to_kind(Kind::Float).contiguous());
-            let (rows, columns) = back.size2().unwrap_or_default();
+            let (rows, columns) = back.size2().expect("outputs have two dimensions");
             let mut values = Array2::zeros((rows as usize, columns as usize));
             let length = values.len();
             back.copy_data(values.as_slice_mut().expect("a new array is in C order"), length);

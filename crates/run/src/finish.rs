@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tengen_report::metrics::{Event, Measured, Metrics, Model};
+use tengen_report::metrics::{Measured, Metrics, Model};
 use tengen_report::{Refresh, write_report};
 
 use crate::gating::{Gating, left_over};
@@ -17,8 +17,10 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     let (mut training, ledger) = Training::resume(run)?;
     let published = last_model(run, &mut training, &ledger)?;
     let metrics = Metrics::of(&run.store, &run.folder()?)?;
-    let record = |measured| metrics.record(&Event::now(ledger.elapsed_seconds, measured));
-    published.map_or(Ok(()), |model| record(Measured::Model(model)))?;
+    let record = |measured| metrics.note(ledger.elapsed_seconds, measured);
+    if let Some(model) = published {
+        record(Measured::Model(model));
+    }
     let mut gating = Gating::new(run);
     if let Some(candidate) = left_over(run)? {
         run.watch
@@ -29,13 +31,12 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
         run.watch.closing_step(None);
         let Some(settled) = settled else { return Ok(None) };
         run.watch.say(&format!("gate: {}", settled.in_words()));
-        record(Measured::Gate(settled.event()))?;
+        record(Measured::Gate(settled.event()));
     }
     let ratings = gating.ratings()?;
     ratings
         .iter()
-        .cloned()
-        .try_for_each(|rating| record(Measured::Rating(rating)))?;
+        .for_each(|rating| record(Measured::Rating(rating.clone())));
     let Some(summary) = Summary::of(run, &training, &ledger, ratings)? else {
         return Ok(None);
     };
@@ -43,21 +44,13 @@ pub fn finish(run: &Opened) -> anyhow::Result<Option<Summary>> {
     Ok(Some(summary))
 }
 
-/// Publishes the trainer's weights unless the newest model is already from the same step, and says what they cost.
+/// Publishes the trainer's weights unless the newest model has them, and says what they cost.
 fn last_model(run: &Opened, training: &mut Training, ledger: &Ledger) -> anyhow::Result<Option<Model>> {
-    let Some(newest) = run.store.models().list()?.pop() else {
-        return Ok(None);
-    };
-    let step = match run.store.models().info(&newest) {
-        Err(error) if error.is_damage() => {
-            run.warn_once(format!("the model {newest} is skipped: {error}"));
-            None
-        }
-        info => Some(info?.provenance.step),
-    };
-    if step.is_some_and(|step| step >= training.steps()) {
+    if training.is_published(run)? {
         return Ok(None);
     }
-    let (id, _) = training.publish(newest.generation() + 1, ledger)?;
+    let newest = run.store.models().list()?.pop();
+    let generation = newest.map_or(0, |newest| newest.generation() + 1);
+    let (id, _) = training.publish(generation, ledger)?;
     Ok(Some(training.model_event(&id.to_string(), ledger)))
 }

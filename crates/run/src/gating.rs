@@ -90,27 +90,22 @@ impl Settled {
 /// The newest model that may still become champion: it is newer than the champion, and there is no verdict on it, or
 /// one that has not taken effect. A damaged one cannot.
 pub fn left_over(run: &Opened) -> anyhow::Result<Option<Candidate>> {
-    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
+    let champion = run.champion()?;
     let Some(newest) = run.store.models().list()?.pop() else {
         return Ok(None);
     };
-    let verdict = verdict_on(&run.store, &newest.to_string(), &champion.model_id.to_string())?;
+    let verdict = verdict_on(&run.store, &newest.to_string(), &champion.to_string())?;
     let open = verdict.is_none_or(|verdict| verdict.decision == Decision::Promote);
-    let newer = newest != champion.model_id && newest.generation() > champion.generation;
+    let newer = newest != champion && newest.generation() > champion.generation();
     if !(newer && open) {
         return Ok(None);
     }
-    match run.store.models().load(&newest) {
-        Ok(model) => Ok(Some(Candidate {
-            id: newest,
-            weights: Some(model.weights),
-        })),
-        Err(error) if error.is_damage() => {
-            run.warn_once(format!("the candidate {newest} is skipped: {error}"));
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
+    let skipped = || format!("the candidate {newest} is skipped");
+    let model = run.unless_damaged(skipped, run.store.models().load(&newest))?;
+    Ok(model.map(|model| Candidate {
+        id: newest,
+        weights: Some(model.weights),
+    }))
 }
 
 /// The verdicts of the run's gates; warns of those that cannot be read.
@@ -195,14 +190,8 @@ impl<'a> Gating<'a> {
         if settled.promoted {
             return Ok(candidate);
         }
-        let (_, champion) = self
-            .run
-            .store
-            .models()
-            .champion()?
-            .context("the store has no champion")?;
         Ok(Candidate {
-            id: champion.model_id,
+            id: self.run.champion()?,
             weights: None,
         })
     }

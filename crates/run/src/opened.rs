@@ -13,7 +13,7 @@ use tengen_network::{DeviceChoice, Precision, PredictorOptions, in_words};
 use tengen_records::now_ms;
 use tengen_report::duration;
 use tengen_samples::CachePlace;
-use tengen_store::{Create, GamesOf, Patience, Promotion, QuarantineNote, RunInfo, RunLock, Store};
+use tengen_store::{Create, GamesOf, Patience, Promotion, QuarantineNote, RunInfo, RunLock, Store, StoreError};
 
 use crate::gating::rejected;
 use crate::outbox::Outbox;
@@ -222,6 +222,21 @@ impl Opened {
         Ok(())
     }
 
+    /// The model that is champion now.
+    ///
+    /// # Errors
+    /// If the store cannot be read or has no champion, as before [`Opened::first_model`].
+    pub fn champion(&self) -> anyhow::Result<ModelId> {
+        let champion = self.store.models().champion()?;
+        let (_, promotion) = champion.context("the store has no champion")?;
+        Ok(promotion.model_id)
+    }
+
+    /// Whether this is the only process that trains, or the first of several.
+    pub fn is_first(&self) -> bool {
+        self.ranks.as_ref().is_none_or(|ranks| ranks.is_first())
+    }
+
     /// The weights of a model of this run.
     pub fn weights(&self, id: &ModelId) -> anyhow::Result<Weights> {
         Ok(self.store.models().load(id)?.weights)
@@ -262,6 +277,22 @@ impl Opened {
         if !warned.contains(&warning) {
             tracing::warn!("{warning}");
             warned.insert(warning);
+        }
+    }
+
+    /// The model, or what else was read of it; `None` after a warning that says what becomes of the model if its file
+    /// is damaged.
+    pub(crate) fn unless_damaged<T>(
+        &self,
+        warning: impl FnOnce() -> String,
+        read: Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match read {
+            Err(error) if error.is_damage() => {
+                self.warn_once(format!("{}: {error}", warning()));
+                Ok(None)
+            }
+            read => read.map(Some),
         }
     }
 

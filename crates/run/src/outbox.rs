@@ -34,6 +34,19 @@ pub struct Outbox {
 struct Away {
     since: Instant,
     ask_next: Instant,
+    /// Whether the spool cannot be used either, and the user has been told.
+    warned: bool,
+}
+
+impl Away {
+    fn now() -> Away {
+        let now = Instant::now();
+        Away {
+            since: now,
+            ask_next: now,
+            warned: false,
+        }
+    }
 }
 
 impl Outbox {
@@ -99,9 +112,7 @@ impl Outbox {
                         self.folder.display()
                     );
                 }
-                let since = self.away.take().map_or_else(Instant::now, |away| away.since);
-                let ask_next = Instant::now() + RETRY_EVERY;
-                self.away = Some(Away { since, ask_next });
+                self.away.get_or_insert_with(Away::now).ask_next = Instant::now() + RETRY_EVERY;
                 self.let_wait(Some(error))?;
             }
             Err(error) => return Err(error).with_context(|| self.failure()),
@@ -124,11 +135,7 @@ impl Outbox {
             if !error.may_pass() {
                 return Err(error).with_context(|| self.failure());
             }
-            let now = Instant::now();
-            self.away.get_or_insert(Away {
-                since: now,
-                ask_next: now,
-            });
+            self.away.get_or_insert_with(Away::now);
             return Ok(());
         }
         let games: u64 = self.pending.drain(..).map(|shard| shard.info.games()).sum();
@@ -197,6 +204,13 @@ impl Outbox {
             return Ok(());
         }
         let stowed = self.stow();
+        if let (Err(error), Some(away)) = (&stowed, &mut self.away)
+            && !away.warned
+        {
+            away.warned = true;
+            let (folder, limit) = (self.folder.display(), self.patience.as_secs());
+            tracing::warn!("{folder} cannot be used either, so games wait in memory, for {limit} s at most: {error:#}");
+        }
         let waited = self.away.as_ref().map(|away| away.since.elapsed()).unwrap_or_default();
         match (stowed, error) {
             (Ok(true), _) => Ok(()),

@@ -15,6 +15,7 @@ use tengen_selfplay::{
 };
 use tengen_store::{seal, unseal};
 
+use crate::fair_komi::stated;
 use crate::opened::Opened;
 use tengen_config::Progress;
 
@@ -47,6 +48,16 @@ pub fn update(
         fair_komi,
         predictor: Arc::new(predictor),
     })
+}
+
+/// Describes the champion as the model that self-play should use next, as [`update`] does.
+///
+/// # Errors
+/// If the store has no champion or cannot be read, or as [`update`].
+pub fn champion_update(run: &Opened, progress: Progress) -> anyhow::Result<ModelUpdate> {
+    let id = run.champion()?;
+    let komi = stated(&run.store.models().info(&id)?, &run.config.sizes()?);
+    update(run, &run.weights(&id)?, id.generation(), id.to_string(), progress, komi)
 }
 
 /// Checks that every device of self-play has one of so many threads.

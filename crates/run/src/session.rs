@@ -6,12 +6,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use tengen_model::Weights;
 use tengen_reanalysis::{Reanalyzing, Terms};
-use tengen_report::metrics::{Event, Measured, Metrics};
+use tengen_report::metrics::{Measured, Metrics};
 use tengen_report::{Refresh, counted, write_report};
 use tengen_selfplay::{FinishedGame, Generator, ModelUpdate};
 use tengen_store::ShardInfo;
@@ -191,12 +190,8 @@ impl Shared<'_> {
         self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Records a measurement. A failure to write it does not end the run.
     fn record(&self, measured: Measured) {
-        let elapsed = self.clock.read(0).elapsed_seconds;
-        if let Err(error) = self.metrics.record(&Event::now(elapsed, measured)) {
-            tracing::warn!("cannot record a measurement: {error:#}");
-        }
+        self.metrics.note(self.clock.read(0).elapsed_seconds, measured);
     }
 
     /// Lets self-play continue up to the allowed lead over the trainer.
@@ -229,8 +224,8 @@ fn first_update(
 ) -> anyhow::Result<ModelUpdate> {
     let (weights, name) = match run.config.loop_config.champions_only {
         true => {
-            let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-            (run.weights(&champion.model_id)?, champion.model_id.to_string())
+            let champion = run.champion()?;
+            (run.weights(&champion)?, champion.to_string())
         }
         false => (training.weights()?, step_name(generation, training.steps())),
     };

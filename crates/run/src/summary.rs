@@ -84,8 +84,8 @@ impl Summary {
         ledger: &Ledger,
         ratings: Vec<Rating>,
     ) -> anyhow::Result<Option<Summary>> {
-        let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-        let path = format!("summaries/{:09}-{}.json", training.steps(), champion.model_id);
+        let champion = run.champion()?;
+        let path = format!("summaries/{:09}-{}.json", training.steps(), champion);
         if let Some(bytes) = run.store.files().get(&path)? {
             return Ok(Some(
                 serde_json::from_slice(&unseal(&path, &bytes)?).with_context(|| format!("cannot read {path}"))?,
@@ -95,8 +95,8 @@ impl Summary {
         let size = *run.config.sizes()?.first().context("the configuration has no board")?;
         let subject = Subject {
             run,
-            id: &champion.model_id,
-            weights: run.weights(&champion.model_id)?,
+            id: &champion,
+            weights: run.weights(&champion)?,
             size,
         };
         let games = subject.games(run.closing_games, ledger.elapsed_seconds);
@@ -105,7 +105,7 @@ impl Summary {
         };
         let summary = Summary {
             name: run.config.name.clone(),
-            champion: champion.model_id.to_string(),
+            champion: champion.to_string(),
             size: size.to_string(),
             games: training.games(),
             positions: training.positions(),

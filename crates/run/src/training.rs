@@ -1,11 +1,15 @@
 //! The trainer's side of the loop: takes in new shards, keeps the reuse ratio, provides weights, publishes models and
 //! writes checkpoints.
 
+mod publish;
+mod resume;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
-use tengen_model::{CostLedger, Model, ModelId, ModelInfo, NetworkConfig, Provenance, Weights};
+use tengen_config::{Ledger, RunConfig};
+use tengen_model::NetworkConfig;
 use tengen_network::{DeviceChoice, Precision, in_words};
 use tengen_reanalysis::Refreshed;
 use tengen_records::GameRecord;
@@ -13,26 +17,13 @@ use tengen_report::metrics;
 use tengen_rng as rng;
 use tengen_samples::{Loader, ReadShard, SampleSource, Window};
 use tengen_selfplay::FairKomi;
-use tengen_store::{CheckpointFiles, GamesListing, GamesOf, ShardInfo, Store};
+use tengen_store::{GamesListing, GamesOf, ShardInfo, Store};
 use tengen_trainer::{Losses, Trainer, TrainerError, Word};
 
-use crate::fair_komi::{fair_komi, state_fair_komi, stated};
-use crate::opened::{Opened, name_damaged, publish_model};
-use crate::random_games::{RANDOM_SAMPLES, random_games};
+use crate::random_games::RANDOM_SAMPLES;
 use crate::ranks::Ranks;
 use crate::validation::{Comparison, SAMPLES};
 use crate::watch::Watch;
-use tengen_config::Ledger;
-use tengen_config::RunConfig;
-
-/// The checkpoint file with the loop's state, as opposed to the trainer's.
-const LEDGER_FILE: &str = "ledger.json";
-
-/// The checkpoint file with the configuration that the run had last. Checkpoints of earlier versions lack it.
-const CONFIG_FILE: &str = "config.toml";
-
-/// The most steps after which the network is asked again for the fair komi.
-const FAIR_KOMI_STEPS: u64 = 500;
 
 /// From this number of positions on, reading them takes long enough to show progress.
 const MANY_POSITIONS: u64 = 1_000_000;
@@ -85,83 +76,6 @@ pub struct Training {
 }
 
 impl Training {
-    /// Resumes from the store's newest intact checkpoint. Without one, goes on from its newest model, or starts with
-    /// the weights of the first one. Also returns the cost so far.
-    pub fn resume(run: &Opened) -> anyhow::Result<(Training, Ledger)> {
-        let (store, config, device) = (&run.store, &run.config, run.options.device);
-        let recovered = store.checkpoints().recover()?;
-        name_damaged(&recovered.damaged);
-        let checkpoint = recovered.newest;
-        let (trainer, ledger) = match &checkpoint {
-            Some((step, files)) => restore(config, device, files)
-                .with_context(|| format!("cannot resume from checkpoint {step} of {}", store.location()))?,
-            None => without_checkpoint(run)?,
-        };
-        let kept = checkpoint.as_ref().and_then(|(_, files)| files.get(CONFIG_FILE));
-        let earlier_config = match kept {
-            Some(bytes) => toml::from_slice(bytes).ok(),
-            None => store
-                .run_info()?
-                .and_then(|run| serde_json::from_value(run.config).ok()),
-        };
-        let ranks = run.ranks.clone();
-        let refreshed = match config.reanalysis.is_on() {
-            true => {
-                let boards = (config.sizes()?, config.rules);
-                let replies = config.network.reply_head;
-                let samples = config.samples.clone();
-                Some(Refreshed::open(store, config.reanalysis, samples, boards, replies)?)
-            }
-            false => None,
-        };
-        let models = store.models().list()?;
-        let fair_komi = match newest_info(run, &models)? {
-            Some(info) => stated(&info, &config.sizes()?),
-            None => FairKomi::new(),
-        };
-        let listing = listing(store, ranks.as_deref())?;
-        let source = SampleSource::for_store(store, config.samples.clone())
-            .holding_out(config.loop_config.held_out)
-            .with_replies(config.network.reply_head);
-        let mut training = Training {
-            store: store.clone(),
-            config: config.clone(),
-            given: run.given.clone(),
-            run_id: run.run_id.clone(),
-            earlier_config,
-            watch: Arc::clone(&run.watch),
-            ranks,
-            trainer,
-            device,
-            loader: source.loader(store),
-            refreshed,
-            source,
-            random: random_games(&config.sizes()?, config.rules, config.seed)?,
-            shards: Vec::new(),
-            window: Window::select(&[], config.window),
-            positions: listing.pruned.positions,
-            games: listing.pruned.games,
-            damaged: listing.damaged,
-            fair_komi,
-            ask_again_at: 1,
-            parent: models.last().map(ToString::to_string),
-            checkpointed: Instant::now(),
-            guard: None,
-            warned: false,
-            sound: true,
-            losses: Vec::new(),
-        };
-        training.loader.skip(&training.damaged);
-        training.take_in(listing.shards)?;
-        let spent = config.budget.spent(&ledger, training.games, training.steps());
-        training.trainer.set_budget_spent(spent);
-        if let Some(ranks) = training.ranks.clone() {
-            let joined = training.trainer.join(Arc::clone(&ranks.group));
-            joined.map_err(|error| ranks.explained(error, training.steps()))?;
-        }
-        Ok((training, ledger))
-    }
-
     /// Takes in new shards: advances the window, then reads and checks its games. The store quarantines damaged shards,
     /// and the log names them.
     ///
@@ -446,28 +360,6 @@ impl Training {
         }
     }
 
-    /// The settings in which this start differs from the one before it, such as `training.learning_rate 0.003 ->
-    /// 0.002`.
-    pub fn changed_settings(&self) -> anyhow::Result<Vec<String>> {
-        match &self.earlier_config {
-            Some(earlier) => self.given.changes_since(earlier),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// Tells the user which settings changed since the last start, if any did.
-    pub fn say_changed_settings(&self) -> anyhow::Result<()> {
-        let changed = self.changed_settings()?;
-        if !changed.is_empty() {
-            let settings = if changed.len() == 1 { "setting" } else { "settings" };
-            self.watch.say(&format!(
-                "{settings} changed since the last start: {}",
-                changed.join(", ")
-            ));
-        }
-        Ok(())
-    }
-
     /// Whether the store still has too few positions for the first step.
     pub(crate) fn has_too_few_positions(&self) -> bool {
         self.positions < self.config.loop_config.start_positions.max(1)
@@ -532,97 +424,6 @@ impl Training {
     pub fn fair_komi(&self) -> &FairKomi {
         &self.fair_komi
     }
-
-    /// The averaged weights, which self-play and models use, after all steps are done.
-    ///
-    /// # Errors
-    /// If one of the steps diverged or a GPU failed.
-    pub fn weights(&mut self) -> anyhow::Result<Weights> {
-        self.wait()?;
-        if self.steps() >= self.ask_again_at {
-            self.ask_for_fair_komi()?;
-        }
-        Ok(self.trainer.ema_weights())
-    }
-
-    fn ask_for_fair_komi(&mut self) -> anyhow::Result<()> {
-        // What it says about boards that are no longer played gets worse: it forgets them.
-        let sizes = self.config.sizes_from(self.positions)?;
-        let newer = fair_komi(&mut self.trainer, &sizes, self.config.rules)?;
-        self.fair_komi.update(newer);
-        self.ask_again_at = self.steps() + (self.steps() / 4).clamp(1, FAIR_KOMI_STEPS);
-        Ok(())
-    }
-
-    /// Publishes the averaged weights as the model of a generation.
-    pub fn publish(&mut self, generation: u32, ledger: &Ledger) -> anyhow::Result<(ModelId, Weights)> {
-        let weights = self.weights()?;
-        self.ask_for_fair_komi()?;
-        let mut model = Model::new(weights.clone());
-        model.info.provenance = Provenance {
-            run_id: self.run_id.clone(),
-            step: self.steps(),
-            parent: self.parent.clone(),
-        };
-        model.info.cost = CostLedger {
-            games: self.games(),
-            positions: self.positions,
-            evaluations: ledger.evaluations,
-            cpu_seconds: ledger.cpu_seconds,
-            gpu_seconds: ledger.gpu_seconds,
-        };
-        model.info.rules = Some(self.config.rules.to_string());
-        state_fair_komi(&mut model.info, &self.fair_komi, &self.config.sizes()?);
-        let id = publish_model(&self.store, generation, &model)?;
-        self.parent = Some(id.to_string());
-        Ok((id, weights))
-    }
-
-    /// From now on, a checkpoint becomes the newest only if `guard` allows it.
-    pub fn guard_checkpoints(&mut self, guard: Guard) {
-        self.guard = Some(guard);
-    }
-
-    /// Writes a checkpoint if the last one is old enough.
-    pub fn checkpoint_if_due(&mut self, ledger: impl FnOnce() -> Ledger) -> anyhow::Result<()> {
-        match self.checkpointed.elapsed() >= Duration::from_secs_f64(self.config.loop_config.checkpoint_seconds) {
-            true => self.checkpoint(&ledger()),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes a checkpoint at the end of a process, whatever ended it.
-    ///
-    /// # Errors
-    /// If the store fails, or if the last step left unusable weights. The next start then resumes from the previous
-    /// checkpoint.
-    pub fn last_checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.sound,
-            "the last step left unusable weights, so the previous checkpoint remains the newest"
-        );
-        self.checkpoint(ledger)
-    }
-
-    /// Writes a checkpoint now and deletes old ones.
-    fn checkpoint(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
-        self.wait()?;
-        let mut files: CheckpointFiles = self
-            .trainer
-            .checkpoint()
-            .into_iter()
-            .map(|(name, bytes)| (name, bytes.into()))
-            .collect();
-        files.insert(LEDGER_FILE.to_owned(), serde_json::to_vec_pretty(ledger)?.into());
-        files.insert(CONFIG_FILE.to_owned(), toml::to_string(&self.given)?.into());
-        let allowed = || self.guard.as_ref().map_or(Ok(()), |guard| guard());
-        self.store.checkpoints().put_if(self.steps(), &files, allowed)?;
-        let kept = self.config.loop_config.checkpoints_kept;
-        name_damaged(&self.store.checkpoints().prune(kept)?.damaged);
-        self.checkpointed = Instant::now();
-        tracing::info!("checkpoint at step {}", self.steps());
-        Ok(())
-    }
 }
 
 /// The games of self-play: those that rank 0 sees, so that processes that train together draw from the same window.
@@ -639,71 +440,4 @@ fn agreed(ranks: &Ranks, own: impl FnOnce() -> anyhow::Result<GamesListing>) -> 
     };
     let bytes = ranks.bytes_from_first(&bytes)?;
     GamesListing::from_bytes(&bytes).context("rank 0 runs another version of Tengen: start the same one everywhere")
-}
-
-fn restore(config: &RunConfig, device: DeviceChoice, files: &CheckpointFiles) -> anyhow::Result<(Trainer, Ledger)> {
-    let trainer = Trainer::restore(files, Some(config.training.clone()), device)?;
-    let ledger = files
-        .get(LEDGER_FILE)
-        .with_context(|| format!("the checkpoint has no {LEDGER_FILE}"))?;
-    Ok((trainer, serde_json::from_slice(ledger)?))
-}
-
-/// Where training begins if no checkpoint is intact: at the step of the newest model, if any was published after the
-/// first, otherwise at step 0 with the first model or random weights.
-fn without_checkpoint(run: &Opened) -> anyhow::Result<(Trainer, Ledger)> {
-    let models = run.store.models().list()?;
-    let begin = |weights: &Weights| Trainer::from_weights(weights, run.config.training.clone(), run.options.device);
-    match models.split_first() {
-        Some((first, [])) => Ok((begin(&run.weights(first)?)?, Ledger::default())),
-        Some((_, newer)) => {
-            let (id, model) = newest_usable(run, newer)?;
-            let (step, cost) = (model.info.provenance.step, model.info.cost);
-            if run.ranks.as_ref().is_none_or(|ranks| ranks.is_first()) {
-                tracing::warn!(
-                    "{} has no intact checkpoint: training goes on from its newest model {id} at step {step}, with a \
-                     fresh optimizer; the steps after it are lost, and budget.minutes begins again",
-                    run.store.location()
-                );
-            }
-            let ledger = Ledger {
-                cpu_seconds: cost.cpu_seconds,
-                gpu_seconds: cost.gpu_seconds,
-                evaluations: cost.evaluations,
-                ..Ledger::default()
-            };
-            Ok((begin(&model.weights)?.counting_from(step), ledger))
-        }
-        None => {
-            let weights = Weights::random(&run.config.network, run.config.seed)?;
-            Ok((begin(&weights)?, Ledger::default()))
-        }
-    }
-}
-
-/// The newest of these models whose files are intact.
-fn newest_usable(run: &Opened, models: &[ModelId]) -> anyhow::Result<(ModelId, Model)> {
-    for id in models.iter().rev() {
-        match run.store.models().load(id) {
-            Err(error) if error.is_damage() => run.warn_once(format!("the model {id} is skipped: {error}")),
-            model => return Ok((id.clone(), model?)),
-        }
-    }
-    anyhow::bail!(
-        "{} has neither an intact checkpoint nor an intact model after the first: restore one of them from a copy of \
-         the store, or delete the folders of all models but the first and their promotions, and training begins again \
-         with the games that are there",
-        run.store.location()
-    )
-}
-
-/// The description of the newest of these models that can be read.
-fn newest_info(run: &Opened, models: &[ModelId]) -> anyhow::Result<Option<ModelInfo>> {
-    for id in models.iter().rev() {
-        match run.store.models().info(id) {
-            Err(error) if error.is_damage() => run.warn_once(format!("the model {id} is skipped: {error}")),
-            info => return Ok(Some(info?)),
-        }
-    }
-    Ok(None)
 }

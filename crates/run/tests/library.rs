@@ -380,7 +380,7 @@ fn a_run_that_reanalyzes_trains_on_old_games_too_and_resumes_with_them() {
         let (step, _) = store.checkpoints().latest().unwrap().expect("a checkpoint");
         (step, positions, rows)
     };
-    let (steps, positions, rows) = run("budget.steps=400");
+    let (steps, positions, rows) = run("budget.steps=800");
     // At most 4 samples per position, and more than the 2 that self-play alone allows.
     assert!(
         steps * 32 <= positions * 4 && steps * 32 > positions * 2,
@@ -390,6 +390,6 @@ fn a_run_that_reanalyzes_trains_on_old_games_too_and_resumes_with_them() {
         (1000..=positions + 1100).contains(&rows),
         "{rows} rows beside {positions} positions"
     );
-    let (later_steps, later_positions, later_rows) = run("budget.steps=700");
+    let (later_steps, later_positions, later_rows) = run("budget.steps=1100");
     assert!(later_steps > steps && later_positions > positions && later_rows > rows);
 }

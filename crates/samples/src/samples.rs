@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use tengen_encoding::{Features, Sample, TrainingBatch};
+use tengen_encoding::{Features, Sample};
 use tengen_records::{GameRecord, RecordError};
 use tengen_rng::SplitMix64;
 use tengen_rules::{Size, Symmetry};
@@ -479,12 +479,6 @@ impl SampleSource {
             self.drawn.store(samples, Ordering::Relaxed);
             self.shards.iter().for_each(|shard| shard.block.release());
         }
-    }
-
-    /// [`SampleSource::draw_samples`] as one batch, on the smallest canvas that holds every board drawn.
-    pub fn draw(&self, count: usize, seed: u64, mode: SymmetryMode) -> Option<TrainingBatch> {
-        self.draw_samples(count, seed, mode)
-            .map(|samples| TrainingBatch::of(&samples))
     }
 
     /// The sample of a game's position at which the running sum of its weights exceeds `offset`.

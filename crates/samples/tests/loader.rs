@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use tempfile::TempDir;
 
 use tengen_records::GameRecord;
@@ -39,7 +39,7 @@ fn file(store: &Store, shard: &ShardInfo) -> PathBuf {
 /// Takes what is ready until there are `count` shards.
 fn take(loader: &mut Loader, count: usize) -> Vec<ReadShard> {
     let mut taken = Vec::new();
-    for _ in 0..500 {
+    for _ in 0..6000 {
         taken.append(&mut loader.take_ready().unwrap());
         if taken.len() >= count {
             return taken;
@@ -138,11 +138,18 @@ fn nobody_waits_for_a_slow_store() {
         assert_eq!(loader.positions(), all);
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The pipe's end looks like damage, so the shard is read once more, and by now it is there.
+    // The pipe's end looks like damage, so the shard is read once more, and by now it is there. Without waiting, a pipe
+    // only opens for writing if somebody reads from it, and nobody does if the loader came so late that it found the
+    // shard.
     let pipe = folder.path().join("pipe");
     fs::rename(&slow, &pipe).unwrap();
     fs::rename(&real, &slow).unwrap();
-    drop(fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+    for _ in 0..100 {
+        if rustix::fs::open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let taken = take(&mut loader, shards.len());
     assert_eq!(
         taken.iter().map(|shard| shard.info().clone()).collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ndarray::{Array2, Axis};
 use tempfile::TempDir;
 
-use tengen_encoding::{Features, Sample, TrainingBatch};
+use tengen_encoding::{Features, PlaneSet, Sample, TrainingBatch};
 use tengen_records::{EndReason, GameRecord, OPENING};
 use tengen_rules::{Color, Size, Symmetry};
 use tengen_samples::{
@@ -183,7 +183,7 @@ fn the_same_seed_draws_the_same_batch_on_any_number_of_threads() {
     let source = source_of(&random_games(4, 30), SampleConfig::default());
     let draw = |threads: usize, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| source.draw(256, seed, SymmetryMode::Random).unwrap())
+        pool.install(|| source.draw_samples(256, seed, SymmetryMode::Random).unwrap())
     };
     assert_eq!(draw(1, 5), draw(3, 5));
     assert_ne!(draw(1, 5), draw(1, 6));
@@ -238,7 +238,7 @@ fn games_without_a_score_and_openings_are_not_drawn() {
     resigned.end_reason = EndReason::Resign;
     let source = source_of(&[unfinished, resigned], SampleConfig::default());
     assert_eq!(source.games(), 0);
-    assert!(source.draw(8, 1, SymmetryMode::Canonical).is_none());
+    assert!(source.draw_samples(8, 1, SymmetryMode::Canonical).is_none());
 }
 
 #[test]
@@ -330,9 +330,9 @@ fn releasing_memory_does_not_change_the_samples() {
     assert!(on_disk.disk_bytes() > 0 && in_memory.disk_bytes() == 0);
     assert!(squeezed.memory_bytes() < in_memory.memory_bytes());
     for seed in 0..20 {
-        let drawn = on_disk.draw(200, seed, SymmetryMode::Random).unwrap();
-        assert_eq!(drawn, squeezed.draw(200, seed, SymmetryMode::Random).unwrap());
-        assert_eq!(drawn, in_memory.draw(200, seed, SymmetryMode::Random).unwrap());
+        let drawn = on_disk.draw_samples(200, seed, SymmetryMode::Random).unwrap();
+        assert_eq!(drawn, squeezed.draw_samples(200, seed, SymmetryMode::Random).unwrap());
+        assert_eq!(drawn, in_memory.draw_samples(200, seed, SymmetryMode::Random).unwrap());
     }
     assert_eq!(std::fs::read_dir(folder.path().join("scratch")).unwrap().count(), 0);
 }
@@ -379,7 +379,7 @@ fn in_memory_the_window_is_limited_to_the_allowed_bytes() {
         fresh.load_window(&store, &window, |_, _| ()).unwrap().left_out,
         load.left_out
     );
-    let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
+    let draw = |source: &SampleSource| source.draw_samples(64, 9, SymmetryMode::Canonical).unwrap();
     assert_eq!(draw(&source), draw(&fresh));
 }
 
@@ -398,7 +398,7 @@ fn a_store_keeps_its_scratch_files_in_its_own_folder() {
     std::fs::write(store.local_path().unwrap().join("cache"), b"in the way").unwrap();
     let error = source.add_games("more", &random_games(4, 10)).unwrap_err();
     assert!(matches!(error, SampleError::Cache(_)), "{error}");
-    assert!(!source.contains("more") && source.draw(8, 1, SymmetryMode::Random).is_some());
+    assert!(!source.contains("more") && source.draw_samples(8, 1, SymmetryMode::Random).is_some());
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn mixed_boards_share_the_largest_canvas() {
     let source = source_of(&games, SampleConfig::default());
     assert_eq!(source.sizes().len(), 3);
     let samples = source.draw_samples(128, 3, SymmetryMode::Random).unwrap();
-    let batch = TrainingBatch::of(&samples);
+    let batch = TrainingBatch::of(&samples, PlaneSet::default());
     let canvas = batch.inputs.canvas();
     assert_eq!((canvas.width(), canvas.height()), (5, 6));
     assert_eq!(batch.len(), 128);
@@ -472,7 +472,7 @@ fn a_source_follows_the_window_of_a_store() {
     let window = Window::select(&store.games().list_shards(&GamesOf::SelfPlay).unwrap(), config);
     let mut fresh = SampleSource::new(SampleConfig::default());
     fresh.load_window(&store, &window, |_, _| ()).unwrap();
-    let draw = |source: &SampleSource| source.draw(64, 9, SymmetryMode::Canonical).unwrap();
+    let draw = |source: &SampleSource| source.draw_samples(64, 9, SymmetryMode::Canonical).unwrap();
     assert_eq!(
         draw(&source),
         draw(&fresh),

@@ -98,7 +98,7 @@ fn play_games(bench: SearchBench, mut rng: Rng, start: Instant) -> Result<Search
     let mut search = Search::new(config, &position, komi, rng.clone());
     let mut cache = EvaluationCache::new(1 << 24);
     let mut lockstep = Lockstep::new();
-    while start.elapsed() < bench.duration {
+    loop {
         search.restart(&position, komi, bench.visits, rng::stream(rng::bits(&mut rng), &[]));
         let stats = lockstep.run(&mut [&mut search], &mut UniformPredictor, &mut cache)?;
         report.visits += u64::from(bench.visits);
@@ -109,8 +109,10 @@ fn play_games(bench: SearchBench, mut rng: Rng, start: Instant) -> Result<Search
             position = Position::new(bench.size);
             cache.clear();
         }
+        if start.elapsed() >= bench.duration {
+            return Ok(report);
+        }
     }
-    Ok(report)
 }
 
 /// Plays up to four random legal moves.

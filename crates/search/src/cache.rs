@@ -82,7 +82,20 @@ impl EvaluationCache {
         let fits = |kept: &CachedPrediction<'_>| kept.priors.len() == moves && (kept.ownership.is_some() || !ownership);
         if !self.young.places.contains_key(&key) {
             let kept = self.old.get(key).filter(fits)?;
-            self.young.insert(key, kept);
+            if self.has_room(&kept) {
+                self.young.insert(key, kept);
+            } else {
+                // Copied, because the generation that holds it makes room.
+                let (priors, ownership) = (kept.priors.to_vec(), kept.ownership.map(<[f32]>::to_vec));
+                self.insert(
+                    key,
+                    CachedPrediction {
+                        priors: &priors,
+                        ownership: ownership.as_deref(),
+                        ..kept
+                    },
+                );
+            }
         }
         let found = self.young.get(key).filter(fits)?;
         self.hits += 1;
@@ -90,15 +103,18 @@ impl EvaluationCache {
     }
 
     pub(crate) fn insert(&mut self, key: u128, kept: CachedPrediction<'_>) {
-        let needed = kept.priors.len() + kept.ownership.map_or(0, <[f32]>::len) + Generation::OVERHEAD;
-        if needed > self.values_per_generation {
+        if Generation::cost_of(&kept) > self.values_per_generation {
             return;
         }
-        if self.young.cost() + needed > self.values_per_generation {
+        if !self.has_room(&kept) {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
         }
         self.young.insert(key, kept);
+    }
+
+    fn has_room(&self, kept: &CachedPrediction<'_>) -> bool {
+        self.young.cost() + Generation::cost_of(kept) <= self.values_per_generation
     }
 }
 
@@ -124,6 +140,11 @@ struct Place {
 impl Generation {
     /// The memory of an entry outside the pool (key, place and spare capacity of the map), in units of pool numbers.
     const OVERHEAD: usize = 16;
+
+    /// The memory of an entry, in units of pool numbers.
+    fn cost_of(kept: &CachedPrediction<'_>) -> usize {
+        kept.priors.len() + kept.ownership.map_or(0, <[f32]>::len) + Self::OVERHEAD
+    }
 
     fn cost(&self) -> usize {
         self.pool.len() + self.places.len() * Self::OVERHEAD
@@ -249,6 +270,11 @@ mod tests {
         }
         assert!(cache.len() <= 2 * (1000 / 50 + 1), "{}", cache.len());
         assert!(cache.get(9_999, 34, false).is_some() && cache.get(5_000, 34, false).is_none());
+        for key in (0..10_000).rev() {
+            let found = cache.get(key, 34, false);
+            assert!(found.is_none_or(|found| found.evaluation.value == key as f32), "{key}");
+            assert!(cache.len() <= 2 * (1000 / 50 + 1), "{}", cache.len());
+        }
         let mut nothing = EvaluationCache::new(0);
         nothing.insert(1, kept(1, &[1.0]));
         assert!(nothing.is_empty());

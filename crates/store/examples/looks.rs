@@ -94,7 +94,7 @@ fn measure(location: &str, shards: u32) -> Result<(), Box<dyn Error>> {
     time(&store, "bounded: newest two generations, champion", shards, || {
         let found = store.games().newest(last_two.clone())?;
         store.models().champion_after(champion)?;
-        Ok(found.shards.len())
+        Ok(found.len())
     })?;
     time(&store, "full: list of all games", shards, || {
         Ok(store.games().list(&GamesOf::SelfPlay)?.shards.len())

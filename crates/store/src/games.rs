@@ -41,11 +41,6 @@ impl GamesListing {
         GameTotals::of(&self.shards).plus(self.pruned)
     }
 
-    /// Number of the newest change note that merged or pruned shards; 0 if there is none.
-    pub fn upkeep(&self) -> u32 {
-        self.upkeep
-    }
-
     /// The listing in a form that another process can read, so that both see the same games.
     pub fn to_bytes(&self) -> Vec<u8> {
         let files = |shards: &[ShardInfo]| shards.iter().map(|shard| (shard.path.clone(), shard.bytes)).collect();
@@ -74,17 +69,6 @@ impl GamesListing {
             upkeep: passed.upkeep,
         })
     }
-}
-
-/// The self-play games of some generations, each shard listed exactly once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewestGames {
-    /// Shards to read, oldest first (by generation, then name).
-    pub shards: Vec<ShardInfo>,
-    /// Shards known to be damaged, in the same order.
-    pub damaged: Vec<ShardInfo>,
-    /// Number of the newest change note that merged or pruned shards of any generation; 0 if there is none.
-    pub upkeep: u32,
 }
 
 /// A [`GamesListing`] on its way to another process: each shard as its path and size.
@@ -218,32 +202,28 @@ impl Games {
         })
     }
 
-    /// Lists the self-play games of some generations and nothing else: one listing for each generation, however many
-    /// there are in the store. Obeys all change notes; of the damaged shards, it knows those that this process or its
-    /// last [`Games::list`] has found.
+    /// Lists the self-play games of some generations and nothing else, each shard once, oldest first (by generation,
+    /// then name): one listing for each generation, however many there are in the store. Obeys all change notes; leaves
+    /// out the damaged shards that this process or its last [`Games::list`] has found.
     ///
     /// It sees neither shards that arrive late in other generations nor what others have put into quarantine, so a
-    /// thorough look is due now and then, and whenever [`NewestGames::upkeep`] has moved.
+    /// thorough look is due now and then.
     ///
     /// # Errors
     /// As [`Games::list`].
-    pub fn newest(&self, generations: RangeInclusive<u32>) -> Result<NewestGames, StoreError> {
+    pub fn newest(&self, generations: RangeInclusive<u32>) -> Result<Vec<ShardInfo>, StoreError> {
         let folders: Vec<_> = generations
             .map(|generation| Collection::SelfPlay { generation }.folder())
             .collect();
-        let (shards, changes) = self.consistent_listing(&folders)?;
+        let (shards, _) = self.consistent_listing(&folders)?;
         let bad = self
             .memory
             .quarantined()
             .union(&self.memory.refused())
             .cloned()
             .collect();
-        let (damaged, shards) = split(shards, &bad);
-        Ok(NewestGames {
-            shards,
-            damaged,
-            upkeep: changes.upkeep,
-        })
+        let (_damaged, intact) = split(shards, &bad);
+        Ok(intact)
     }
 
     /// Lists the visible shards in some folders together with the change notes that decide this. Merges and prunes are
@@ -339,6 +319,22 @@ impl Games {
             Some(Ok(Ok(ids))) => Ok(ids),
             _ => Ok(self.read(shard)?.into_iter().map(|game| game.game_id).collect()),
         }
+    }
+
+    /// The ids of all games in these shards; of damaged shards and of those that are gone, none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store fails.
+    pub fn ids_of(&self, shards: &[ShardInfo]) -> Result<BTreeSet<String>, StoreError> {
+        let mut all = BTreeSet::new();
+        for shard in shards {
+            match self.ids(shard) {
+                Ok(ids) => all.extend(ids),
+                Err(ShardReadError::Store(error)) => return Err(error),
+                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
+            }
+        }
+        Ok(all)
     }
 
     /// Runs the checks of [`Games::read`] from scratch without changing the store: `Ok(Err(reason))` says what is

@@ -40,7 +40,7 @@ pub use changes::{GameTotals, PrunedGeneration};
 pub use checkpoints::{CheckpointFiles, Checkpoints, PrunedCheckpoints, Recovered};
 pub use dataset_check::DATASET_MANIFEST;
 pub use files::{Files, Put, check_name};
-pub use games::{Games, GamesListing, NewestGames, QuarantineNote};
+pub use games::{Games, GamesListing, QuarantineNote};
 pub use lock::RunLock;
 pub use match_files::{MatchFile, Matches};
 pub use merge::{CompactReport, CompactSettings, Gather, GatherReport};

@@ -15,7 +15,15 @@ const GATE: &str = "gate.lock";
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct RunLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A child process that another thread is just starting holds the file open, too, until it runs its program. If
+        // unlocking fails, closing the file releases the lock.
+        self.file.unlock().ok();
+    }
 }
 
 impl RunLock {
@@ -55,7 +63,7 @@ fn lock(files: &Files, folder: &Path, name: &str) -> Result<RunLock, StoreError>
         Err(TryLockError::Error(error)) => return Err(read_error(name, &error)),
     }
     write_holder(&mut file).map_err(|error| write_error(name, &error))?;
-    Ok(RunLock { _file: file })
+    Ok(RunLock { file })
 }
 
 fn locked(files: &Files, path: &Path) -> StoreError {

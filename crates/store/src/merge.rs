@@ -218,16 +218,9 @@ impl Games {
 
     /// The ids of all games that count in the collection of `orphan`.
     fn counted_ids(&self, orphan: &ShardInfo) -> Result<BTreeSet<String>, StoreError> {
-        let mut ids = BTreeSet::new();
-        let shards = self.list_shards(&GamesOf::All)?;
-        for shard in shards.iter().filter(|shard| shard.collection == orphan.collection) {
-            match self.ids(shard) {
-                Ok(more) => ids.extend(more),
-                Err(ShardReadError::Store(error)) => return Err(error),
-                Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
-            }
-        }
-        Ok(ids)
+        let mut shards = self.list_shards(&GamesOf::All)?;
+        shards.retain(|shard| shard.collection == orphan.collection);
+        self.ids_of(&shards)
     }
 }
 
@@ -256,19 +249,11 @@ impl Gather {
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
     pub fn new(into: &Games) -> Result<Gather, StoreError> {
-        let mut gather = Gather {
+        Ok(Gather {
             into: into.clone(),
-            ids: BTreeSet::new(),
+            ids: into.ids_of(&into.list_shards(&GamesOf::All)?)?,
             report: GatherReport::default(),
-        };
-        for shard in into.list_shards(&GamesOf::All)? {
-            match into.read(&shard) {
-                Ok(games) => gather.ids.extend(games.into_iter().map(|game| game.game_id)),
-                Err(ShardReadError::Store(error)) => return Err(error),
-                Err(_) => {}
-            }
-        }
-        Ok(gather)
+        })
     }
 
     /// Checks and copies the games of `from`, shard by shard. `progress` is called after every shard with the number

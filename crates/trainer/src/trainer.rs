@@ -176,7 +176,7 @@ impl Trainer {
     /// # Panics
     /// If there are no samples.
     pub fn batch(&self, samples: &[Sample]) -> TrainingBatch {
-        TrainingBatch::with_planes(samples, self.network.config().plane_set())
+        TrainingBatch::of(samples, self.network.config().plane_set())
     }
 
     /// Performs one step: forward pass, losses, gradient, optimizer, moving average. On the CPU with one thread, steps

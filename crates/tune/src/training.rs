@@ -55,10 +55,11 @@ impl TrainingSpeed {
         let games = games_without_network(size, GAMES, GAME_VISITS, seed)?;
         let mut source = SampleSource::new(SampleConfig::default());
         source.add_games("bench", &games)?;
-        let draw = |number| source.draw(config.batch, seed + number, SymmetryMode::Canonical);
-        let batches: Option<Vec<_>> = (0..BATCHES).map(draw).collect();
-        let batches = batches.context("the sample games have no positions to train on")?;
         let mut trainer = Trainer::new(network, config.clone(), device, seed)?;
+        let draw = |number| source.draw_samples(config.batch, seed + number, SymmetryMode::Canonical);
+        let batches = (0..BATCHES).map(|number| Some(trainer.batch(&draw(number)?)));
+        let batches: Option<Vec<_>> = batches.collect();
+        let batches = batches.context("the sample games have no positions to train on")?;
         trainer.step(&batches[0])?;
         let start = Instant::now();
         let mut steps = 0;
@@ -76,5 +77,25 @@ impl TrainingSpeed {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_with_optional_planes_are_measured() {
+        let network = NetworkConfig {
+            pass_alive_inputs: true,
+            ..NetworkConfig::new(1, 8)
+        };
+        let config = TrainerConfig {
+            batch: 8,
+            ..TrainerConfig::default()
+        };
+        let size = Size::square(5).expect("a size");
+        let speed = TrainingSpeed::measure(&network, &config, DeviceChoice::Cpu, size, Duration::ZERO, 1);
+        assert_eq!(speed.expect("a speed").steps, 1);
     }
 }

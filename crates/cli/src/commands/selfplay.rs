@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use tengen_fleet::{End, Quota, play};
 use tengen_records::GameRecord;
-use tengen_run::{Failures, Opened, Outbox, selfplay};
-use tengen_selfplay::{Clock, Counters, FairKomi, GenerateSetup, ModelUpdate, generate};
-use tengen_store::{Collection, GamesOf, Operations, SealedShard, ShardInfo, ShardReadError};
+use tengen_run::{Failures, Outbox, selfplay};
+use tengen_selfplay::{Clock, Counters, GenerateSetup, generate};
+use tengen_store::{Collection, GamesOf, Operations, SealedShard, ShardInfo};
 
 use crate::commands::stage::StageArgs;
 use crate::interrupt::Interrupt;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let mut run = args.stage.open(&interrupt)?;
     run.be_patient();
     run.settle_auto()?;
-    let model = champion(&run)?;
+    let model = selfplay::champion_update(&run, run.progress()?)?;
     let mut identity = selfplay::identity(&run);
     if let Some(ms) = args.fixed_time {
         identity.clock = Clock::Fixed(ms);
@@ -114,7 +114,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             .threads
             .map_or_else(|| selfplay::threads(&run), |threads| threads as usize),
         known: match args.session {
-            Some(_) => known_games(&run)?,
+            Some(_) => {
+                let games = run.store.games();
+                games.ids_of(&games.list_shards(&GamesOf::SelfPlay)?)?
+            }
             None => BTreeSet::new(),
         },
     };
@@ -289,40 +292,6 @@ fn own_session(given: Option<u64>) -> anyhow::Result<u64> {
     given
         .map_or_else(getrandom::u64, Ok)
         .context("the system has no random numbers")
-}
-
-/// The ids of all self-play games in the store.
-fn known_games(run: &Opened) -> anyhow::Result<BTreeSet<String>> {
-    let mut known = BTreeSet::new();
-    for shard in run.store.games().list_shards(&GamesOf::SelfPlay)? {
-        match run.store.games().ids(&shard) {
-            Ok(ids) => known.extend(ids),
-            Err(ShardReadError::Store(error)) => return Err(error.into()),
-            Err(ShardReadError::Quarantined { .. } | ShardReadError::Gone { .. }) => {}
-        }
-    }
-    Ok(known)
-}
-
-/// The champion, with the komi it considers fair.
-fn champion(run: &Opened) -> anyhow::Result<ModelUpdate> {
-    let (_, champion) = run.store.models().champion()?.context("the store has no champion")?;
-    let info = run.store.models().info(&champion.model_id)?;
-    let mut komi = FairKomi::new();
-    for size in run.config.sizes()? {
-        if let Some(fair) = info.fair_komi(size) {
-            komi.set(size, f64::from(fair.points()));
-        }
-    }
-    let progress = run.progress()?;
-    selfplay::update(
-        run,
-        &run.weights(&champion.model_id)?,
-        champion.generation,
-        champion.model_id.to_string(),
-        progress,
-        komi,
-    )
 }
 
 /// Publishes each finished group of games as a shard.

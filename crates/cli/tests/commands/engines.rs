@@ -83,7 +83,8 @@ fn fake(dir: &TempDir, cases: &str) -> String {
          esac; done\n"
     );
     std::fs::write(&path, script).unwrap();
-    format!("gtp:\"sh {}\",engines=1,name=fake,move_s=0.5", path.display())
+    let seconds = if cases.contains("sleep") { 0.5 } else { 20.0 };
+    format!("gtp:\"sh {}\",engines=1,name=fake,move_s={seconds}", path.display())
 }
 
 /// `games.sgf` says how games ended that have no counted result.

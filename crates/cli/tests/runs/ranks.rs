@@ -71,7 +71,7 @@ fn start(store: &Path, ranks: usize, settings: &[&str], arguments: &[&str]) -> V
 
 /// Waits for all processes, which must end soon.
 fn end(children: Vec<Child>) -> Vec<Output> {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(600);
     let wait = |mut child: Child| {
         while child.try_wait().expect("a child").is_none() {
             if Instant::now() > deadline {

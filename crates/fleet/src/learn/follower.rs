@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tengen_report::metrics::{Event, Measured, Metrics, Selfplay, Train};
+use tengen_report::metrics::{Measured, Metrics, Selfplay, Train};
 use tengen_run::{Ledger, Opened, Training, Warnings};
 use tengen_store::Operations;
 use tengen_trainer::Losses;
@@ -57,7 +57,8 @@ impl Follower {
     pub(super) fn record_start(&self, run: &Opened, training: &Training, elapsed: f64) -> anyhow::Result<()> {
         let Some(metrics) = &self.metrics else { return Ok(()) };
         let start = tengen_run::start::of(run, training, false)?;
-        metrics.record(&Event::now(elapsed, Measured::Start(start)))
+        metrics.note(elapsed, Measured::Start(start));
+        Ok(())
     }
 
     /// Exchanges news with the herald.
@@ -86,7 +87,7 @@ impl Follower {
                 ..Selfplay::default()
             }
             .with_store(asked.since(before), games, since.elapsed().as_secs_f64());
-            metrics.record(&Event::now(elapsed, Measured::Selfplay(event)))?;
+            metrics.note(elapsed, Measured::Selfplay(event));
         }
         let told = herald.tell(training, self.generation, elapsed);
         self.is_replaced |= told.is_err();
@@ -133,9 +134,7 @@ impl Follower {
         training: &mut Training,
         ledger: &Ledger,
     ) -> anyhow::Result<Option<String>> {
-        let newest = run.store.models().list()?.pop();
-        let step = newest.map(|id| run.store.models().info(&id)).transpose()?;
-        match step.is_some_and(|info| info.provenance.step >= training.steps()) {
+        match training.is_published(run)? {
             true => Ok(None),
             false => self.publish(training, ledger).map(Some),
         }
@@ -149,7 +148,7 @@ impl Follower {
         }
         if let Some(metrics) = &self.metrics {
             let model = training.model_event(&id, ledger);
-            metrics.record(&Event::now(ledger.elapsed_seconds, Measured::Model(model)))?;
+            metrics.note(ledger.elapsed_seconds, Measured::Model(model));
         }
         Ok(id)
     }
@@ -164,8 +163,7 @@ impl Follower {
     ) -> anyhow::Result<()> {
         let Some(metrics) = &self.metrics else { return Ok(()) };
         if let Some(comparison) = training.validate_if_due()? {
-            let event = Measured::Validation(comparison.event());
-            metrics.record(&Event::now(ledger.elapsed_seconds, event))?;
+            metrics.note(ledger.elapsed_seconds, Measured::Validation(comparison.event()));
             self.warnings
                 .look(&comparison)
                 .for_each(|warning| run.watch.say(&warning));
@@ -185,7 +183,7 @@ impl Follower {
                 grad_norm: losses.gradient_norm,
                 positions_per_second: self.pace.samples_per_second(training.trained()),
             };
-            metrics.record(&Event::now(ledger.elapsed_seconds, Measured::Train(train)))?;
+            metrics.note(ledger.elapsed_seconds, Measured::Train(train));
         }
         Ok(())
     }

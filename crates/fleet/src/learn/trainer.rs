@@ -65,7 +65,7 @@ struct Trainer<'a> {
 
 impl<'a> Trainer<'a> {
     fn start(run: &'a Opened, goal: Goal, held: Option<Held>) -> anyhow::Result<Trainer<'a>> {
-        let is_first = run.ranks.as_ref().is_none_or(|ranks| ranks.is_first());
+        let is_first = run.is_first();
         let (held, (training, before)) = match held {
             Some((mut lease, says)) => {
                 let (mut training, before) = resume_alive(run, &mut lease, says.clone().unwrap_or_default())?;

@@ -101,6 +101,13 @@ impl Metrics {
         files.torn = false;
         files.events.append(event).context("cannot write a TensorBoard event")
     }
+
+    /// Records a measurement of now. A failure to write it, such as on a full disk, is only logged.
+    pub fn note(&self, elapsed_seconds: f64, measured: Measured) {
+        if let Err(error) = self.record(&Event::now(elapsed_seconds, measured)) {
+            tracing::warn!("cannot record a measurement: {error:#}");
+        }
+    }
 }
 
 /// The time of a run so far, in seconds, by its newest event.

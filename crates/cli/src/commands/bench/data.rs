@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use tengen_encoding::{PlaneSet, TrainingBatch};
 use tengen_records::GameRecord;
 use tengen_rules::Size;
 use tengen_samples::{CachePlace, SampleConfig, SampleSource, SymmetryMode};
@@ -144,10 +145,10 @@ fn draw(source: &SampleSource, args: &Args, length: Duration) -> anyhow::Result<
     let mut seed = args.common.seed;
     repeat(length, args.batch as usize, || {
         seed += 1;
-        let batch = source.draw(args.batch as usize, seed, SymmetryMode::Random);
-        batch
-            .map(|batch| batch.len())
-            .context("the sample games have no positions to train on")
+        let samples = source
+            .draw_samples(args.batch as usize, seed, SymmetryMode::Random)
+            .context("the sample games have no positions to train on")?;
+        Ok(TrainingBatch::of(&samples, PlaneSet::default()).len())
     })
 }
 
