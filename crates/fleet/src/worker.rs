@@ -8,7 +8,7 @@ use crossbeam_channel::RecvTimeoutError;
 
 use tengen_report::notices::{Author, Notice, Work, WorkerSays, worker_path};
 use tengen_run::{Clock, Failures, GpuMeter, Ledger, Opened, Publisher, searched_positions, selfplay};
-use tengen_selfplay::{CounterValues, Generator, GeneratorError, GeneratorSetup};
+use tengen_selfplay::{CounterValues, Generator, GeneratorSetup, Snapshot};
 use tengen_store::StoreError;
 
 use crate::author;
@@ -111,7 +111,9 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
         // Nothing is played before the trainer, or the other workers, know of this one.
         first_limit: 0,
     };
-    let generator = start(run, &author, setup, &first)?;
+    let take = || Ok(in_flight::take(run, &author.name)?);
+    let keep = |games: &Snapshot| in_flight::keep(run, &author.name, games);
+    let generator = selfplay::start_with(run, setup, first.model.clone(), take, keep)?;
     let shared = Shared {
         run,
         generator: &generator,
@@ -174,25 +176,6 @@ pub fn play(run: &mut Opened, quota: Quota, show: &mut dyn FnMut(&Scene)) -> any
         seconds: began.elapsed().as_secs_f64(),
         model: state.says.model,
     })
-}
-
-/// Starts self-play, with the games in progress of a worker that has ended if there are any.
-fn start(run: &Opened, author: &Author, setup: GeneratorSetup, first: &Orders) -> anyhow::Result<Generator> {
-    let config = selfplay::with_books(run)?;
-    let in_progress = in_flight::take(run, &author.name)?;
-    match Generator::start(&config, setup.clone(), first.model.clone(), in_progress.as_ref()) {
-        Err(GeneratorError::Snapshot(error)) => {
-            tracing::warn!("discarding the games in progress of another worker: {error}");
-            Ok(Generator::start(&config, setup, first.model.clone(), None)?)
-        }
-        Err(error) => {
-            if let Some(snapshot) = &in_progress {
-                in_flight::keep(run, &author.name, snapshot)?;
-            }
-            Err(error.into())
-        }
-        started => Ok(started?),
-    }
 }
 
 /// What a worker has spent.

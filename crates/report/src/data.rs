@@ -30,30 +30,6 @@ const FIRST_MOVE_BOARDS: usize = 8;
 const FIRST_MOVE_GAMES: usize = 200;
 const FIRST_MOVE_SHARDS: usize = 6;
 
-/// Totals from the names of the shards.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Totals {
-    pub(super) games: u64,
-    pub(super) positions: u64,
-}
-
-impl Totals {
-    fn of<'a>(shards: impl Iterator<Item = &'a ShardInfo>) -> Totals {
-        shards.fold(Totals::default(), |sum, shard| Totals {
-            games: sum.games + shard.games(),
-            positions: sum.positions + shard.positions(),
-        })
-    }
-
-    /// These totals plus pruned games.
-    fn plus(self, pruned: GameTotals) -> Totals {
-        Totals {
-            games: self.games + pruned.games,
-            positions: self.positions + pruned.positions,
-        }
-    }
-}
-
 /// A model and its total cost; `None` for what is not recorded.
 #[derive(Default)]
 pub(super) struct ModelRow {
@@ -80,8 +56,8 @@ pub(super) struct Data {
     /// When the store was read, as text.
     pub(super) written: String,
     pub(super) history: History,
-    pub(super) selfplay: Totals,
-    pub(super) matches: Totals,
+    pub(super) selfplay: GameTotals,
+    pub(super) matches: GameTotals,
     /// All models, oldest first.
     pub(super) models: Vec<ModelRow>,
     /// The newest self-play games.
@@ -146,8 +122,8 @@ pub(super) fn read(store: &Store, replays: Replays) -> anyhow::Result<Data> {
         verdict,
         written: written(tengen_records::now_ms() as i64),
         history,
-        selfplay: Totals::of(selfplay.iter()).plus(pruned),
-        matches: Totals::of(matches.iter()),
+        selfplay: GameTotals::of(&selfplay).plus(pruned),
+        matches: GameTotals::of(&matches),
         models,
         recent: recent.into_iter().map(|(_, game)| game).collect(),
         first_moves,

@@ -8,6 +8,8 @@ use tengen_rng as rng;
 use tengen_rules::{Komi, Position, Rules, Setup, Size};
 use tengen_samples::{SampleConfig, SampleSource};
 
+use crate::validation::Alarm;
+
 /// Positions asked about in one validation.
 pub(crate) const RANDOM_SAMPLES: usize = 128;
 
@@ -22,9 +24,6 @@ const MAX_AREAS: usize = 8;
 
 /// Validations before the first warning.
 const MIN_LOOKS: u32 = 10;
-
-/// Weight of the newest Brier score in the running mean.
-const RATE: f64 = 0.2;
 
 /// The mean Brier score from which the network is said to be blind: that of a coin.
 const WARN_FROM: f64 = 0.25;
@@ -98,28 +97,20 @@ fn random_game(size: Size, rules: Rules, seed: u64) -> anyhow::Result<GameRecord
 /// Watches the Brier score on random games, and warns once if it stays as bad as a coin's.
 #[derive(Debug, Default)]
 pub(crate) struct Blindness {
-    brier: f64,
-    looks: u32,
-    warned: bool,
+    brier: Alarm,
 }
 
 impl Blindness {
     /// Takes in a Brier score. Returns a warning the first time that their mean is too high.
     pub(crate) fn look(&mut self, brier: f64) -> Option<String> {
-        if !brier.is_finite() {
+        if !brier.is_finite() || !self.brier.rings(brier, MIN_LOOKS, WARN_FROM) {
             return None;
         }
-        self.looks += 1;
-        self.brier += (brier - self.brier) * RATE.max(1.0 / f64::from(self.looks));
-        if self.warned || self.looks < MIN_LOOKS || self.brier < WARN_FROM {
-            return None;
-        }
-        self.warned = true;
         Some(format!(
             "warning: at the end of random games the network is no better at telling who wins than a coin (Brier score \
              {:.2}): it may have gone blind outside its own lines; raise selfplay.opening.random_share or \
              max_random_plies",
-            self.brier
+            self.brier.mean
         ))
     }
 }

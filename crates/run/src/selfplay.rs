@@ -88,17 +88,31 @@ pub fn start(run: &Opened, model: ModelUpdate, first_limit: u64) -> anyhow::Resu
         channel_capacity: CHANNEL,
         first_limit,
     };
-    let config = &with_books(run)?;
-    let Some(in_progress) = take_in_progress(run)? else {
-        return Ok(Generator::start(config, setup, model, None)?);
-    };
-    match Generator::start(config, setup.clone(), model.clone(), Some(&in_progress)) {
+    let keep = |games: &Snapshot| keep_in_progress(run, games);
+    start_with(run, setup, model, || take_in_progress(run), keep)
+}
+
+/// Starts the workers with the games in progress that `take` returns. Games that do not fit the run are discarded; if
+/// the workers cannot start for another reason, `keep` is called with the games.
+///
+/// # Errors
+/// If the opening books cannot be read, the workers cannot start, or `take` or `keep` fails.
+pub fn start_with(
+    run: &Opened,
+    setup: GeneratorSetup,
+    model: ModelUpdate,
+    take: impl FnOnce() -> anyhow::Result<Option<Snapshot>>,
+    keep: impl FnOnce(&Snapshot) -> anyhow::Result<()>,
+) -> anyhow::Result<Generator> {
+    let config = with_books(run)?;
+    let in_progress = take()?;
+    match Generator::start(&config, setup.clone(), model.clone(), in_progress.as_ref()) {
         Err(GeneratorError::Snapshot(error)) => {
             warn_discarded(&error.into());
-            Ok(Generator::start(config, setup, model, None)?)
+            Ok(Generator::start(&config, setup, model, None)?)
         }
         Err(error) => {
-            keep_in_progress(run, &in_progress)?;
+            in_progress.as_ref().map_or(Ok(()), keep)?;
             Err(error.into())
         }
         started => Ok(started?),
@@ -195,5 +209,5 @@ fn take_in_progress(run: &Opened) -> anyhow::Result<Option<Snapshot>> {
 }
 
 fn warn_discarded(error: &anyhow::Error) {
-    tracing::warn!("discarding the games in progress at the last stop: {error}");
+    tracing::warn!("discarding the games in progress of an earlier process: {error}");
 }

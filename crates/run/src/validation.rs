@@ -15,7 +15,7 @@ const MIN_GAMES: usize = 3;
 /// Validations before the first warning.
 const MIN_LOOKS: u32 = 5;
 
-/// Weight of the newest validation in the running mean of the gap.
+/// Weight of the newest figure in a running mean.
 const RATE: f64 = 0.2;
 
 /// The mean gap, as a share of the loss on the window, from which the network is said to remember if there are many
@@ -95,13 +95,30 @@ impl Warnings {
     }
 }
 
+/// A running mean, which rings once if it gets too high.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm {
+    /// The running mean.
+    pub(crate) mean: f64,
+    looks: u32,
+    has_rung: bool,
+}
+
+impl Alarm {
+    /// Takes in a figure. True the first time that the mean of at least so many is no lower than the limit.
+    pub(crate) fn rings(&mut self, figure: f64, min_looks: u32, limit: f64) -> bool {
+        self.looks += 1;
+        self.mean += (figure - self.mean) * RATE.max(1.0 / f64::from(self.looks));
+        let rings = !self.has_rung && self.looks >= min_looks && self.mean >= limit;
+        self.has_rung |= rings;
+        rings
+    }
+}
+
 /// Watches the gap between the losses on held-out games and on the window, and warns once if it stays wide.
 #[derive(Debug, Default)]
 pub(crate) struct Remembering {
-    /// The running mean of the gap.
-    gap: f64,
-    looks: u32,
-    warned: bool,
+    gap: Alarm,
 }
 
 impl Remembering {
@@ -111,17 +128,14 @@ impl Remembering {
         if comparison.games < MIN_GAMES || !gap.is_finite() {
             return None;
         }
-        self.looks += 1;
-        self.gap += (gap - self.gap) * RATE.max(1.0 / f64::from(self.looks));
-        if self.warned || self.looks < MIN_LOOKS || self.gap < warn_from(comparison.games) {
+        if !self.gap.rings(gap, MIN_LOOKS, warn_from(comparison.games)) {
             return None;
         }
-        self.warned = true;
         Some(format!(
             "warning: the loss on games that are not trained on is {:.0}% higher than on the training window ({:.2} \
              against {:.2} at step {}): the network remembers games instead of learning from them; lower loop.reuse, \
              widen the window, or lower selfplay.full_share",
-            100.0 * self.gap,
+            100.0 * self.gap.mean,
             comparison.held_out.losses.total,
             comparison.window.losses.total,
             comparison.step
